@@ -379,7 +379,7 @@ def _far(size: int, seed: int) -> Iterator[str]:
         for trials in TRIALS:
             chance = random.Random(f"far{seed}{world}{trials}")
             rows = (remembered(world, trials, KEPT, chance) for _ in range(size))
-            found = [effective_span(each, rng=chance, draws=DRAWS) for each in rows]
+            found = [effective_span(row, rng=chance, draws=DRAWS) for row in rows]
             held.append(
                 share(
                     sum((one.low or 0) <= FAR <= (one.high or 0) for one in found), size

@@ -43,7 +43,8 @@ def write_chat(folder: Path, tokens: int) -> None:
                 )
                 facts.append((place, _WORDS[len(facts)]))
             said += (
-                sum(len(one["content"].split()) for one in messages) * _TOKENS_A_WORD
+                sum(len(message["content"].split()) for message in messages)
+                * _TOKENS_A_WORD
             )
             json.dump(
                 {

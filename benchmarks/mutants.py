@@ -108,7 +108,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     tree = ast.parse(source)
-    texts = {id(one) for one in _no_rules(tree)}
+    texts = {id(rule) for rule in _no_rules(tree)}
     for node in ast.walk(tree):
         if id(node) in texts or not hasattr(node, "lineno"):
             continue

@@ -68,7 +68,7 @@ def _seen(world: World, drop: Drop, trials: int, size: int, seed: int) -> list[f
         before, after = _means(found, "before"), _means(found, "after")
         for test, p in enumerate((ours, plain, _permuted(before, after, chance))):
             hits[test] += p is not None and p <= ALPHA
-    return [each / size for each in hits]
+    return [hit / size for hit in hits]
 
 
 def _means(found: Sequence[Pair], side: str) -> list[float]:
@@ -93,7 +93,7 @@ def _permuted(
     """Return p of a drop under permutations of conversations between the runs."""
     both, half = [*after, *before], len(after)
     chosen = (
-        [set(each) for each in combinations(range(2 * half), half)]
+        [set(combination) for combination in combinations(range(2 * half), half)]
         if half <= TRIALS[1]
         else [set(range(half))]
     )

@@ -369,7 +369,7 @@ def _fact(
     if on_lines:
         return worded(
             rng,
-            [one for one in variants([kind.fact]) if "{w}" in one],
+            [variant for variant in variants([kind.fact]) if "{w}" in variant],
             w=world,
             v=value,
         )

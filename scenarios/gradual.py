@@ -170,12 +170,16 @@ class Course:
         """Return the messages that tell what a phrase is made of, each once."""
         needed = [Phrase(phrase.noun)]
         needed += [
-            next(one for one in self.examples if one.features == {part})
+            next(example for example in self.examples if example.features == {part})
             for part in sorted(phrase.features)
         ]
         if self._same_side(phrase.features):
             needed.append(
-                next(one for one in self.examples if one.features >= phrase.features)
+                next(
+                    example
+                    for example in self.examples
+                    if example.features >= phrase.features
+                )
             )
         return tuple(dict.fromkeys(self.examples[one] for one in needed))
 
@@ -212,7 +216,7 @@ class Course:
     def _shown(
         pair: frozenset[Feature], examples: Sequence[Phrase] | Mapping[Phrase, str]
     ) -> bool:
-        return any(one.features >= pair for one in examples)
+        return any(example.features >= pair for example in examples)
 
 
 def _features(rng: random.Random) -> Iterator[Feature]:

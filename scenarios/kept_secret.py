@@ -392,9 +392,9 @@ def _asked(
         )
     name = rng.choice(
         [
-            one
-            for one in people
-            if one != fact.owner and fact.open_to(one, day) != denied
+            person
+            for person in people
+            if person != fact.owner and fact.open_to(person, day) != denied
         ]
         or [fact.owner]
     )

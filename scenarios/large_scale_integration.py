@@ -289,7 +289,7 @@ def _count(rng: random.Random, ledger: Book) -> Question:
         return Question(text, NUMBER, [str(later)])
     pounds = sorted(gift.pounds for gift in ledger.gifts)
     more = {
-        one: sum(each > one for each in pounds)
+        one: sum(pound > one for pound in pounds)
         for one in range(pounds[2], pounds[-3])
         if one not in pounds
     }

@@ -318,7 +318,7 @@ def research(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         shelf = Shelf(facts)
         answer = question.answer(shelf, question.works)
         needed = [current[key].title for key in dict.fromkeys(shelf.used)]
-        rivals = {_short(one) for one in question.rivals(shelf, question.works)}
+        rivals = {_short(rival) for rival in question.rivals(shelf, question.works)}
         expected.append([_short(answer)])
         others.append(sorted(rivals - {_short(answer)}))
         sources.append(needed)
@@ -420,7 +420,7 @@ def _misleading(
             for one in rng.sample(numbers, len(numbers))
             if str(one) not in [*options, facts[key]]
         ]
-    return [one for one in options if _misleads(questions, facts, key, one)]
+    return [option for option in options if _misleads(questions, facts, key, option)]
 
 
 def _misleads(

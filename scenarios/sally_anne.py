@@ -209,9 +209,13 @@ class Stage:
         for thing, places in self.things.items():
             place, box = places[-1]
             if place == room:
-                self.beliefs.update({(who, thing): box for who in people})
+                self.beliefs.update({(person, thing): box for person in people})
                 self.second.update(
-                    {(who, other, thing): box for who in people for other in people}
+                    {
+                        (person, other, thing): box
+                        for person in people
+                        for other in people
+                    }
                 )
 
 
@@ -355,8 +359,8 @@ def _story(
     story = Story(rng, language, puppets=rng.sample(PUPPETS, 3))
     puppets, boxes = story.puppets, rng.sample(CONTAINERS, 4)
     room, side = rng.sample(ROOMS, 2)
-    for who in puppets[:2]:
-        _enter(story, who, room)
+    for puppet in puppets[:2]:
+        _enter(story, puppet, room)
     story.stage.put(thing, boxes.pop(), room)
     story.tell("lies", thing=thing, box=story.stage.things[thing][-1][1], room=room)
     moves = rng.choice((2, 3))
@@ -369,7 +373,7 @@ def _story(
         elif act == "enter" and len(inside) < len(puppets):
             _enter(
                 story,
-                rng.choice([who for who in puppets if who not in inside]),
+                rng.choice([puppet for puppet in puppets if puppet not in inside]),
                 rng.choice((room, room, side)),
             )
         elif act == "leave" and inside:

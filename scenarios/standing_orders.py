@@ -185,7 +185,7 @@ class Story:
         """Return a condition, not the one that the order has."""
         choices = [EVERY, *self.abouts, *self.places]
         return self.rng.choice(
-            [one for one in choices if order is None or one != order.holds]
+            [choice for choice in choices if order is None or choice != order.holds]
         )
 
     def word(self) -> str:
@@ -226,7 +226,7 @@ class Story:
         """Say of an order that it holds on."""
         self._say(
             STAYS,
-            self.rng.choice([one for one in self.orders if not one.revoked]),
+            self.rng.choice([order for order in self.orders if not order.revoked]),
             NOW_HOLDS,
         )
 

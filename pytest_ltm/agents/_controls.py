@@ -345,16 +345,18 @@ class Oracle(Prompted):
         prompts, self._prompts = self._prompts, ()
         places, sees = self._places, self._memory.can_see
         seen = [
-            one
-            for one in prompts
-            if all(needle in places and sees(places[needle]) for needle in one.needles)
+            prompt
+            for prompt in prompts
+            if all(
+                needle in places and sees(places[needle]) for needle in prompt.needles
+            )
         ]
         answers = [one.text for one in seen if one.text]
         for call in (call for one in seen for call in one.calls):
             if tools is not None and isinstance(call.arguments, Mapping):
                 tools.call(call.name, **call.arguments)
         reply = "\n".join(answers) or (
-            "I do not know." if any(one.text for one in prompts) else "All right."
+            "I do not know." if any(prompt.text for prompt in prompts) else "All right."
         )
         self._memory.leave(reply)
         return reply

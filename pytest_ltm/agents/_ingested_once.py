@@ -97,7 +97,9 @@ class IngestedOnce(FreshPromptAgent):
         # Only those from which it has not gone on yet: asked again, it is a
         # conversation of its own.
         self._same = [
-            one for one in self._family.ingestions if self._number not in one.taken
+            ingestion
+            for ingestion in self._family.ingestions
+            if self._number not in ingestion.taken
         ]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None

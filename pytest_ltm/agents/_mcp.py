@@ -338,7 +338,7 @@ class Server:
 
     def _add_session(self, messages: list[dict[str, Any]], *, scope: Scope) -> None:
         self._note_scope(scope)
-        said = [one | {"at": one["at"].isoformat()} for one in messages]
+        said = [message | {"at": message["at"].isoformat()} for message in messages]
         self._called("add_session", {"messages": said, **self._told})
 
     def add(self, text: str, *, role: str, scope: Scope) -> Any:

@@ -429,7 +429,8 @@ def _bind_parameters(
         name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME
     }
     takes_any = any(
-        one.kind is one.VAR_KEYWORD for one in signature.parameters.values()
+        parameter.kind is parameter.VAR_KEYWORD
+        for parameter in signature.parameters.values()
     )
     who = getattr(given, "__name__", type(given).__name__)
     if unknown := [name for name in values if name not in named and not takes_any]:

@@ -269,10 +269,14 @@ class JournalReplay(Announced):
             "replayed": "" if header is None else header.agent_fingerprint,
             "journal": digest,
         }
-        self._messages = [(each.by, each.text) for each in record.messages.values()]
+        self._messages = [
+            (message.by, message.text) for message in record.messages.values()
+        ]
         """Speaker and text of each message, in their order."""
         self._fillers = {
-            each.text for each in record.messages.values() if each.kind == "filler"
+            message.text
+            for message in record.messages.values()
+            if message.kind == "filler"
         }
         self._numbers = list(record.messages)
         self._given = [

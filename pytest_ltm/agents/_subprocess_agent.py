@@ -143,7 +143,7 @@ class AgentApart(Apart):
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         return self._replied(
-            {"message": message, "images": [_encode_bytes(one) for one in images]}
+            {"message": message, "images": [_encode_bytes(image) for image in images]}
         )
 
     def _begin_session(self, user: str) -> None:

@@ -43,16 +43,16 @@ def add_own_agent(parser: ArgumentParser) -> None:
     )
 
 
-def choose_spec(given: Namespace, command: str) -> str:
+def choose_spec(arguments: Namespace, command: str) -> str:
     """Return SPEC, else that of the only bot of the project, and say so.
 
     `command`: how it is named, in which `SPEC` stands for it. ConfigurationError if there
     is none of that name.
     """
-    if given.spec is not None:
-        return str(given.spec)
+    if arguments.spec is not None:
+        return str(arguments.spec)
     found = choose_candidate(Project.read(Path.cwd()), command)
-    stream = sys.stderr if given.json else sys.stdout
+    stream = sys.stderr if arguments.json else sys.stdout
     print(f"found {found.what}: {found.spec}", file=stream)
     return found.spec
 

@@ -57,7 +57,9 @@ def eval_statements(
     for column in result_columns(result):
         place = (column.agent, column.span_label)
         held = tuple(
-            one for one in result.conversations if (one.agent, one.span_label) == place
+            conversation
+            for conversation in result.conversations
+            if (conversation.agent, conversation.span_label) == place
         )
         rule = claim or parse_limit_rule(
             f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
@@ -211,23 +213,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run(parser, required=True)
 
 
-def bundle_run(given: Namespace) -> int:
+def bundle_run(arguments: Namespace) -> int:
     """Write a run as one file with all that ltm verify needs: the same bytes for the same run.
 
     A run whose scores do not follow from its record, or that contains a secret, is
     refused. Texts of a data set are replaced by their places in its file, which ltm
     verify is given with --data=FILE.
     """
-    run = find_run(given.run, given.ltm_dir)
+    run = find_run(arguments.run, arguments.ltm_dir)
     loaded = read_run(run)
     if differs := find_discrepancies(loaded):
         more = f"See ltm verify {shlex.quote(str(run))}"
         raise LtmError(
             f"{run}: scores do not follow from the record: {differs[0]}. {more}"
         )
-    if given.output.exists():
+    if arguments.output.exists():
         raise ConfigurationError(
-            f"-o: {str(given.output)!r} already exists: choose another name"
+            f"-o: {str(arguments.output)!r} already exists: choose another name"
         )
     paths = (
         path.relative_to(run).as_posix()
@@ -240,10 +242,10 @@ def bundle_run(given: Namespace) -> int:
     }
     source = None
     if (
-        any(each.plan().get("history") for each in loaded.conversations)
-        and not given.with_texts
+        any(conversation.plan().get("history") for conversation in loaded.conversations)
+        and not arguments.with_texts
     ):
-        option = given.data
+        option = arguments.data
         if option is None and RUN_FILE in files:
             option = _recorded_data(run)
         if not isinstance(option, (str, Path)) or not Path(option).is_file():
@@ -253,18 +255,20 @@ def bundle_run(given: Namespace) -> int:
             )
         source = DataTexts.read(Path(option))
     data, size = _zip_files(loaded.result.run_id, files, source)
-    write_output(given.output, data)
+    write_output(arguments.output, data)
     without = f", without the texts of {source.name}" if source else ""
     print(
-        f"{given.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}"
+        f"{arguments.output}: {pluralize(len(files), 'file')}, {size:,} bytes, {len(data):,} zipped{without}"
     )
-    if given.sign:
+    if arguments.sign:
         statements = eval_statements(
-            loaded, given.output.name, sha256(data).hexdigest(), given.claim
+            loaded, arguments.output.name, sha256(data).hexdigest(), arguments.claim
         )
         for label, statement in statements.items():
             part = f".{label}" if len(statements) > 1 else ""
-            path = given.output.with_name(f"{given.output.name}{part}.intoto.json")
+            path = arguments.output.with_name(
+                f"{arguments.output.name}{part}.intoto.json"
+            )
             write_output(path, json_text(statement).encode())
             claim = statement["predicate"]
             words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
@@ -362,7 +366,7 @@ class DataTexts:
     @cached_property
     def _places(self) -> dict[str, int]:
         ends = range(len(self._text) - _GRAM, -1, -_GRAM)
-        return {self._text[at : at + _GRAM]: at for at in ends}
+        return {self._text[end : end + _GRAM]: end for end in ends}
 
     @classmethod
     def read(cls, path: Path) -> DataTexts:
@@ -524,7 +528,7 @@ def _read_manifest(
         raise LtmError(
             f"{path}: {MANIFEST}: {manifest.run!r} cannot be the name of a run"
         )
-    if sum(one.size for one in manifest.files.values()) > _LARGEST:
+    if sum(file.size for file in manifest.files.values()) > _LARGEST:
         raise LtmError(f"{path}: {MANIFEST}: too large for a bundle")
     return manifest
 

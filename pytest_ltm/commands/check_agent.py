@@ -113,7 +113,7 @@ def compare_texts(spec: str) -> TextsComparison:
         ]
     scores = [scores_by_scenario(run.result.scenarios) for run in runs]
     published, *fresh = (
-        {name: mean(marks) for name, marks in each.items()} for each in scores
+        {name: mean(marks) for name, marks in score.items()} for score in scores
     )
     return TextsComparison(published, tuple(fresh))
 
@@ -181,23 +181,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def check_agent(given: Namespace) -> int:
+def check_agent(arguments: Namespace) -> int:
     """Send an agent a few messages, one of them in another conversation, and report what it can do.
 
     The report names its capabilities, methods whose names nearly match what a run would
     call, whether it keeps conversations apart, and how long a reply takes. Exit status
     1 if something deserves a look, 2 if no run could use the agent.
     """
-    spec = choose_spec(given, "ltm check-agent SPEC")
-    report = probe_agent(spec, timeout=given.timeout or None)
-    if given.texts and not report.unusable:
+    spec = choose_spec(arguments, "ltm check-agent SPEC")
+    report = probe_agent(spec, timeout=arguments.timeout or None)
+    if arguments.texts and not report.unusable:
         texts = compare_texts(spec)
         report.notes.append(texts.sentence)
         report.finds += [KNOWS_TEXTS] * texts.knows_texts
     lines = report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN))
     print(
         redact_secrets(
-            json.dumps(asdict(report), indent=1) if given.json else "\n".join(lines)
+            json.dumps(asdict(report), indent=1) if arguments.json else "\n".join(lines)
         )
     )
     return report.status
@@ -407,7 +407,7 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
         ):
             continue
         for meant in difflib.get_close_matches(
-            name, [one for one in owners if not hasattr(agent, one)], 1, _CLOSE
+            name, [owner for owner in owners if not hasattr(agent, owner)], 1, _CLOSE
         ):
             yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
 

@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def compare_results(given: Namespace) -> int:
+def compare_results(arguments: Namespace) -> int:
     """Compare results of equal plans: examples are paired by scenario, example, span and trial.
 
     Each of A, B is a baseline's name, a baseline file, a run folder, a run ID or
@@ -80,12 +80,12 @@ def compare_results(given: Namespace) -> int:
     is broken, and 75 if something cannot be measured.
     """
     rules = [
-        *map(_rules.parse_change_rule, given.compare_fail),
-        *map(_rules.parse_limit_rule, given.fail_under),
+        *map(_rules.parse_change_rule, arguments.compare_fail),
+        *map(_rules.parse_limit_rule, arguments.fail_under),
     ]
     found = [
-        find_side(text, given.baselines, given.ltm_dir)
-        for text in (given.before, *given.after)
+        find_side(text, arguments.baselines, arguments.ltm_dir)
+        for text in (arguments.before, *arguments.after)
     ]
     sides = [side for side, _ in found]
     for side, path in found:
@@ -101,15 +101,15 @@ def compare_results(given: Namespace) -> int:
             before,
             side,
             WAYS,
-            common=given.plans == "overlapping",
-            collapses=_rules.parse_collapses(given.compare_collapses),
+            common=arguments.plans == "overlapping",
+            collapses=_rules.parse_collapses(arguments.compare_collapses),
         )
         for side in sides[1:]
     ]
     # each further comparison is one more chance to find something by luck
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
-    allow_blind = given.compare_blind == "allow"
+    allow_blind = arguments.compare_blind == "allow"
     result = [
         (
             side,
@@ -120,14 +120,14 @@ def compare_results(given: Namespace) -> int:
         )
         for side, moved in zip(sides[1:], shared, strict=True)
     ]
-    if given.json:
+    if arguments.json:
         values = [
             change_report.changes_json(moved)
             | {"gate": verdict and change_report.gate_json(verdict)}
             for _, moved, verdict in result
         ]
         print(json.dumps(values, indent=1))
-    elif given.markdown:
+    elif arguments.markdown:
         print(
             "\n".join(
                 comparison_markdown(side.result, moved, verdict)

@@ -70,30 +70,32 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def show_diagnosis(given: Namespace) -> int:
+def show_diagnosis(arguments: Namespace) -> int:
     """Show what a run folder contains, what is wrong with it and what can be done with it.
 
     Without RUN, show what is installed and set here. Only --repair changes anything.
     Exit status 1 if something is wrong.
     """
-    if given.verify or given.repair:
-        run = _find_folder(given.run or run_file.LATEST, given.ltm_dir)
+    if arguments.verify or arguments.repair:
+        run = _find_folder(arguments.run or run_file.LATEST, arguments.ltm_dir)
         return (
             repair_journals(run)
-            if given.repair
-            else verify_journals(run, as_json=given.json)
+            if arguments.repair
+            else verify_journals(run, as_json=arguments.json)
         )
     width = max(shutil.get_terminal_size().columns, _LEAST)
     found: Environment | Diagnosis
-    if given.run is None:
-        found = diagnose_environment(given.ltm_dir)
+    if arguments.run is None:
+        found = diagnose_environment(arguments.ltm_dir)
         lines = environment_lines(found, width)
     else:
-        found = diagnose_run(_find_folder(given.run, given.ltm_dir), given.ltm_dir)
+        found = diagnose_run(
+            _find_folder(arguments.run, arguments.ltm_dir), arguments.ltm_dir
+        )
         lines = run_lines(found, width)
     print(
         redact_secrets(
-            json.dumps(asdict(found), indent=1) if given.json else "\n".join(lines)
+            json.dumps(asdict(found), indent=1) if arguments.json else "\n".join(lines)
         )
     )
     return PROBLEMS if found.problems else 0
@@ -442,12 +444,16 @@ def _ways_out(
     known = folder.resolve().parent == (ltm_dir / "runs").resolve()
     path = folder.name if known else str(folder)
     name = shlex.quote(path)
-    spoken = [each for each in diagnoses if each.exchanges or each.state == "complete"]
+    spoken = [
+        diagnosis
+        for diagnosis in diagnoses
+        if diagnosis.exchanges or diagnosis.state == "complete"
+    ]
     no_start = "" if run else f"no {run_file.FILE} says how it was started"
     nothing = "" if spoken else "nothing is recorded"
     some = (
         ""
-        if any((folder / each.name / RESULTS).is_file() for each in diagnoses)
+        if any((folder / diagnosis.name / RESULTS).is_file() for diagnosis in diagnoses)
         else "it has no results yet"
     )
     # a replay is of one agent, which must be named if there are several
@@ -472,9 +478,20 @@ def _not_resumable(
 ) -> str:
     if settings.get("rescored"):
         return f"it was made by scoring run {settings['rescored']} again: do that again"
-    reasons = [f"{each.name}: {each.resume}" for each in diagnoses if each.resume]
-    held = [f"{each.name}: {each.lock}" for each in diagnoses if each.held]
-    left = any(not each.resume and each.state != "complete" for each in diagnoses)
+    reasons = [
+        f"{diagnosis.name}: {diagnosis.resume}"
+        for diagnosis in diagnoses
+        if diagnosis.resume
+    ]
+    held = [
+        f"{diagnosis.name}: {diagnosis.lock}"
+        for diagnosis in diagnoses
+        if diagnosis.held
+    ]
+    left = any(
+        not diagnosis.resume and diagnosis.state != "complete"
+        for diagnosis in diagnoses
+    )
     # Conversations that were not begun have no folder; of a shard nobody knows how many
     # it has.
     agents, spans, trials = (
@@ -495,7 +512,9 @@ def _conversation_names(
     diagnoses: Iterable[ConversationDiagnosis],
 ) -> list[ConversationName]:
     return [
-        name for each in diagnoses if (name := ConversationName.of_folder(each.name))
+        name
+        for diagnosis in diagnoses
+        if (name := ConversationName.of_folder(diagnosis.name))
     ]
 
 
@@ -543,8 +562,8 @@ def run_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     lines += [pluralize(len(diagnosis.conversations), "conversation") + ":"]
     lines += [
         f"  {line}"
-        for each in diagnosis.conversations[:_FEW]
-        for line in _conversation_lines(each)
+        for conversation in diagnosis.conversations[:_FEW]
+        for line in _conversation_lines(conversation)
     ]
     more = len(diagnosis.conversations) - _FEW
     lines += [f"  … and {more:,} more: --json lists all"] * (more > 0)
@@ -665,7 +684,7 @@ class Checked:
 def verify_journals(run: Path, *, as_json: bool) -> int:
     """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
     checks = list(map(Checked.of_journal, _journal_paths(run)))
-    damaged = any(each.problems for each in checks)
+    damaged = any(check.problems for check in checks)
     try:
         found = find_discrepancies(read_run(run))
         differs = [
@@ -687,12 +706,12 @@ def verify_journals(run: Path, *, as_json: bool) -> int:
         ]
     else:
         lines = []
-        for each in checks:
-            whole = f"{each.file}: {pluralize(each.lines, 'line')}, whole; last checksum {each.head}"
-            lines += each.problems or [whole]
+        for check in checks:
+            whole = f"{check.file}: {pluralize(check.lines, 'line')}, whole; last checksum {check.head}"
+            lines += check.problems or [whole]
             lines += [
-                f"  an incomplete last line of {each.torn:,} bytes is ignored"
-            ] * bool(each.torn)
+                f"  an incomplete last line of {check.torn:,} bytes is ignored"
+            ] * bool(check.torn)
         lines += differs
         if damaged:
             command = f"ltm doctor --repair {shlex.quote(str(run))}"

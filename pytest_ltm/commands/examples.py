@@ -110,19 +110,27 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     asked |= {
         needle.number for question in result.questions for needle in question.needles
     }
-    own = [each for each in exchanges if each.by == result.id or each.number in asked]
+    own = [
+        exchange
+        for exchange in exchanges
+        if exchange.by == result.id or exchange.number in asked
+    ]
     if (
         own
         and result.evidence
         and not any(result.evidence in each.reply for each in own)
     ):
         own += [
-            each
-            for each in exchanges
-            if each.number > own[-1].number and result.evidence in each.reply
+            exchange
+            for exchange in exchanges
+            if exchange.number > own[-1].number and result.evidence in exchange.reply
         ][-1:]
     return (
-        [each for each in exchanges if own[0].number <= each.number <= own[-1].number]
+        [
+            exchange
+            for exchange in exchanges
+            if own[0].number <= exchange.number <= own[-1].number
+        ]
         if own and full
         else own
     )
@@ -277,16 +285,16 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
         ],
         "exchanges": [
             {
-                "number": each.number,
-                "kind": _exchange_kind(result, each),
-                "by": each.by,
-                "tokens_before": each.start,
-                "now": each.now.isoformat(),
-                "message": each.message[:longest],
-                "reply": each.reply[:longest],
-                "fault": record.fault(each.number) if record else "",
+                "number": exchange.number,
+                "kind": _exchange_kind(result, exchange),
+                "by": exchange.by,
+                "tokens_before": exchange.start,
+                "now": exchange.now.isoformat(),
+                "message": exchange.message[:longest],
+                "reply": exchange.reply[:longest],
+                "fault": record.fault(exchange.number) if record else "",
             }
-            for each in _shown_exchanges(chat, full=full)
+            for exchange in _shown_exchanges(chat, full=full)
         ],
     }
 
@@ -335,28 +343,30 @@ def add_show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("item", nargs="?", default="", metavar="ITEM", help=item)
 
 
-def show_examples(given: Namespace) -> int:
+def show_examples(arguments: Namespace) -> int:
     """List the examples of a run with their scores, or print one as a chat.
 
     With ITEM, print its messages and replies, what lies between them, the verdict and
     what decided it. An item in the place of RUN, such as colours/0, is one of the
     latest run.
     """
-    if "/" in given.run and not given.item and not Path(given.run).exists():
-        given.run, given.item = LATEST, given.run
-    loaded_run = read_marked_run(find_run(given.run, given.ltm_dir))
+    if "/" in arguments.run and not arguments.item and not Path(arguments.run).exists():
+        arguments.run, arguments.item = LATEST, arguments.run
+    loaded_run = read_marked_run(find_run(arguments.run, arguments.ltm_dir))
     width = max(shutil.get_terminal_size().columns, LEAST)
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    if given.item:
-        row = choose_result(loaded_run.result, given, parts=True)
+    if arguments.item:
+        row = choose_result(loaded_run.result, arguments, parts=True)
         folder = next(
-            each for each in loaded_run.conversations if row in each.result.scenarios
+            conversation
+            for conversation in loaded_run.conversations
+            if row in conversation.result.scenarios
         )
         record = folder.record()
         examples = folder.plan().get("examples")
         # the plan may be damaged, and the chat is worth showing without it
         planned = (
-            [each for each in examples if isinstance(each, dict)]
+            [example for example in examples if isinstance(example, dict)]
             if isinstance(examples, list)
             else []
         )
@@ -373,12 +383,12 @@ def show_examples(given: Namespace) -> int:
             damage="" if record else folder.damage(),
         )
         marks = [text for text in loaded_run.result.notices if text.startswith(DIFFERS)]
-        if given.json:
+        if arguments.json:
             print(
                 json.dumps(
                     {
                         "format": FORMAT,
-                        **chat_json(chat, full=given.full),
+                        **chat_json(chat, full=arguments.full),
                         "notes": marks,
                     },
                     indent=1,
@@ -388,34 +398,34 @@ def show_examples(given: Namespace) -> int:
             print(
                 "\n".join(
                     [
-                        *chat_lines(chat, width, color=color, full=given.full),
+                        *chat_lines(chat, width, color=color, full=arguments.full),
                         *_note_lines(marks, width),
                     ]
                 )
             )
         return 0
-    print("\n".join(_list_examples(loaded_run.result, given, width, color=color)))
+    print("\n".join(_list_examples(loaded_run.result, arguments, width, color=color)))
     return 0
 
 
 def _list_examples(
-    run: RunResult, given: Namespace, width: int, *, color: bool
+    run: RunResult, arguments: Namespace, width: int, *, color: bool
 ) -> Iterator[str]:
     rows = [
         row
-        for row in rows_within(run.scenarios, given)
-        if not given.failed or row.outcome != "passed"
+        for row in rows_within(run.scenarios, arguments)
+        if not arguments.failed or row.outcome != "passed"
     ]
-    if given.json:
+    if arguments.json:
         totals = [
             {
-                "agent": each.agent,
-                "span": each.span_label,
-                "low": each.total_lower_bound,
-                "high": each.total_upper_bound,
-                "out_of": each.maximum_total,
+                "agent": column.agent,
+                "span": column.span_label,
+                "low": column.total_lower_bound,
+                "high": column.total_upper_bound,
+                "out_of": column.maximum_total,
             }
-            for each in result_columns(run)
+            for column in result_columns(run)
         ]
         about = {
             "format": FORMAT,
@@ -465,11 +475,11 @@ def add_amend_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def amend_verdict(given: Namespace) -> int:
+def amend_verdict(arguments: Namespace) -> int:
     """Correct one verdict by hand. The automatic one is kept, and every report says so."""
-    amendment = amendments.Amendment(score=given.score, reason=given.reason)
-    loaded_run = read_run(find_run(given.run, given.ltm_dir))
-    before = choose_result(loaded_run.result, given)
+    amendment = amendments.Amendment(score=arguments.score, reason=arguments.reason)
+    loaded_run = read_run(find_run(arguments.run, arguments.ltm_dir))
+    before = choose_result(loaded_run.result, arguments)
     after = amendments.amend_verdict(
         loaded_run.path, loaded_run.result, before.nodeid, amendment
     )
@@ -507,48 +517,52 @@ def amend_verdict(given: Namespace) -> int:
 
 
 def choose_result(
-    run: RunResult, given: Namespace, *, parts: bool = False
+    run: RunResult, arguments: Namespace, *, parts: bool = False
 ) -> ScenarioResult:
     """Return the one row of a run that `given` means by item, agent, span and trial.
 
     `parts`: also part of a node id names an item. ConfigurationError lists the
     candidates if there are none or several.
     """
-    rows = rows_within(run.scenarios, given)
-    result = [row for row in rows if row.nodeid == given.item]
-    result = result or [row for row in rows if given.item in (row.id, row.scenario)]
+    rows = rows_within(run.scenarios, arguments)
+    result = [row for row in rows if row.nodeid == arguments.item]
+    result = result or [row for row in rows if arguments.item in (row.id, row.scenario)]
     if parts:
         result = result or [
-            row for row in rows if given.item in row.nodeid or given.item in row.id
+            row
+            for row in rows
+            if arguments.item in row.nodeid or arguments.item in row.id
         ]
     narrowed = "".join(
-        f" --{name}={getattr(given, name)}" for name in _LABELS if getattr(given, name)
+        f" --{name}={getattr(arguments, name)}"
+        for name in _LABELS
+        if getattr(arguments, name)
     )
     if not result:
         known = {name for row in run.scenarios for name in (row.nodeid, row.id)}
         raise ConfigurationError(
-            f"run {run.run_id} has no item {given.item!r}{narrowed}.{did_you_mean(given.item, known)} "
+            f"run {run.run_id} has no item {arguments.item!r}{narrowed}.{did_you_mean(arguments.item, known)} "
             f"Name a node id{', part of one,' * parts} or scenario/example"
         )
     if len(result) > 1:
         names = [f"  {one_line(row.nodeid)}" for row in result]
         listed = first_and_rest(names, MAX_LISTED_CANDIDATES, "  … and {:,} more")
         raise ConfigurationError(
-            f"{given.item!r}{narrowed} means {len(result):,} items of run {run.run_id}. "
+            f"{arguments.item!r}{narrowed} means {len(result):,} items of run {run.run_id}. "
             "Choose with --agent, --span, --trial, or name one:\n" + "\n".join(listed)
         )
     return result[0]
 
 
 def rows_within(
-    rows: Sequence[ScenarioResult], given: Namespace
+    rows: Sequence[ScenarioResult], arguments: Namespace
 ) -> list[ScenarioResult]:
     """Return the rows of the agent, span and trial that `given` names; of all where it names none."""
     return [
         row
         for row in rows
         if all(
-            getattr(given, name) in ("", getattr(row, of))
+            getattr(arguments, name) in ("", getattr(row, of))
             for name, of in _LABELS.items()
         )
     ]

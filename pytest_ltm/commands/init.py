@@ -148,7 +148,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_flags(parser, no_play="write the files only: no first run and no baseline")
 
 
-def write_first_files(given: Namespace) -> int:
+def write_first_files(arguments: Namespace) -> int:
     """Write an adapter for your bot, a scenario and a workflow; play them and save the baseline.
 
     Without --from and --agent it looks for your bot in what your project defines,
@@ -160,10 +160,10 @@ def write_first_files(given: Namespace) -> int:
     test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub
     Actions goes to the root of the repository. No file is overwritten.
     """
-    if given.skill is not None:
-        return write_skill(given.folder / given.skill)
-    folder: Path = given.folder
-    start = _choose_start(folder, given)
+    if arguments.skill is not None:
+        return write_skill(arguments.folder / arguments.skill)
+    folder: Path = arguments.folder
+    start = _choose_start(folder, arguments)
     root = next(
         (
             each
@@ -187,7 +187,7 @@ def write_first_files(given: Namespace) -> int:
     workflow, ignore = root / WORKFLOW, folder / IGNORE
     files = NewFiles(root)
     # Looked at before anything is written: half of the files would be worse than none.
-    plays = start.plays and not given.no_play
+    plays = start.plays and not arguments.no_play
     baseline = [GateProof.baseline_file(folder)] if plays else []
     files.check([*texts, workflow, *baseline])
     ignored = files.lines_to_add(ignore, TEMPLATE_FILES["ignored"])
@@ -201,7 +201,7 @@ def write_first_files(given: Namespace) -> int:
     gate = Gate(start.setting)
     if plays:
         with files.taken_back_on_error(*baseline):
-            proven = _play_until_red(start, folder, given.max_cost)
+            proven = _play_until_red(start, folder, arguments.max_cost)
         if proven is None:
             return _UNPROVEN
         gate = proven
@@ -256,14 +256,16 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
     return None
 
 
-def _choose_start(folder: Path, given: Namespace) -> Start:
+def _choose_start(folder: Path, arguments: Namespace) -> Start:
     """Return what was asked for, else what the project shows."""
-    if given.agent:
-        return Start(agent=given.agent, why=f"the agent under test is {given.agent}")
-    if given.library in TEMPLATE_FILES["stubs"]:
-        return _stub_start(given.library)
+    if arguments.agent:
+        return Start(
+            agent=arguments.agent, why=f"the agent under test is {arguments.agent}"
+        )
+    if arguments.library in TEMPLATE_FILES["stubs"]:
+        return _stub_start(arguments.library)
     project = Project.read(folder)
-    if given.library is None:
+    if arguments.library is None:
         place = "" if folder.resolve() == Path.cwd() else f" {shlex.quote(str(folder))}"
         found = choose_candidate(project, f"ltm init{place} --agent=SPEC")
         return Start(
@@ -273,11 +275,11 @@ def _choose_start(folder: Path, given: Namespace) -> Start:
             requires=_requirement_of(found.framework),
         )
     made = [
-        (found.module, found.name)
-        for found in project.candidates()
-        if found.framework == given.library
+        (candidate.module, candidate.name)
+        for candidate in project.candidates()
+        if candidate.framework == arguments.library
     ]
-    return _framework_start(load_frameworks()[given.library], made[:1])
+    return _framework_start(load_frameworks()[arguments.library], made[:1])
 
 
 def _requirement_of(framework: str) -> str:

@@ -28,21 +28,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def list_bundled(given: Namespace) -> int:
+def list_bundled(arguments: Namespace) -> int:
     """List what comes with pytest-ltm, with a sentence about each."""
-    if given.what not in LISTS:
-        hint = did_you_mean(given.what, LISTS)
+    if arguments.what not in LISTS:
+        hint = did_you_mean(arguments.what, LISTS)
         raise ConfigurationError(
-            f"there is no list {given.what!r}.{hint} There are {', '.join(LISTS)}."
+            f"there is no list {arguments.what!r}.{hint} There are {', '.join(LISTS)}."
         )
-    if given.expand is not None:
-        if given.what != "agents":
+    if arguments.expand is not None:
+        if arguments.what != "agents":
             raise ConfigurationError(
-                f"--expand prints a preset of agents: list agents --expand {given.expand}"
+                f"--expand prints a preset of agents: list agents --expand {arguments.expand}"
             )
-        print(preset_file_text(given.expand), end="")
+        print(preset_file_text(arguments.expand), end="")
         return 0
-    print("\n".join(LISTS[given.what]()))
+    print("\n".join(LISTS[arguments.what]()))
     return 0
 
 
@@ -61,8 +61,8 @@ def list_suites() -> Iterator[str]:
     feature_hooks().pytest_ltm_suites.call_historic(
         kwargs={"register": own_suites.append}
     )
-    for own in own_suites:
-        yield f"{own.name}  ({own.about})"
+    for own_suite in own_suites:
+        yield f"{own_suite.name}  ({own_suite.about})"
     datasets: list[Dataset] = []
     feature_hooks().pytest_ltm_datasets.call_historic(
         kwargs={"register": datasets.append}

@@ -39,18 +39,20 @@ def add_check_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help=_FILE)
 
 
-def check_logs(given: Namespace) -> int:
+def check_logs(arguments: Namespace) -> int:
     """Check a file for --ltm-suite=logs: every line, and whether evidence and dates fit.
 
     If all is well it prints what the file holds, and the number of e-mail addresses,
     phone numbers and keys in it. Exit status 1 if anything is wrong.
     """
-    file = LogsFile(given.file)
+    file = LogsFile(arguments.file)
     if file.faults:
         print("\n".join(file.faults))
         return 1
     places = [place for user in file.users.values() for place in user.sessions.values()]
-    asked = [one for user in file.users.values() for one in user.questions.values()]
+    asked = [
+        question for user in file.users.values() for question in user.questions.values()
+    ]
     whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
     turns, dates = sum(place.turns for place in places), [place.at for place in places]
     sizes = f"{pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}"
@@ -86,21 +88,21 @@ def add_redact_arguments(parser: ArgumentParser) -> None:
     add_option(parser, "--salt", "FILE", salt, Path("ltm-logs.salt"))
 
 
-def redact_logs(given: Namespace) -> int:
+def redact_logs(arguments: Namespace) -> int:
     """Write a file of logs again with stand-ins for e-mail addresses, phone numbers, keys, and names.
 
     Names are those of the speakers and of your lists. The same text gets the same
     stand-in, so that questions and gold answers still fit. Everything else stays as it
     is: read the result.
     """
-    file = LogsFile(given.file)
+    file = LogsFile(arguments.file)
     # a line that cannot be read might hide what has to be taken out
     file.check()
-    names = [name for path in given.names for name in names_in(path)]
-    if not given.keep_speakers:
+    names = [name for path in arguments.names for name in names_in(path)]
+    if not arguments.keep_speakers:
         turns = (turn for row in _iter_rows(file.path) for turn in row.get("turns", ()))
         names += {str(turn["name"]) for turn in turns if "name" in turn}
-    path = given.salt
+    path = arguments.salt
     try:
         if not path.exists():
             write_whole(path, f"{secrets.token_hex(32)}\n".encode())
@@ -119,8 +121,8 @@ def redact_logs(given: Namespace) -> int:
             f"--salt: {path}: holds fewer than {SHORTEST_SALT} characters, which can be guessed"
         )
     redactor = Redactor(salt, names)
-    with _new_file(given.output):
-        appender = Appender(given.output, new=True)
+    with _new_file(arguments.output):
+        appender = Appender(arguments.output, new=True)
         try:
             text = _redact_lines(
                 file,
@@ -129,10 +131,10 @@ def redact_logs(given: Namespace) -> int:
                     (json.dumps(row, ensure_ascii=False) + "\n").encode()
                 ),
             )
-            LogsFile(given.output).check()
+            LogsFile(arguments.output).check()
         finally:
             appender.close()
-    _print_note(f"{given.output}: {text or 'nothing was found to take out'}")
+    _print_note(f"{arguments.output}: {text or 'nothing was found to take out'}")
     return 0
 
 
@@ -185,23 +187,23 @@ def add_convert_arguments(parser: ArgumentParser) -> None:
     add_option(parser, "--timezone", "ZONE", zone)
 
 
-def convert_data(given: Namespace) -> int:
+def convert_data(arguments: Namespace) -> int:
     """Write the files of another benchmark, or the export of a chat, as one file for --ltm-suite=logs.
 
     A table says what was cut, left out or guessed. --ltm-suite=KIND plays the files of
     a benchmark without this step.
     """
-    with _new_file(given.output):
-        source, opening, read = _reader_of(given)
+    with _new_file(arguments.output):
+        source, opening, read = _reader_of(arguments)
         counts = write_interchange(
-            given.output, read, given.files, source=source, opening=opening
+            arguments.output, read, arguments.files, source=source, opening=opening
         )
-        file = LogsFile(given.output)
+        file = LogsFile(arguments.output)
         file.check()
     places = [place for user in file.users.values() for place in user.sessions.values()]
     asked = sum(len(user.questions) for user in file.users.values())
     text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
-    _print_note(f"{given.output}: {text}, {pluralize(asked, 'question')}")
+    _print_note(f"{arguments.output}: {text}, {pluralize(asked, 'question')}")
     for why, count in sorted((+counts).items()):
         _print_note(f"{count:>9,}  {why}")
     if not asked:
@@ -211,33 +213,33 @@ def convert_data(given: Namespace) -> int:
     return 0
 
 
-def _reader_of(given: Namespace) -> tuple[str, str, HistoryReader]:
+def _reader_of(arguments: Namespace) -> tuple[str, str, HistoryReader]:
     """Return the source of files of a kind, the message that begins a conversation about it, and what reads them."""
-    if given.kind in KINDS:
-        _, source, opening = KINDS[given.kind]
-        return source, opening, reader_of(given.kind)
+    if arguments.kind in KINDS:
+        _, source, opening = KINDS[arguments.kind]
+        return source, opening, reader_of(arguments.kind)
     try:
-        gap = duration(given.gap)
+        gap = duration(arguments.gap)
     except (ScenarioError, OverflowError, ValueError) as error:
         raise DatasetError(
-            f"--gap: expected a duration such as 4h or 30m, got {given.gap!r}"
+            f"--gap: expected a duration such as 4h or 30m, got {arguments.gap!r}"
         ) from error
     try:
-        zone = ZoneInfo(given.timezone) if given.timezone else None
+        zone = ZoneInfo(arguments.timezone) if arguments.timezone else None
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        why = f"--timezone: there is no zone {given.timezone!r}. Name one such as Europe/Berlin"
+        why = f"--timezone: there is no zone {arguments.timezone!r}. Name one such as Europe/Berlin"
         raise DatasetError(why) from error
     splitting = Splitting(
-        gap=gap, order=given.dates, assistants=tuple(given.assistant), zone=zone
+        gap=gap, order=arguments.dates, assistants=tuple(arguments.assistant), zone=zone
     )
-    layout = "" if given.kind == CHAT else given.kind
+    layout = "" if arguments.kind == CHAT else arguments.kind
 
     def read(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
         for history in read_chats(paths, layout, splitting, counts):
             sessions = iter(history.sessions)
             first = next(sessions, None)
             if first is None:
-                raise DatasetError(f"{given.files[0]}: it contains no messages")
+                raise DatasetError(f"{arguments.files[0]}: it contains no messages")
             yield History(chain((first,), sessions))
 
     return "", "", read

@@ -73,12 +73,12 @@ def add_score_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def score_longmemeval(given: Namespace) -> int:
+def score_longmemeval(arguments: Namespace) -> int:
     """Score LongMemEval answers by rules. A judge, if given, decides the rest; without one they stay unscored."""
-    answers, missing = read_answers(given.file, given.data)
+    answers, missing = read_answers(arguments.file, arguments.data)
     if not answers:
-        raise DatasetError(f"{given.file}: holds no rows")
-    ruled = _judge_answers(answers, given)
+        raise DatasetError(f"{arguments.file}: holds no rows")
+    ruled = _judge_answers(answers, arguments)
     right = {"yes": True, "no": False, "unscored": None}
     verdicts = [
         evaluation.QuestionVerdict(
@@ -87,7 +87,7 @@ def score_longmemeval(given: Namespace) -> int:
         for one, said in ruled
     ]
     sums = evaluation.aggregate_verdicts(verdicts)
-    if given.json:
+    if arguments.json:
         values = {
             "rows": [
                 {
@@ -116,11 +116,11 @@ def score_longmemeval(given: Namespace) -> int:
 
 
 def _judge_answers(
-    answered: Sequence[Answered], given: Namespace
+    answered: Sequence[Answered], arguments: Namespace
 ) -> list[tuple[Answered, Ruling]]:
-    if given.labels:
+    if arguments.labels:
         if silent := next((one for one in answered if one.label is None), None):
-            why = f"no {LABELS[0]}: {given.file} holds no judge's verdicts. Leave out the option"
+            why = f"no {LABELS[0]}: {arguments.file} holds no judge's verdicts. Leave out the option"
             raise DatasetError(f"{silent.where}: {why}")
         return [
             (
@@ -144,11 +144,11 @@ def _judge_answers(
         )
         for one in answered
     ]
-    if given.judge is None:
+    if arguments.judge is None:
         return ruled
-    with judge_session(given.judge) as ask:
+    with judge_session(arguments.judge) as ask:
         for number, (one, said) in enumerate(ruled):
-            if not given.judge_all and said.verdict != "unscored":
+            if not arguments.judge_all and said.verdict != "unscored":
                 continue
             prompt = evaluation.prompt_for(one.question_id, one.question_type)
             inquiry = prompt.inquiry(
@@ -290,17 +290,23 @@ def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> A
 # --- longmemeval-retrieval and longmemeval-export
 
 
-def _choose_conversations(run: LoadedRun, given: Namespace) -> list[ConversationFolder]:
+def _choose_conversations(
+    run: LoadedRun, arguments: Namespace
+) -> list[ConversationFolder]:
     """Return the conversations of one agent in one trial; ConfigurationError where it is not clear which."""
     agent = _only_name(
         "--agent",
-        given.agent,
-        dict.fromkeys(each.result.agent for each in run.conversations),
+        arguments.agent,
+        dict.fromkeys(conversation.result.agent for conversation in run.conversations),
     )
-    held = [each for each in run.conversations if each.result.agent == agent]
+    held = [
+        conversation
+        for conversation in run.conversations
+        if conversation.result.agent == agent
+    ]
     trial = _only_name(
         "--trial",
-        given.trial,
+        arguments.trial,
         dict.fromkeys(each.result.name.planned_name.trial for each in held),
     )
     return [each for each in held if each.result.name.planned_name.trial == trial]
@@ -346,23 +352,23 @@ def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
     add_run(parser, required=True, kinds=kinds)
 
 
-def export_hypotheses(given: Namespace) -> int:
+def export_hypotheses(arguments: Namespace) -> int:
     """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
-    run = read_run(find_run(given.run, given.ltm_dir))
+    run = read_run(find_run(arguments.run, arguments.ltm_dir))
     result = [
         {
             "question_id": str(facts["id"]),
             "hypothesis": row.questions[-1].answer if row.questions else None,
         }
-        for _, row, facts in _asked_questions(_choose_conversations(run, given))
+        for _, row, facts in _asked_questions(_choose_conversations(run, arguments))
     ]
     if not result:
         raise DatasetError(f"{run.path}: holds no LongMemEval questions")
     lines = [json.dumps(row) + "\n" for row in result if row["hypothesis"] is not None]
-    if given.output is None:
+    if arguments.output is None:
         sys.stdout.writelines(lines)
     else:
-        write_output(given.output, for_file("".join(lines)))
+        write_output(arguments.output, for_file("".join(lines)))
     missing = len(result) - len(lines)
     sys.stderr.write(
         f"{len(lines):,} answers"
@@ -382,29 +388,29 @@ def add_measure_arguments(parser: ArgumentParser) -> None:
     add_flags(parser, turns=turns, json="print JSON, as always for a file of rankings")
 
 
-def measure_retrieval(given: Namespace) -> int:
+def measure_retrieval(arguments: Namespace) -> int:
     """Print the official retrieval metrics of a run, or of a file of rankings.
 
     These are recall_any, recall_all and ndcg_any as published, and the standard nDCG:
     of what a run's agent reports to have retrieved, or of a JSON list of {corpus_ids,
     correct_docs, rankings}.
     """
-    if Path(given.run).is_file():
+    if Path(arguments.run).is_file():
         needed = ("corpus_ids", "correct_docs", "rankings")
-        rankings = Field(json_of(Path(given.run)), given.run).items("rankings")
+        rankings = Field(json_of(Path(arguments.run)), arguments.run).items("rankings")
         rows = [
-            _ranking_metrics(one.mapping(required=needed), turns=given.turns)
-            for one in rankings
+            _ranking_metrics(ranking.mapping(required=needed), turns=arguments.turns)
+            for ranking in rankings
         ]
         print(json.dumps({"rows": rows}, indent=2))
         return 0
     # As published, questions that cannot be answered and those without a marked turn of
     # the user's are left out.
-    run = read_run(find_run(given.run, given.ltm_dir))
+    run = read_run(find_run(arguments.run, arguments.ltm_dir))
     values = {}
-    for each in _choose_conversations(run, given):
-        record = each.record()
-        for _, row, facts in _asked_questions([each]):
+    for conversation in _choose_conversations(run, arguments):
+        record = conversation.record()
+        for _, row, facts in _asked_questions([conversation]):
             asked = (
                 record.exchange(row.questions[-1].number)
                 if record and row.questions
@@ -424,7 +430,7 @@ def measure_retrieval(given: Namespace) -> int:
         name: fmean(metrics[name] for metrics in values.values())
         for name in next(iter(values.values()))
     }
-    if given.json:
+    if arguments.json:
         listed = [
             {"question_id": name, "metrics": metrics}
             for name, metrics in values.items()

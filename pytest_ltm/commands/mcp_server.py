@@ -54,18 +54,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def serve_tools(given: Namespace) -> int:
+def serve_tools(arguments: Namespace) -> int:
     """Answer a coding agent over the Model Context Protocol, on standard input and output.
 
     The tools are runs, show, explain, compare, check_agent and run. The last two need
     --allow-runs, and each run is bounded in tokens, time and, with --max-cost, dollars.
     Needs pip install 'pytest-ltm[mcp]'.
     """
-    make_server(given).run()
+    make_server(arguments).run()
     return 0
 
 
-def make_server(given: Namespace) -> Any:
+def make_server(arguments: Namespace) -> Any:
     """Return the server; ConfigurationError without its package."""
     try:
         from mcp.server import MCPServer
@@ -75,7 +75,7 @@ def make_server(given: Namespace) -> Any:
             "it needs the package mcp: pip install 'pytest-ltm[mcp]'"
         ) from error
     server = MCPServer("pytest-ltm", instructions=INSTRUCTIONS)
-    tools = _Tools(given)
+    tools = _Tools(arguments)
     for tool in (
         tools.runs,
         tools.show,
@@ -95,9 +95,9 @@ def make_server(given: Namespace) -> Any:
 class _Tools:
     """Each tool is a command in a process of its own: an agent that prints, hangs or dies does not touch the server."""
 
-    def __init__(self, given: Namespace) -> None:
-        self._given = given
-        self._place = f"--ltm-dir={given.ltm_dir}"
+    def __init__(self, arguments: Namespace) -> None:
+        self._given = arguments
+        self._place = f"--ltm-dir={arguments.ltm_dir}"
 
     async def runs(self) -> str:
         """List the runs of this project as JSON, newest first: when, agents, totals, how each ended."""

@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def merge_runs(given: Namespace) -> int:
+def merge_runs(arguments: Namespace) -> int:
     """Join run folders that were played apart: the shards of --ltm-shard, several machines, further trials.
 
     Duplicates and gaps are reported; runs whose plans differ are refused. Exit status 1
@@ -67,10 +67,10 @@ def merge_runs(given: Namespace) -> int:
     # a run that is named twice counts once
     folders = {
         path.resolve(): path
-        for path in (find_run(text, given.ltm_dir) for text in given.runs)
+        for path in (find_run(text, arguments.ltm_dir) for text in arguments.runs)
     }
     runs = [read_run(path) for path in folders.values()]
-    target = new_run_folder(given.output, given.ltm_dir)
+    target = new_run_folder(arguments.output, arguments.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
     # The amendments of all runs; ConfigurationError if two say different things of one
     # item.
@@ -283,7 +283,7 @@ def _summed_up(
         run_id=target.resolve().name,
         folder=str(target),
         notices=tuple(dict.fromkeys(notices)),
-        prechecks=tuple(one for run in runs for one in run.result.prechecks),
+        prechecks=tuple(precheck for run in runs for precheck in run.result.prechecks),
         paces=paces,
     )
     # shards are played at the same time, so the longest counts
@@ -300,10 +300,10 @@ def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[
     """Return how long agents took, and which timings cannot be read."""
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
-    for held in run.conversations:
+    for conversation in run.conversations:
         path, key = (
-            target / held.path.name / "timings.jsonl",
-            (held.result.agent, held.result.span_label),
+            target / conversation.path.name / "timings.jsonl",
+            (conversation.result.agent, conversation.result.span_label),
         )
         if path.is_file():
             timed, why = timings.load_all_timings(path)

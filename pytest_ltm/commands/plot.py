@@ -108,46 +108,52 @@ def _figure_size(text: str) -> tuple[float, float]:
     return width, height
 
 
-def plot_figure(given: Namespace) -> int:
+def plot_figure(arguments: Namespace) -> int:
     """Draw a figure about one or many runs, as SVG, PDF or PNG.
 
     Equal runs and options give equal files. Needs pip install 'pytest-ltm[plot]'.
     """
-    suffix = given.output.suffix.lower().removeprefix(".")
+    suffix = arguments.output.suffix.lower().removeprefix(".")
     if suffix not in SUFFIXES:
         raise ConfigurationError(
-            f"-o: expected a name that ends in .svg, .pdf or .png, got {given.output.name!r}"
+            f"-o: expected a name that ends in .svg, .pdf or .png, got {arguments.output.name!r}"
         )
     import_library("matplotlib", extra="plot", user="ltm lab plot")
     from pytest_ltm.reports.plots.drawing import Look, draw_plot
 
     families = tuple(
-        family.strip() for family in given.font.split(",") if family.strip()
+        family.strip() for family in arguments.font.split(",") if family.strip()
     )
     look = Look(
-        suffix=suffix, size=given.size, fonts=families, title=given.title, dpi=given.dpi
+        suffix=suffix,
+        size=arguments.size,
+        fonts=families,
+        title=arguments.title,
+        dpi=arguments.dpi,
     )
-    drawn = draw_plot(_plot_content(given), look)
-    write_output(given.output, drawn.data)
-    print(given.output)
+    drawn = draw_plot(_plot_content(arguments), look)
+    write_output(arguments.output, drawn.data)
+    print(arguments.output)
     for problem in drawn.problems:
         print(f"ltm lab plot: {problem}", file=sys.stderr)
     return 0
 
 
-def _plot_content(given: Namespace) -> Content:
-    named = given.runs or [LATEST]
-    if given.kind == "compare":
-        sides = [find_side(text, given.baselines, given.ltm_dir)[0] for text in named]
+def _plot_content(arguments: Namespace) -> Content:
+    named = arguments.runs or [LATEST]
+    if arguments.kind == "compare":
+        sides = [
+            find_side(text, arguments.baselines, arguments.ltm_dir)[0] for text in named
+        ]
         if len(sides) > 2:
             raise ConfigurationError(
                 f"--kind=compare takes one run or two, not {len(sides)}"
             )
         # Two that are named, of which one name may stand for both; or two agents of one
         # run.
-        agents = (given.agent * 2)[:2] or ("", "")
+        agents = (arguments.agent * 2)[:2] or ("", "")
         if len(sides) == 1:
-            agents = given.agent or sides[0].agents
+            agents = arguments.agent or sides[0].agents
             if len(agents) != 2:
                 raise ConfigurationError(
                     f"--kind=compare takes two agents: name two of {sides[0].name} with --agent, or name two runs. "
@@ -159,17 +165,17 @@ def _plot_content(given: Namespace) -> Content:
             one_agent(side, agent, how=WAYS.choose_agent) for side, agent in pairs
         )
         changes = compare_sides(
-            before, after, WAYS, common=given.plans == "overlapping"
+            before, after, WAYS, common=arguments.plans == "overlapping"
         )
-        return plot_data.difference_forest(changes, given.span)
-    runs = [read_run(find_run(text, given.ltm_dir)) for text in named]
-    material = plot_data.chosen_material(runs, given.agent, given.span)
-    if given.kind == "frontier":
-        return plot_data.accuracy_frontier(material, given.published)
-    if given.kind == "examples":
-        return plot_data.example_heatmap(material, given.skill)
+        return plot_data.difference_forest(changes, arguments.span)
+    runs = [read_run(find_run(text, arguments.ltm_dir)) for text in named]
+    material = plot_data.chosen_material(runs, arguments.agent, arguments.span)
+    if arguments.kind == "frontier":
+        return plot_data.accuracy_frontier(material, arguments.published)
+    if arguments.kind == "examples":
+        return plot_data.example_heatmap(material, arguments.skill)
     return (
-        plot_data.depth_heatmap(material, given.by)
-        if given.kind == "depth"
-        else _DRAWN[given.kind](material)
+        plot_data.depth_heatmap(material, arguments.by)
+        if arguments.kind == "depth"
+        else _DRAWN[arguments.kind](material)
     )

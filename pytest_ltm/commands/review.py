@@ -57,22 +57,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run(parser)
 
 
-def review_run(given: Namespace) -> int:
+def review_run(arguments: Namespace) -> int:
     """List the verdicts that deserve a look, with reasons, those that are most often wrong first.
 
     `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """
-    path = find_run(given.run, given.ltm_dir)
+    path = find_run(arguments.run, arguments.ltm_dir)
     before = (
-        find_side(given.compare, given.baselines, given.ltm_dir)[0]
-        if given.compare
+        find_side(arguments.compare, arguments.baselines, arguments.ltm_dir)[0]
+        if arguments.compare
         else None
     )
     cases = read_cases(path, before)
-    if given.json:
+    if arguments.json:
         print(json.dumps(_cases_json(cases), indent=1))
     else:
-        print("\n".join(_queue_lines(cases, given.most)))
+        print("\n".join(_queue_lines(cases, arguments.most)))
     return 0
 
 

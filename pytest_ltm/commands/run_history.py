@@ -73,22 +73,24 @@ def add_list_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def list_runs(given: Namespace) -> int:
+def list_runs(arguments: Namespace) -> int:
     """List runs, newest first, one per line.
 
     A line has the start, how the run ended, what its gate said, whether it can be
     resumed, and its totals. Nothing is changed.
     """
-    if not given.folder.is_dir():
-        why = f"there is no folder {str(given.folder)!r}: no run was made here. Name one, as in .ltm"
+    if not arguments.folder.is_dir():
+        why = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
         raise ConfigurationError(why)
-    pasts = map(read_past, run_folders(given.folder))
-    result = [past for past in pasts if not given.agent or given.agent in past.agents]
-    if given.since:
-        since = parse_moment(given.since)
+    pasts = map(read_past, run_folders(arguments.folder))
+    result = [
+        past for past in pasts if not arguments.agent or arguments.agent in past.agents
+    ]
+    if arguments.since:
+        since = parse_moment(arguments.since)
         result = [past for past in result if past.at is not None and past.at >= since]
-    states = {each.name: _state_text(each, given.folder) for each in result}
-    if given.json:
+    states = {each.name: _state_text(each, arguments.folder) for each in result}
+    if arguments.json:
         names = (
             "agent",
             "span_label",
@@ -113,8 +115,8 @@ def list_runs(given: Namespace) -> int:
                 "commit": past.source and past.source.commit,
                 "branch": past.source and past.source.branch,
                 "results": [
-                    fields_of(each, *names) | {"examples": len(each.rows)}
-                    for each in past.standings
+                    fields_of(standing, *names) | {"examples": len(standing.rows)}
+                    for standing in past.standings
                 ],
             }
             for past in result
@@ -125,11 +127,11 @@ def list_runs(given: Namespace) -> int:
         filters = [
             f" --{name}={value}"
             for name in ("agent", "since")
-            if (value := getattr(given, name))
+            if (value := getattr(arguments, name))
         ]
         print(
             for_screen(
-                f"no runs in {given.folder}{' with' * bool(filters)}{''.join(filters)}"
+                f"no runs in {arguments.folder}{' with' * bool(filters)}{''.join(filters)}"
             )
         )
         return 0
@@ -166,7 +168,11 @@ def _state_text(past: Past, ltm_dir: Path) -> str:
     )
     if past.state == "finished":
         lines += list(
-            dict.fromkeys(each.unmeasured for each in past.standings if each.unmeasured)
+            dict.fromkeys(
+                standing.unmeasured
+                for standing in past.standings
+                if standing.unmeasured
+            )
         )
     elif past.state == "interrupted":
         # whether it can be resumed takes reading its journals, which is left out for
@@ -249,17 +255,17 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def draw_trend(given: Namespace) -> int:
+def draw_trend(arguments: Namespace) -> int:
     """Draw scores over time, a chart for each agent and memory span.
 
     Results of different plans are never joined. Every committed version of a baseline
     counts, if git is installed.
     """
     result, notes = gather_points(
-        given.paths, given.ltm_dir, given.baselines, since=given.since
+        arguments.paths, arguments.ltm_dir, arguments.baselines, since=arguments.since
     )
-    series = series_of(result, given.agent, given.span)
-    if given.json:
+    series = series_of(result, arguments.agent, arguments.span)
+    if arguments.json:
         print(json.dumps(trend_json(series), indent=1))
     else:
         width = max(shutil.get_terminal_size().columns, LEAST)
@@ -270,8 +276,10 @@ def draw_trend(given: Namespace) -> int:
         ):  # a terminal of few characters gets those that it has
             "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
             signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
-        lines = trend_lines(series, width, color=color, signs=signs, whole=given.all)
-        print("\n".join(lines or [why_nothing_to_draw(result, given.paths)]))
+        lines = trend_lines(
+            series, width, color=color, signs=signs, whole=arguments.all
+        )
+        print("\n".join(lines or [why_nothing_to_draw(result, arguments.paths)]))
     for note in notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
     return 0

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def serve_pages(given: Namespace) -> int:
+def serve_pages(arguments: Namespace) -> int:
     """Serve a page on this computer: runs, live ones too, reports, and comparisons of two runs.
 
     It prints a link with a key, starts no run and sends nothing anywhere. Needs pip
@@ -46,29 +46,29 @@ def serve_pages(given: Namespace) -> int:
             f"ltm serve needs {error.name}: pip install 'pytest-ltm[web]'"
         ) from error
 
-    listening = _listening_socket(given)
+    listening = _listening_socket(arguments)
     port = listening.getsockname()[1]
-    shown = f"[{given.host}]" if ":" in given.host else given.host
+    shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     hosts = {
         f"{shown}:{port}",
         *(
             {f"localhost:{port}", f"127.0.0.1:{port}"}
-            if _is_loopback(given.host)
+            if _is_loopback(arguments.host)
             else ()
         ),
     }
     secret, strangers = secrets.token_hex(16), Strangers()
     app = make_app(
-        ltm_dir=given.ltm_dir,
+        ltm_dir=arguments.ltm_dir,
         secret=secret,
         hosts=hosts,
         port=port,
-        live=given.live,
+        live=arguments.live,
         strangers=strangers,
     )
-    if not _is_loopback(given.host):
+    if not _is_loopback(arguments.host):
         who = f"anyone who can reach {shown}:{port}"
-        print(f"Warning: runs in {given.ltm_dir} are served unencrypted to {who}")
+        print(f"Warning: runs in {arguments.ltm_dir} are served unencrypted to {who}")
     print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
@@ -91,7 +91,7 @@ def serve_pages(given: Namespace) -> int:
             pass
         server.should_exit = True
 
-    if given.live:
+    if arguments.live:
         Thread(target=end_with_input, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
@@ -105,12 +105,12 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listening_socket(given: Namespace) -> socket.socket:
+def _listening_socket(arguments: Namespace) -> socket.socket:
     """Return the socket; ConfigurationError if it cannot be had, or would be open to others without their --i-know."""
-    host, port = given.host, given.port
-    if not _is_loopback(host) and not given.i_know:
+    host, port = arguments.host, arguments.port
+    if not _is_loopback(host) and not arguments.i_know:
         raise ConfigurationError(
-            f"--host {host}: others could then read the transcripts of all runs in {given.ltm_dir}, unencrypted. "
+            f"--host {host}: others could then read the transcripts of all runs in {arguments.ltm_dir}, unencrypted. "
             "Add --i-know if you mean it"
         )
     # 0.0.0.0 and :: mean every address, and a link needs one

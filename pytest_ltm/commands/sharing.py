@@ -212,11 +212,11 @@ def add_write_arguments(parser: ArgumentParser) -> None:
     add_runs(parser)
 
 
-def write_report(given: Namespace) -> int:
+def write_report(arguments: Namespace) -> int:
     """Write one self-contained HTML file about one or many runs. It opens offline."""
-    folders = [find_run(text, given.ltm_dir) for text in given.runs or [LATEST]]
-    build_report(folders, given.output)
-    print(f"{given.output} ({given.output.stat().st_size / 1_000_000:.1f} MB)")
+    folders = [find_run(text, arguments.ltm_dir) for text in arguments.runs or [LATEST]]
+    build_report(folders, arguments.output)
+    print(f"{arguments.output} ({arguments.output.stat().st_size / 1_000_000:.1f} MB)")
     damaged = [
         damage
         for folder in folders
@@ -251,7 +251,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     add_runs(parser, kinds=f"{RUN}, or a folder of runs")
 
 
-def export_runs(given: Namespace) -> int:
+def export_runs(arguments: Namespace) -> int:
     """Write one or many runs in the format of another tool.
 
     csv, jsonl and parquet are a folder with a file for each table, or one file with
@@ -260,20 +260,24 @@ def export_runs(given: Namespace) -> int:
     something is missing because a run was killed or a journal is damaged, or if results
     do not follow from the record.
     """
-    if given.table and given.to not in TABLES:
+    if arguments.table and arguments.to not in TABLES:
         raise ConfigurationError(
-            f"--table goes with {', '.join(TABLES)}, not with {given.to}"
+            f"--table goes with {', '.join(TABLES)}, not with {arguments.to}"
         )
-    loaded = load(*given.runs, ltm_dir=given.ltm_dir)
+    loaded = load(*arguments.runs, ltm_dir=arguments.ltm_dir)
     results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
-    suffix = f".{given.to}" if given.table else SINGLE_FILE_FORMATS.get(given.to, "")
-    to = given.output or Path(f"ltm-{given.table or given.to}{suffix}")
-    if given.to in TABLES:
-        written = table_files.outputs(results, to, given.to, given.table)
-    elif (write := export_writers().get(given.to)) is not None:
+    suffix = (
+        f".{arguments.to}"
+        if arguments.table
+        else SINGLE_FILE_FORMATS.get(arguments.to, "")
+    )
+    to = arguments.output or Path(f"ltm-{arguments.table or arguments.to}{suffix}")
+    if arguments.to in TABLES:
+        written = table_files.outputs(results, to, arguments.to, arguments.table)
+    elif (write := export_writers().get(arguments.to)) is not None:
         written = write(results, to)
     else:
-        if given.to == "latex":
+        if arguments.to == "latex":
             text = paper_latex(results.runs)
         else:
             pages = [
@@ -288,7 +292,7 @@ def export_runs(given: Namespace) -> int:
             ]
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
-    write_all(written, force=given.force)
+    write_all(written, force=arguments.force)
     for each in written:
         print(each)
     differs = [
@@ -342,20 +346,20 @@ def _automatic_past(path: Path) -> tuple[Past, int]:
     return structs.replace(past, standings=standings), run.amended
 
 
-def draw_badge(given: Namespace) -> int:
+def draw_badge(arguments: Namespace) -> int:
     """Draw a badge: an agent's total at a memory span with its interval, and what the gate said.
 
     The badge has no score if the run is incomplete or could not be measured. Amended
     verdicts count as the rules gave them. Without
     --agent and --span it is about the agent under test at the longest span.
     """
-    if given.output.suffix not in WRITTEN:
+    if arguments.output.suffix not in WRITTEN:
         raise ConfigurationError(
-            f"-o: {str(given.output)!r}: a badge is a file {' or '.join(WRITTEN)}"
+            f"-o: {str(arguments.output)!r}: a badge is a file {' or '.join(WRITTEN)}"
         )
-    path = Path(given.run)
+    path = Path(arguments.run)
     if not path.is_file():
-        past, amended = _automatic_past(find_run(given.run, given.ltm_dir))
+        past, amended = _automatic_past(find_run(arguments.run, arguments.ltm_dir))
     else:
         baseline = load_baseline(path).result
         standings = result_standings(baseline)
@@ -364,22 +368,26 @@ def draw_badge(given: Namespace) -> int:
             name=path.stem, path=path, at=None, state="finished", standings=standings
         )
     # The agent under test, at the longest of its spans.
-    own = [each for each in past.standings if each.own] or past.standings
+    own = [standing for standing in past.standings if standing.own] or past.standings
     named = (
-        [each for each in past.standings if each.agent == given.agent]
-        if given.agent
+        [standing for standing in past.standings if standing.agent == arguments.agent]
+        if arguments.agent
         else own
     )
-    held = [each for each in named if given.span in ("", each.span_label)]
+    held = [each for each in named if arguments.span in ("", each.span_label)]
     agents = {each.agent for each in held}
     if past.standings and len(agents) != 1:
-        why = "has no such agent or span" if given.agent else "tests no agent of yours"
+        why = (
+            "has no such agent or span"
+            if arguments.agent
+            else "tests no agent of yours"
+        )
         raise ConfigurationError(
             f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
             f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
         )
     made = badge_of(
-        past, max(held, key=lambda each: each.span or 0, default=None), given.label
+        past, max(held, key=lambda each: each.span or 0, default=None), arguments.label
     )
     if amended and path.is_file():
         claim = f"{made.message}, {amended:,} amended by hand"
@@ -389,7 +397,7 @@ def draw_badge(given: Namespace) -> int:
     elif amended:
         left_out = f"{pluralize(amended, 'amended verdict')} left out"
         made = structs.replace(made, title=f"{made.title} ({left_out})")
-    write_output(given.output, for_file(WRITTEN[given.output.suffix](made)))
+    write_output(arguments.output, for_file(WRITTEN[arguments.output.suffix](made)))
     # a script that reads stdout should not take a badge without a score for a result
     print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
     return 0

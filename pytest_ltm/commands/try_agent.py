@@ -581,7 +581,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def try_agent(given: Namespace) -> int:
+def try_agent(arguments: Namespace) -> int:
     """Hold six short conversations with a bot, and say what they show.
 
     Does it keep the newest value, does it mix users, does it lose things after a
@@ -589,20 +589,20 @@ def try_agent(given: Namespace) -> int:
     reach? Price and time are named before the first message. Nothing is written. Exit
     status 2 if the bot cannot be asked.
     """
-    spec = choose_spec(given, "ltm try SPEC")
-    seconds = given.seconds or (60.0 if given.to is None else 600.0)
+    spec = choose_spec(arguments, "ltm try SPEC")
+    seconds = arguments.seconds or (60.0 if arguments.to is None else 600.0)
     share_in_thread()  # what is shared belongs to one loop, as in a run
     try:
         source = find_agent(spec, base=Path.cwd())
-        print(_plan_sentence(source, given, seconds), flush=True)
+        print(_plan_sentence(source, arguments, seconds), flush=True)
         with TemporaryDirectory(prefix="ltm-try-") as folder:
-            findings = _hold_conversations(source, given, seconds, Path(folder))
+            findings = _hold_conversations(source, arguments, seconds, Path(folder))
     except AgentError as error:
         print(f"{spec}: cannot be asked\n{redact_secrets(str(error))}", file=sys.stderr)
         return UNUSABLE
     finally:
         close_loops()
-    if given.json:
+    if arguments.json:
         rows = [
             {
                 "topic": finding.topic,
@@ -615,15 +615,15 @@ def try_agent(given: Namespace) -> int:
         ]
         print(redact_secrets(json.dumps({"agent": spec, "findings": rows}, indent=1)))
         return 0
-    _print_rest(spec, findings, given.show)
+    _print_rest(spec, findings, arguments.show)
     return 0
 
 
 def _hold_conversations(
-    source: AgentSource, given: Namespace, seconds: float, folder: Path
+    source: AgentSource, arguments: Namespace, seconds: float, folder: Path
 ) -> list[Finding]:
     """Hold each conversation and print its finding; AgentError if the bot does not answer at all."""
-    trial = Trial(source, Random(), seconds, given.to)
+    trial = Trial(source, Random(), seconds, arguments.to)
     findings: list[Finding] = []
     try:
         for probe in PROBES:
@@ -638,11 +638,11 @@ def _hold_conversations(
                     raise
                 finding = Finding(topic=topic, text=f"failed: {fault}", good=False)
             findings.append(finding)
-            if not given.json:
+            if not arguments.json:
                 _print_finding(len(findings), finding)
     finally:
         trial.close()
-    if not given.json:
+    if not arguments.json:
         took = f"{pluralize(trial.exchanges, 'message')} in {trial.elapsed:.0f} s"
         print(f"\n{took}", flush=True)
     return findings
@@ -657,13 +657,13 @@ def _print_finding(number: int, finding: Finding) -> None:
     print("\n".join(map(redact_secrets, lines)), flush=True)
 
 
-def _plan_sentence(source: AgentSource, given: Namespace, seconds: float) -> str:
+def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) -> str:
     """Return what it will take, before anything is sent."""
     messages, tokens = _EXCHANGES, _EXCHANGES * _CHUNK // 4
-    if given.to is not None:
-        messages = _SHORT_PROBES + len(_THINGS) + given.to // _LONG_CHUNK
-        tokens = given.to + messages * 30
-    price = read_price(given.price) if given.price else _known_price(source)
+    if arguments.to is not None:
+        messages = _SHORT_PROBES + len(_THINGS) + arguments.to // _LONG_CHUNK
+        tokens = arguments.to + messages * 30
+    price = read_price(arguments.price) if arguments.price else _known_price(source)
     # A chat is sent again with each message, at worst all of it.
     again = tokens * messages // 2
     if source.embedded:

@@ -156,7 +156,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def verify_scores(given: Namespace) -> int:
+def verify_scores(arguments: Namespace) -> int:
     """Check that the scores of a run or bundle follow from what it recorded.
 
     No agent is called, and no key is needed. Lines of journals are compared with their
@@ -166,16 +166,16 @@ def verify_scores(given: Namespace) -> int:
     or checked, or was amended by hand.
     """
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as folder:
-        path = Path(given.run)
+        path = Path(arguments.run)
         if path.is_file():
             from pytest_ltm.commands.bundle import open_bundle
 
-            run, altered = open_bundle(path, Path(folder) / "bundle", given.data)
+            run, altered = open_bundle(path, Path(folder) / "bundle", arguments.data)
         else:
-            run, altered = find_run(given.run, given.ltm_dir), None
-        result = verify_run(run, Path(folder), given, foreign=altered is not None)
+            run, altered = find_run(arguments.run, arguments.ltm_dir), None
+        result = verify_run(run, Path(folder), arguments, foreign=altered is not None)
         result.differs.extend(altered or ())
-    if given.json:
+    if arguments.json:
         print(json_text(verification_json(result)), end="")
     else:
         made_by = f", recorded by pytest-ltm {result.made_by}" if result.made_by else ""
@@ -212,7 +212,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
 
 
 def verify_run(
-    run: Path, work: Path, given: Namespace, *, foreign: bool
+    run: Path, work: Path, arguments: Namespace, *, foreign: bool
 ) -> Verification:
     """Return what holds of a run folder; `work`: an empty folder for what is made on the way.
 
@@ -231,7 +231,7 @@ def verify_run(
         graded=sum(row.judge_calls for row in loaded.result.scenarios),
         held=held,
     )
-    if given.record_only:
+    if arguments.record_only:
         result.held.append("what is recorded; verdicts were not reached again")
         return result
     if loaded.result.is_imported:
@@ -248,7 +248,11 @@ def verify_run(
                 f"{pluralize(count, 'verdict')} reached again by rules from the published answers"
             )
         return result
-    named = {each.path.name for each in loaded.conversations if each.result.journal}
+    named = {
+        conversation.path.name
+        for conversation in loaded.conversations
+        if conversation.result.journal
+    }
     silent = sorted(
         path.parent.name
         for path in run.glob(f"*/{JOURNAL}")
@@ -273,7 +277,7 @@ def verify_run(
         )
     for number, part in enumerate(parts):
         _score_part_again(
-            loaded, part, work / str(number), given, result, foreign=foreign
+            loaded, part, work / str(number), arguments, result, foreign=foreign
         )
     return result
 
@@ -286,24 +290,29 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
     )
     yield f"{sizes}, line by line against the journals"
     if calls:
-        judges = sorted({str(each.plan().get("judge")) for each in run.conversations})
+        judges = sorted(
+            {
+                str(conversation.plan().get("judge"))
+                for conversation in run.conversations
+            }
+        )
         failed = sum(row.cause == "ungraded" for row in run.result.scenarios)
         yield (
             f"{pluralize(calls, 'grade')} of a judge ({', '.join(judges)}): a model's, read again from its replies and "
             f"not asked again; {failed:,} without a grade"
         )
         yield from (
-            f"known answers given to the judge: {one.verdict}"
-            for one in prechecks.judge_prechecks(run.path)
+            f"known answers given to the judge: {precheck.verdict}"
+            for precheck in prechecks.judge_prechecks(run.path)
         )
     if run.summary and "sum" not in run.summary:
         yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
     # The times that are kept beside the journals tell how often an agent was asked.
     faults = replies = timed = again = resumed = 0
-    for each in run.conversations:
-        if (record := each.record()) is None:
+    for conversation in run.conversations:
+        if (record := conversation.record()) is None:
             continue
-        times, _ = load_all_timings(each.path / TIMINGS)
+        times, _ = load_all_timings(conversation.path / TIMINGS)
         faults, replies = faults + len(record.faults), replies + len(record.replies)
         timed += len(
             record.replies.keys()
@@ -329,7 +338,7 @@ def _score_part_again(
     run: LoadedRun,
     part: Mapping[str, Any],
     work: Path,
-    given: Namespace,
+    arguments: Namespace,
     result: Verification,
     *,
     foreign: bool,
@@ -351,16 +360,16 @@ def _score_part_again(
     ]
     bundled_only = all(row.nodeid.startswith("ltm/") for row in rows)
     away = foreign and bundled_only
-    record = _repeated_run(part["run"], source / names[0], given.data, away=away)
+    record = _repeated_run(part["run"], source / names[0], arguments.data, away=away)
     write_whole(source / "run.json", json_text(record).encode())
     words = [
         f"--ltm-rescore={source}",
         "--ltm-judge=none",
         *[f"--rootdir={apart}"] * away,
-        *given.pytest,
+        *arguments.pytest,
     ]
     made, said = run_pytest(
-        words, work / "ltm", python=given.python, cwd=apart if away else None
+        words, work / "ltm", python=arguments.python, cwd=apart if away else None
     )
     if made is None or not any(made.glob(f"*/{RESULTS}")):
         lines = list(filter(str.strip, said))

@@ -99,34 +99,36 @@ def settled_number(answer: str, given: set[float]) -> float | None:
     def find(text: str) -> list[Mention]:
         """Return where a text with digits has numbers, except days, times and those given."""
         mentions: list[Mention] = []
-        for one in read_quantities(text):
+        for quantity in read_quantities(text):
             before, after = (
-                text[max(0, one.start - _AROUND) : one.start],
-                text[one.end :][:20],
+                text[max(0, quantity.start - _AROUND) : quantity.start],
+                text[quantity.end :][:20],
             )
             # "of the 12 guests" says of how many it is a part
             aside = RE.aside.search(before) and RE.counted.match(after)
             if (
-                one.unit not in (*CLOCKS, "date", "minutes")
-                and one.value not in given
+                quantity.unit not in (*CLOCKS, "date", "minutes")
+                and quantity.value not in given
                 and not aside
             ):
-                mentions.append(Mention(one.start, one.end, str(one.value)))
+                mentions.append(
+                    Mention(quantity.start, quantity.end, str(quantity.value))
+                )
         return mentions
 
     said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
     text = _levelled_digits(said)
     mentions = asserted_mentions(text, find, formerly=True)
     if any(
-        is_alternative(text, one)
-        or RE.range.search(text[max(0, one.start - 20) : one.start])
-        for one in mentions
+        is_alternative(text, mention)
+        or RE.range.search(text[max(0, mention.start - 20) : mention.start])
+        for mention in mentions
     ):
         return None
     # the steps of a calculation are numbers, too
     results = (
         _result_mentions(text, mentions)
-        if len({one.value for one in mentions}) > 1
+        if len({mention.value for mention in mentions}) > 1
         else mentions
     )
     return float(results[-1].value) if results else None
@@ -142,7 +144,9 @@ def _levelled_digits(reply: str) -> str:
 def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention]:
     """Return the number of a brief opening, the last one that a text calls a result, or the only one in its opening."""
     opening = RE.opening.match(text)
-    opens = [one for one in mentions if opening and one.start < opening.end()]
+    opens = [
+        mention for mention in mentions if opening and mention.start < opening.end()
+    ]
     opens = opens if len({one.value for one in opens}) == 1 else []
     # a brief opening that begins with a number is an answer, whatever follows it:
     # "seven gifts"
@@ -156,16 +160,16 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
         return opens
     results = list[Mention]()
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
-    for one in mentions:
+    for mention in mentions:
         before = RE.result_before.search(
-            text[max(since, one.start - _AROUND) : one.start]
+            text[max(since, mention.start - _AROUND) : mention.start]
         )
         before = before or RE.result_of.search(
-            text[max(0, one.start - 2 * _AROUND) : one.start]
+            text[max(0, mention.start - 2 * _AROUND) : mention.start]
         )
-        behind = RE.result_after.match(text[one.end : one.end + _AROUND])
-        results += [one] if before or behind else []
-        since = one.end + (behind.end() if behind else 0)
+        behind = RE.result_after.match(text[mention.end : mention.end + _AROUND])
+        results += [mention] if before or behind else []
+        since = mention.end + (behind.end() if behind else 0)
     return results[-1:] or opens
 
 
@@ -191,7 +195,9 @@ def _order_credit(
         text,
     )
     texts = list(
-        dict.fromkeys(one.value for one in asserted_mentions(text, find, formerly=True))
+        dict.fromkeys(
+            mention.value for mention in asserted_mentions(text, find, formerly=True)
+        )
     )
     if len(expected) < 2:
         return float(texts == list(expected))
@@ -259,17 +265,20 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
     def find(text: str) -> list[Mention]:
         """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
         kept, compared, end = list[Mention](), False, 0
-        for one in find_mentions(text, tuple(names)):
+        for mention in find_mentions(text, tuple(names)):
             linked = (
-                compared and RE.with_sums.fullmatch(text[end : one.start]) is not None
+                compared
+                and RE.with_sums.fullmatch(text[end : mention.start]) is not None
             )
             compared = (
                 linked
-                or RE.compared.search(text[max(0, one.start - _AROUND) : one.start])
+                or RE.compared.search(
+                    text[max(0, mention.start - _AROUND) : mention.start]
+                )
                 is not None
             )
-            kept += [] if compared else [one]
-            end = one.end
+            kept += [] if compared else [mention]
+            end = mention.end
         return kept
 
     texts = committed_values(RE.possessive.sub("", answer), find)
@@ -286,9 +295,9 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
     for segment in reversed(RE.segment.split(text)):
         most = RE.most.search(segment) or RE.first.search(segment)
         result = [
-            one
-            for one in asserted_mentions(segment, find, formerly=True)
-            if most and one.end <= most.start()
+            mention
+            for mention in asserted_mentions(segment, find, formerly=True)
+            if most and mention.end <= most.start()
         ]
         if result:
             several = len(result) > 1 and RE.listed.fullmatch(
@@ -309,7 +318,9 @@ def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set
     rivals = find(rest)
     if not opening or (rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND])):
         return set()
-    return {one.value for one in asserted_mentions(opening[1], find, formerly=True)}
+    return {
+        mention.value for mention in asserted_mentions(opening[1], find, formerly=True)
+    }
 
 
 _CREDITS: Mapping[str, Callable[[str, Sequence[str], Sequence[str]], float]] = {
@@ -423,14 +434,18 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
         ]
         # "the harbour log is of no use": read, but no source
         return sorted(
-            (one for one in mentions if not RE.useless.match(text[one.end :])),
+            (
+                mention
+                for mention in mentions
+                if not RE.useless.match(text[mention.end :])
+            ),
             key=lambda one: one.start,
         )
 
     said = normalize_text(
         last_word(answer, lambda part: bool(find(normalize_text(part))))
     )
-    return {one.value for one in asserted_mentions(said, find, formerly=True)}
+    return {mention.value for mention in asserted_mentions(said, find, formerly=True)}
 
 
 def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:

@@ -178,7 +178,7 @@ def chosen_letters(
     text = re.sub(rf"\b({capitals}|[AI](?={beside})|{after})\b", marked, text)
     if several:
         levelled = re.sub(r"\b(?:not|nor)\s+optionnumber\w+", "", text.lower())
-        return {one.value for one in _letter_mentions(levelled, options)}
+        return {mention.value for mention in _letter_mentions(levelled, options)}
     proof = prove(text, lambda levelled: _letter_mentions(levelled, options))
     return {proof.value} if proof.state == "asserts" and proof.value else set()
 
@@ -202,15 +202,16 @@ def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
         for spot in phrase_positions(text, phrase)
     ]
     inside = [
-        one
-        for one in mentions
+        mention
+        for mention in mentions
         if any(
-            other.start <= one.start
-            and one.end <= other.end
-            and other.value != one.value
+            other.start <= mention.start
+            and mention.end <= other.end
+            and other.value != mention.value
             for other in mentions
         )
     ]
     return sorted(
-        (one for one in mentions if one not in inside), key=lambda one: one.start
+        (mention for mention in mentions if mention not in inside),
+        key=lambda one: one.start,
     )

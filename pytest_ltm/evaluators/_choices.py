@@ -78,7 +78,9 @@ class NamesColour(Ruled, Struct, frozen=True):
         mentions = [
             Mention(*spot, self.expected) for spot in phrase_positions(text, colour)
         ]
-        taken = {place for one in mentions for place in range(one.start, one.end)}
+        taken = {
+            place for mention in mentions for place in range(mention.start, mention.end)
+        }
         for word in RE.word.finditer(text):
             # grey is gray, and no second colour
             is_expected = _SPELLINGS.get(word[0]) == colour
@@ -178,27 +180,29 @@ def _option_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names options; a number that counts something is none, unless there is no other."""
     mentions: list[Mention] = []
     labels: list[Mention] = []
-    for one in RE.number.finditer(text):
-        before = text[max(0, one.start() - _INDENT) : one.start()]
-        digits, word = one["digits"], one["word"] or one["bare"]
+    for match in RE.number.finditer(text):
+        before = text[max(0, match.start() - _INDENT) : match.start()]
+        digits, word = match["digits"], match["word"] or match["bare"]
         # "chapter 5", "the 6 options"
         counts = digits and (
-            RE.counted.match(text, one.end())
+            RE.counted.match(text, match.end())
             or (RE.before_count.search(before) and digits.isdecimal())
         )
         if counts:
             continue
-        number = ORDINALS[one["ordinal"]] if one["ordinal"] else COUNTS.get(word, 1)
+        number = ORDINALS[match["ordinal"]] if match["ordinal"] else COUNTS.get(word, 1)
         number = _whole_number("".join(RE.digits.findall(digits))) if digits else number
-        mentions.append(Mention(*one.span(), str(number)))
+        mentions.append(Mention(*match.span(), str(number)))
         begins_line = not before.rpartition("\n")[2].strip() and (
-            "\n" in before or one.start() < _INDENT
+            "\n" in before or match.start() < _INDENT
         )
-        if begins_line and RE.label.match(text, one.start()):
+        if begins_line and RE.label.match(text, match.start()):
             labels.append(mentions[-1])
     # options that are listed are not picked; a single label is the answer itself
     picks = (
-        [one for one in mentions if one not in labels] if len(labels) > 1 else mentions
+        [mention for mention in mentions if mention not in labels]
+        if len(labels) > 1
+        else mentions
     )
     return picks or mentions
 

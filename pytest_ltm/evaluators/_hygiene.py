@@ -138,10 +138,10 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
 def day_mentions(text: str) -> list[Mention]:
     """Return where a levelled text names days of a year, each as its month and day."""
     mentions = []
-    for one in RE.date.finditer(text):
+    for match in RE.date.finditer(text):
         values = {
             name.rstrip("1234"): value
-            for name, value in one.groupdict().items()
+            for name, value in match.groupdict().items()
             if value
         }
         month = (
@@ -150,7 +150,7 @@ def day_mentions(text: str) -> list[Mention]:
             else month_number(values["month"])
         )
         day = int(values["day"]) if values["day"].isdecimal() else DAYS[values["day"]]
-        mentions.append(Mention(*one.span(), f"{month}-{day}"))
+        mentions.append(Mention(*match.span(), f"{month}-{day}"))
     return mentions
 
 
@@ -217,9 +217,10 @@ def _check_knowledge(
             text, values = normalize_text(answer), tuple(whose[place])
             owned = (
                 _says_whose(
-                    sentence_around(text, one.start, one.end), whose[place][one.value]
+                    sentence_around(text, mention.start, mention.end),
+                    whose[place][mention.value],
                 )
-                for one in find_mentions(text, values)
+                for mention in find_mentions(text, values)
             )
             tells = (
                 not all(owned)

@@ -406,15 +406,15 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 # an answer of another scenario may have the task's last word: there it
                 # has to remind
                 cued = (
-                    RE.cue.search(one) or wording in " ".join(plain_words(one))
-                    for one in texts
+                    RE.cue.search(text) or wording in " ".join(plain_words(text))
+                    for text in texts
                 )
                 if texts and (n not in self.elsewhere or any(cued)):
                     named.add(n)
                     # what the user only announced, or asked about, reminds of nothing
                     reminded |= (
                         {n}
-                        if any(not RE.of_the_user.search(one) for one in texts)
+                        if any(not RE.of_the_user.search(text) for text in texts)
                         else set()
                     )
             right: set[int] = set()

@@ -416,9 +416,9 @@ class _Reading:
             entries = self.menu.by_first_word.get(sentence[at], ())
             name, item = next(
                 (
-                    one
-                    for one in entries
-                    if tuple(sentence[at : at + len(one[0])]) == one[0]
+                    entry
+                    for entry in entries
+                    if tuple(sentence[at : at + len(entry[0])]) == entry[0]
                 ),
                 ((), None),
             )

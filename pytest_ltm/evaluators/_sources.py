@@ -133,9 +133,9 @@ class KnowsSources(Ruled, Struct, frozen=True):
             return False
         # what an agent asks back is no answer
         answer = "".join(
-            one
-            for one in split_sentences(answer_at(answers, place))
-            if not one.rstrip().endswith("?")
+            sentence
+            for sentence in split_sentences(answer_at(answers, place))
+            if not sentence.rstrip().endswith("?")
         )
         own = {
             " ".join(plain_words(part))
@@ -199,7 +199,8 @@ def _named_persons(answer: str) -> set[str]:
     if RE.somebody.search(text) or RE.cannot_say.search(text):
         return set()
     return {
-        one.value for one in asserted_mentions(text, _said_by_mentions, formerly=True)
+        mention.value
+        for mention in asserted_mentions(text, _said_by_mentions, formerly=True)
     }
 
 
@@ -213,7 +214,7 @@ def _kind_mentions(
     """Return where a levelled text has one of some kinds of words; none inside those of an earlier kind."""
     mentions: list[Mention] = []
     for value, pattern in kinds:
-        mentions += [Mention(*one.span(), value) for one in pattern.finditer(text)]
+        mentions += [Mention(*match.span(), value) for match in pattern.finditer(text)]
         text = _blank_out(text, [pattern])
     return sorted(mentions, key=lambda one: one.start)
 
@@ -231,9 +232,9 @@ def _how_sure(answer: str) -> str:
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     # "I never said I was sure": what denies it stands shortly before it
     said = [
-        one
-        for one in _kind_mentions(text, kinds)
-        if not RE.never.search(text[max(0, one.start - 50) : one.start])
+        mention
+        for mention in _kind_mentions(text, kinds)
+        if not RE.never.search(text[max(0, mention.start - 50) : mention.start])
     ]
     levels = {one.value for one in said}
     rest = _blank_out(text, [pattern for _, pattern in kinds])

@@ -195,7 +195,10 @@ def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     # alternatives
     told = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
     mentions = (
-        [Mention(*one.span(), group[0]) for one in _forms_pattern(told).finditer(text)]
+        [
+            Mention(*match.span(), group[0])
+            for match in _forms_pattern(told).finditer(text)
+        ]
         if told
         else []
     )
@@ -245,7 +248,7 @@ def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, 
                 f"{name}s",
                 f"{name}es",
                 f"{name[:-1]}ies",
-                *(f"{name[:at]} {name[at:]}" for at in parts),
+                *(f"{name[:part]} {name[part:]}" for part in parts),
             }
     return tuple(sorted(forms, key=len, reverse=True)), tuple(
         name for name in names if name.isalpha()

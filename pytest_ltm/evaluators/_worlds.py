@@ -116,8 +116,12 @@ def _says_of_world(
         text,
     )
     # blanks keep the places of all else
-    for one in _other_world_mentions(text, find(text), marks(text)):
-        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    for mention in _other_world_mentions(text, find(text), marks(text)):
+        text = (
+            text[: mention.start]
+            + " " * (mention.end - mention.start)
+            + text[mention.end :]
+        )
     return prove(text, find).answers(expected)
 
 
@@ -137,12 +141,12 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
 
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
     """Return where a text has numbers of what is counted, except one, as in "a week"."""
-    unit = next((one.unit for one in read_quantities(f"2 {counted}")), "")
+    unit = next((quantity.unit for quantity in read_quantities(f"2 {counted}")), "")
     mentions: list[Mention] = []
-    for one in read_quantities(text):
+    for quantity in read_quantities(text):
         before, after = (
-            text[max(0, one.start - _NEAR) : one.start],
-            text[one.end : one.end + _NEAR],
+            text[max(0, quantity.start - _NEAR) : quantity.start],
+            text[quantity.end : quantity.end + _NEAR],
         )
         # "at least seven" is not seven
         bound = (
@@ -151,11 +155,13 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
             else ""
         )
         if (
-            one.value != 1
-            and one.unit not in (*CLOCKS, "date", "minutes")
-            and (not unit or one.unit in ("", unit))
+            quantity.value != 1
+            and quantity.unit not in (*CLOCKS, "date", "minutes")
+            and (not unit or quantity.unit in ("", unit))
         ):
-            mentions.append(Mention(one.start, one.end, f"{bound}{one.value:g}"))
+            mentions.append(
+                Mention(quantity.start, quantity.end, f"{bound}{quantity.value:g}")
+            )
     return mentions
 
 
@@ -191,7 +197,7 @@ def _other_world_mentions(
     heading = True
     for start, sentence in iter_sentences(text):
         span = start, start + len(sentence)
-        inside = [one for one in mentions if span[0] <= one.start < span[1]]
+        inside = [mention for mention in mentions if span[0] <= mention.start < span[1]]
         if inside:
             yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
@@ -224,7 +230,7 @@ def _in_sentence(
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
         own = _marks_within(marks, begin, stop)
-        mentioned = [one for one in mentions if begin <= one.start < stop]
+        mentioned = [mention for mention in mentions if begin <= mention.start < stop]
         if not mentioned:
             lead = own[-1] if own else lead
             continue

@@ -144,11 +144,15 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def rows(self) -> tuple[ScenarioResult, ...]:
         """The examples of all its conversations."""
-        return tuple(row for held in self.conversations for row in held.scenarios)
+        return tuple(
+            row for conversation in self.conversations for row in conversation.scenarios
+        )
 
     def sum_of(self, name: str) -> Any:
         """Return the sum of a number over the conversations of which it is known; None if of none."""
-        return known_sum(getattr(held, name) for held in self.conversations)
+        return known_sum(
+            getattr(conversation, name) for conversation in self.conversations
+        )
 
     def sum_of_examples(self, name: str) -> Any:
         """Return the sum of a number over the examples of which it is known; None if of none."""
@@ -362,8 +366,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     def mishap_share(self) -> float:
         """Of what may go wrong within the agent, the largest share that did: of all its replies where nobody counts."""
         total: dict[str, Mishap] = {}
-        for held in self.conversations:
-            add_mishaps(total, held.mishaps)
+        for conversation in self.conversations:
+            add_mishaps(total, conversation.mishaps)
         replies = self.sum_of("metered")
         return max(
             (
@@ -385,12 +389,12 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def is_hypothetical(self) -> bool:
         """Whether that is what it would cost: nothing is spent."""
-        return any(held.hypothetical for held in self.conversations)
+        return any(conversation.hypothetical for conversation in self.conversations)
 
     @property
     def is_estimated(self) -> bool:
         """Whether some of the tokens and dollars were not reported."""
-        return any(held.estimated for held in self.conversations)
+        return any(conversation.estimated for conversation in self.conversations)
 
 
 _ENDS: tuple[Literal[0, 1], ...] = (0, 1)
@@ -414,7 +418,7 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
         for of_agent in agents
         for held in group_by(of_agent, lambda held: held.span_label).values()
     ]
-    names = [(held[0].agent, held[0].span_label) for held in places]
+    names = [(place[0].agent, place[0].span_label) for place in places]
     return tuple(
         Column(
             conversations=held,

@@ -818,5 +818,7 @@ FIGURES = (*SCORES, *EFFORTS)
 def read_definitions() -> Mapping[str, str]:
     """Return what the numbers of a run mean, by their names in `summary.json` and in the properties of items."""
     texts: dict[str, str] = load_packaged_yaml(__file__, "figures.yml")
-    measures = "; ".join(f"`{one.name}`: {one.definition}" for one in MEASURES)
+    measures = "; ".join(
+        f"`{measure.name}`: {measure.definition}" for measure in MEASURES
+    )
     return texts | {"memory": texts["memory"].replace("{measures}", measures)}

@@ -42,9 +42,10 @@ def bullet_list(sentences: Sequence[str]) -> list[str]:
     """Return the sentences as one list, none where there are none; no first character begins a list of its own."""
     plain = [
         _LEADING.sub(
-            lambda result: f"&#{ord(result[1][0])};{result[1][1:]}", markdown_text(each)
+            lambda result: f"&#{ord(result[1][0])};{result[1][1:]}",
+            markdown_text(sentence),
         )
-        for each in sentences
+        for sentence in sentences
     ]
     return ["\n".join(f"- {each}" for each in plain)] if plain else []
 

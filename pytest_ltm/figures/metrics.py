@@ -168,13 +168,15 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
         return []
     text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
     starred = (
-        " *: some examples have none." if any(one.partial for one in metrics) else ""
+        " *: some examples have none."
+        if any(metric.partial for metric in metrics)
+        else ""
     )
     lines = wrap_text(text + starred, width)
-    for one in metrics:
-        lines += _measure_table(one, width, color=color)
+    for metric in metrics:
+        lines += _measure_table(metric, width, color=color)
         lines += [
-            line for sentence in one.sentences for line in wrap_text(sentence, width)
+            line for sentence in metric.sentences for line in wrap_text(sentence, width)
         ]
     return [*lines, ""]
 
@@ -190,9 +192,9 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     one = next(
         (
-            one
-            for one in agent_metrics(run)
-            if (one.agent, one.span_label) == (agent, span_label)
+            metric
+            for metric in agent_metrics(run)
+            if (metric.agent, metric.span_label) == (agent, span_label)
         ),
         None,
     )
@@ -278,9 +280,9 @@ def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
         (
             head,
             {
-                one.label: one.text("", name).strip()
-                for one in agent_metrics(run)
-                if name in one.names
+                metric.label: metric.text("", name).strip()
+                for metric in agent_metrics(run)
+                if name in metric.names
             },
         )
         for name, head in LEADING.items()

@@ -78,8 +78,8 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
     ) -> LoadedRun:
         """Return a run of which its result is known, and some of what its `summary.json` will say."""
         held = tuple(
-            ConversationFolder(result=each, path=Path())
-            for each in result.conversations
+            ConversationFolder(result=conversation, path=Path())
+            for conversation in result.conversations
         )
         return cls(
             path=Path(), result=result, conversations=held, summary=summary or {}
@@ -93,7 +93,10 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
     @property
     def automatic(self) -> RunResult:
         """Return the result before anybody amended it: what claims are made from."""
-        recorded = tuple(each.recorded or each.result for each in self.conversations)
+        recorded = tuple(
+            conversation.recorded or conversation.result
+            for conversation in self.conversations
+        )
         return structs.replace(self.result, conversations=recorded)
 
 
@@ -118,7 +121,13 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     # Merged and edited runs may hold agents that no plan names: those come last.
     agents = [
         *named,
-        *sorted({each.result.agent for each in conversation_folders} - set(named)),
+        *sorted(
+            {
+                conversation_folder.result.agent
+                for conversation_folder in conversation_folders
+            }
+            - set(named)
+        ),
     ]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
@@ -135,7 +144,9 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     conversation_folders = sorted(conversation_folders, key=place)
     result = RunResult(
         run_id=path.resolve().name,
-        conversations=tuple(each.result for each in conversation_folders),
+        conversations=tuple(
+            conversation_folder.result for conversation_folder in conversation_folders
+        ),
         folder=str(path),
         notices=tuple(
             notices

@@ -50,8 +50,11 @@ def span_sentences(run: RunResult) -> list[str]:
 def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
     """Return a sentence for all that went wrong within an agent at a span, but what never did."""
     totals: dict[tuple[str, str], dict[str, Mishap]] = {}
-    for held in conversations:
-        add_mishaps(totals.setdefault((held.agent, held.span_label), {}), held.mishaps)
+    for conversation in conversations:
+        add_mishaps(
+            totals.setdefault((conversation.agent, conversation.span_label), {}),
+            conversation.mishaps,
+        )
     return [
         f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: "
         + (
@@ -68,9 +71,11 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
 def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
     """Return how many replies of an agent at a span were not whole, by account; nothing where all were."""
     totals: dict[tuple[str, str], Counter[Account]] = {}
-    for held in conversations:
-        total = totals.setdefault((held.agent, held.span_label), Counter())
-        total.update(dict(held.accounts))
+    for conversation in conversations:
+        total = totals.setdefault(
+            (conversation.agent, conversation.span_label), Counter()
+        )
+        total.update(dict(conversation.accounts))
     return [
         f"{at_span(one_line(agent), one_line(span))}: {_count_by_account(total)}"
         for (agent, span), total in totals.items()
@@ -166,23 +171,31 @@ _FINDINGS = {
 def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
     sentences = []
-    for one in run.prechecks:
+    for precheck in run.prechecks:
         who = (
-            f"isolation probe of {one.of!r}"
-            if one.kind == "probe"
-            else f"judge's {one.kind}"
+            f"isolation probe of {precheck.of!r}"
+            if precheck.kind == "probe"
+            else f"judge's {precheck.kind}"
         )
-        text = _FINDINGS.get(one.verdict) or one.why or "all were graded right"
-        text = f"skipped: {one.why}" if one.verdict == "skipped" else text
+        text = (
+            _FINDINGS.get(precheck.verdict) or precheck.why or "all were graded right"
+        )
+        text = f"skipped: {precheck.why}" if precheck.verdict == "skipped" else text
         # Agents get messages, a judge gets calls: the words of the rest of the report.
-        parts = [pluralize(one.calls, "message" if one.kind == "probe" else "call")]
-        about = "~" * one.estimated
-        parts += [f"{about}{pluralize(one.tokens, 'token')}"] * bool(one.tokens)
-        parts += (
-            [] if one.cost_usd is None else [f"{about}${exact_dollars(one.cost_usd)}"]
+        parts = [
+            pluralize(precheck.calls, "message" if precheck.kind == "probe" else "call")
+        ]
+        about = "~" * precheck.estimated
+        parts += [f"{about}{pluralize(precheck.tokens, 'token')}"] * bool(
+            precheck.tokens
         )
-        spent = f" ({', '.join(parts)})" * bool(one.calls)
-        sentences.append(f"{who}: {text}{_rates_by_kind(one)}{spent}")
+        parts += (
+            []
+            if precheck.cost_usd is None
+            else [f"{about}${exact_dollars(precheck.cost_usd)}"]
+        )
+        spent = f" ({', '.join(parts)})" * bool(precheck.calls)
+        sentences.append(f"{who}: {text}{_rates_by_kind(precheck)}{spent}")
     return sentences
 
 
@@ -210,7 +223,9 @@ def trust_sentence(
         f"{join_words(list(labels))} {'runs' if len(labels) == 1 else 'run'} {place}"
         for place, labels in group_by(places, places.__getitem__).items()
     ]
-    checks = next((one for one in prechecks if one.kind == "checks"), None)
+    checks = next(
+        (precheck for precheck in prechecks if precheck.kind == "checks"), None
+    )
     judge = (
         checks.why.partition(": ")[0]
         if checks

@@ -165,9 +165,9 @@ def comparison_sentences(changes: Changes) -> list[str]:
     ]
     shown = [change for change in changes.changes if moved_scenarios(change)]
     if any(
-        one.adjusted is not None
+        scenario.adjusted is not None
         for change in shown
-        for one in change.scenarios.values()
+        for scenario in change.scenarios.values()
     ):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
     elif shown:
@@ -394,8 +394,8 @@ def gate_from_json(said: object, where: str) -> GateVerdict | None:
     findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
     return GateVerdict(
         findings=tuple(
-            structs.replace(one, moved=regressed and one.state == "failed")
-            for one in findings
+            structs.replace(finding, moved=regressed and finding.state == "failed")
+            for finding in findings
         ),
         lost=str(said.get("lost", "")),
     )

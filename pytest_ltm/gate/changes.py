@@ -47,19 +47,30 @@ class GateSide(Struct, frozen=True, kw_only=True):
     @property
     def agents(self) -> tuple[str, ...]:
         """The labels of its agents, in the order of the run."""
-        return tuple(dict.fromkeys(held.agent for held in self.result.conversations))
+        return tuple(
+            dict.fromkeys(
+                conversation.agent for conversation in self.result.conversations
+            )
+        )
 
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, from the shortest; `isolated` is the first."""
-        spans = {held.span_label: held.span or 0 for held in self.result.conversations}
+        spans = {
+            conversation.span_label: conversation.span or 0
+            for conversation in self.result.conversations
+        }
         return tuple(
             sorted(spans, key=lambda label: (spans[label], natural_sort_key(label)))
         )
 
     def side_of_agent(self, agent: str) -> tuple[ConversationResult, ...]:
         """Return the conversations of one agent."""
-        return tuple(held for held in self.result.conversations if held.agent == agent)
+        return tuple(
+            conversation
+            for conversation in self.result.conversations
+            if conversation.agent == agent
+        )
 
 
 def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
@@ -225,9 +236,9 @@ class Changes(Struct, frozen=True, kw_only=True):
         """Return the change of one agent at one span."""
         return next(
             (
-                each
-                for each in self.changes
-                if (each.agent, each.span_label) == (agent, span_label)
+                change
+                for change in self.changes
+                if (change.agent, change.span_label) == (agent, span_label)
             ),
             None,
         )
@@ -321,7 +332,11 @@ def _make_change(
     collapses: float,
 ) -> Change | None:
     now = [each for each in held if each.span_label == span]
-    then = [each for each in before.result.conversations if each.span_label == span]
+    then = [
+        conversation
+        for conversation in before.result.conversations
+        if conversation.span_label == span
+    ]
     shared = {each.trial for each in now} & {each.trial for each in then}
     if not shared:
         return None

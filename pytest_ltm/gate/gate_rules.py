@@ -178,16 +178,16 @@ METRICS = (
     ),
     *(
         GateMetric(
-            one.name,
+            measure.name,
             "share",
-            one.words,
-            one.definition,
-            higher_is_better=one.higher_is_better,
+            measure.words,
+            measure.definition,
+            higher_is_better=measure.higher_is_better,
             against=False,
-            of_rows=one.of_rows,
+            of_rows=measure.of_rows,
         )
-        for one in MEASURES
-        if one.words
+        for measure in MEASURES
+        if measure.words
     ),
     GateMetric(
         "p",
@@ -234,7 +234,7 @@ def gate_metric(name: str) -> GateMetric | None:
         )
     match = _TRIES.fullmatch(name)
     if match is None:
-        return next((one for one in METRICS if one.name == name), None)
+        return next((metric for metric in METRICS if metric.name == name), None)
     tries, every = int(match["tries"]), match["kind"] == "^"
     words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
@@ -252,7 +252,11 @@ def metric_names(*, against: bool) -> tuple[str, ...]:
     """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
     recalls = () if against else ("recall@K",)
     return (
-        *(one.name for one in METRICS if (one.against if against else one.under)),
+        *(
+            metric.name
+            for metric in METRICS
+            if (metric.against if against else metric.under)
+        ),
         *PATTERNS,
         *recalls,
     )

@@ -302,4 +302,4 @@ def _scenario_of_key(key: str) -> str:
 def _example_facts_by_key(
     facts: Sequence[PlanFacts],
 ) -> dict[str, Mapping[str, object]]:
-    return {key: value for one in facts for key, value in one.examples.items()}
+    return {key: value for fact in facts for key, value in fact.examples.items()}

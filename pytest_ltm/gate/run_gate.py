@@ -184,9 +184,9 @@ def _rule_problems(
     if missing:
         yield f"{before.name} has no memory span {', '.join(missing)} (it has {', '.join(before.spans)})"
     held = [
-        each
-        for each in before.result.conversations
-        if each.span_label in settings.spans
+        conversation
+        for conversation in before.result.conversations
+        if conversation.span_label in settings.spans
     ]
     if rule.metric.unit == "usd" and any(each.cost_usd is None for each in held):
         yield (
@@ -314,7 +314,10 @@ class Gate:
         )
         whole = self._run.settings.shard is None
         if gated and whole and status in DECIDED:
-            cut = any(held.ended == "interrupted" for held in result.conversations)
+            cut = any(
+                conversation.ended == "interrupted"
+                for conversation in result.conversations
+            )
             lost = unequal or ("the run did not finish" if cut else "")
             self.verdict = decide_gate(
                 result,
@@ -365,7 +368,7 @@ class Gate:
     def _save(self, result: RunResult, status: int) -> str:
         """Return what became of the baseline to save."""
         finished = status in DECIDED and all(
-            held.ended == "complete" for held in result.conversations
+            conversation.ended == "complete" for conversation in result.conversations
         )
         why = why_unmeasured(result) or ("" if finished else "the run did not finish")
         # What the gate has refused must not become what the next run is measured by.

@@ -245,11 +245,11 @@ def _repeat_kinds(least: Mapping[str, int], rng: Random) -> Iterator[str]:
 def _usable_questions(questions: Iterable[KnownQuestion]) -> list[KnownQuestion]:
     """Return those with a short right answer, each once."""
     usable: dict[tuple[str, str], KnownQuestion] = {}
-    for known in questions:
-        is_short = 0 < len(known.answer.split()) <= _LONGEST
+    for question in questions:
+        is_short = 0 < len(question.answer.split()) <= _LONGEST
         # an answer that refuses would make every refusal right
-        if known.text and is_short and not refuses_answer(known.answer):
-            usable.setdefault((known.text, known.answer), known)
+        if question.text and is_short and not refuses_answer(question.answer):
+            usable.setdefault((question.text, question.answer), question)
     return list(usable.values())
 
 

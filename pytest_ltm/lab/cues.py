@@ -171,9 +171,9 @@ class CueCounts(Struct, frozen=True):
     def count_cues(cls, texts: Sequence[CueCandidate]) -> CueCounts:
         """Return what is seen in these texts."""
         sides: tuple[Counter[Cue], Counter[Cue]] = (Counter(), Counter())
-        for known in texts:
-            sides[not known.sought].update(known.phrases | known.shape)
-        count = sum(known.sought for known in texts)
+        for text in texts:
+            sides[not text.sought].update(text.phrases | text.shape)
+        count = sum(text.sought for text in texts)
         return cls(*sides, (count, len(texts) - count))
 
     def subtract_counts(self, part: CueCounts) -> CueCounts:

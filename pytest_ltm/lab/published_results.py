@@ -482,9 +482,9 @@ class PublishedTranscript(Struct, frozen=True, kw_only=True):
     def tokens_of(self, keep: Callable[[Exchange], bool]) -> int:
         """Return the tokens of some of the exchanges."""
         return sum(
-            each.message_tokens + each.reply_tokens
-            for each in self.exchanges
-            if keep(each)
+            exchange.message_tokens + exchange.reply_tokens
+            for exchange in self.exchanges
+            if keep(exchange)
         )
 
 
@@ -700,7 +700,7 @@ def conversation_of(
         scenarios=tuple(rows),
         tokens=exchanges[-1].end if exchanges else 0,
         filler_tokens=talk.tokens_of(lambda each: each.kind == "filler"),
-        reply_tokens=sum(each.reply_tokens for each in exchanges),
+        reply_tokens=sum(exchange.reply_tokens for exchange in exchanges),
         exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds()
         if exchanges

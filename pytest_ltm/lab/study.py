@@ -47,9 +47,9 @@ def play_rows(
     """Return the examples of a run: those that count, if need be as 0, or also what was `skipped`."""
     run = play_run(specs, words, folder, cwd=cwd)
     rows = [
-        (held.agent_spec, row)
-        for held in run.result.conversations
-        for row in held.scenarios
+        (conversation.agent_spec, row)
+        for conversation in run.result.conversations
+        for row in conversation.scenarios
     ]
     return rows if skipped else counting_rows(rows)
 

@@ -612,7 +612,7 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     # Whose it is stands in the question alone: "for your neighbour it is ..." may well
     # be right.
     yield from (
-        made for made in _withheld_mutants(args) if made[0] != "another subject"
+        mutant for mutant in _withheld_mutants(args) if mutant[0] != "another subject"
     )
     if all(args["expected"]):
         return  # nothing leaks where all may be told

@@ -98,20 +98,20 @@ def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
     Two readings have 05/06/2022, and the weekend before a Sunday.
     """
     text, end = text.lower(), 0
-    for named in RE.named.finditer(text):
-        before = text[end : named.start()]
+    for match in RE.named.finditer(text):
+        before = text[end : match.start()]
         moved = RE.moved.search(before)
         sure = RE.counted.search(before) or (
             moved is not None and not RE.many.search(before[: moved.start()])
         )
         readings = tuple(
             placed
-            for one in _iter_stretches(named)
-            for placed in _place_stretch(one, before)
+            for stretch in _iter_stretches(match)
+            for placed in _place_stretch(stretch, before)
         )
         if readings and (sure or not RE.unsure.search(before)):
-            yield readings, named.start()
-        end = named.end()
+            yield readings, match.start()
+        end = match.end()
 
 
 def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
@@ -257,10 +257,10 @@ RE = LEXICON.expressions(
 def yearless_dates(text: str, year: int) -> list[DateRange]:
     """Return the days and months that a text names without a year, as those of a year; months with a capital."""
     date_ranges = []
-    for named in RE.yearless.finditer(text):
+    for match in RE.yearless.finditer(text):
         part = {
             name.rstrip("0123456789"): said
-            for name, said in named.groupdict().items()
+            for name, said in match.groupdict().items()
             if said
         }
         number = month_number(part["month"]) or 0

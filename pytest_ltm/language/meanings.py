@@ -39,7 +39,7 @@ def meaning_keys(text: str) -> list[str]:
 
 def telling_keys(text: str) -> list[str]:
     """Return the keys of a text's words that carry meaning."""
-    return [one for one in meaning_keys(text) if one not in STOPS]
+    return [key for key in meaning_keys(text) if key not in STOPS]
 
 
 def compound_keys(text: str) -> frozenset[str]:
@@ -71,7 +71,7 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
         same
         and len(left) == 1
         and len(left[0]) >= 7
-        and any(OSA.distance(left[0], one) == 1 for one in texts)
+        and any(OSA.distance(left[0], text) == 1 for text in texts)
     ):
         return frozenset(wanted)
     return same

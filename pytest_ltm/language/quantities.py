@@ -73,9 +73,9 @@ def read_quantities(text: str) -> list[Quantity]:
     times = list(_iter_times(plain))
     # the figures of a time are no amounts of their own
     apart = [
-        one
-        for one in _iter_amounts(plain)
-        if not any(time.start <= one.start < time.end for time in times)
+        amount
+        for amount in _iter_amounts(plain)
+        if not any(time.start <= amount.start < time.end for time in times)
     ]
     ordered = sorted([*times, *apart], key=lambda one: one.start)
     lengths: list[Quantity] = []
@@ -261,10 +261,10 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
 
 def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) -> bool:
     """Return whether the parts, all of one unit, make up one of the accepted amounts."""
-    if len(parts) < 2 or len({one.unit for one in parts}) > 1:
+    if len(parts) < 2 or len({part.unit for part in parts}) > 1:
         return False
     return any(
-        _is_same_number(sum(one.value for one in parts), wanted[0].value)
+        _is_same_number(sum(part.value for part in parts), wanted[0].value)
         for wanted in accepted
     )
 

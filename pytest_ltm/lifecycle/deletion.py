@@ -42,7 +42,7 @@ def stay_deleted(bench: Bench) -> None:
         hits = subject.listed("list", who)
         row.expect(
             "in a list",
-            first_of(found_in(one, fact, "list()", _WHOSE) for one in hits.values()),
+            first_of(found_in(hit, fact, "list()", _WHOSE) for hit in hits.values()),
         )
     with bench.look("reopened"):
         subject.reopen()

@@ -191,8 +191,8 @@ def _take_ids(config: pytest.Config) -> list[str]:
         config.args[:] = []
         return []
     begin = f"{ROOT}::"
-    names = [one.removeprefix(begin) for one in config.args if one.startswith(begin)]
-    config.args[:] = [one for one in config.args if not one.startswith(ROOT)]
+    names = [arg.removeprefix(begin) for arg in config.args if arg.startswith(begin)]
+    config.args[:] = [arg for arg in config.args if not arg.startswith(ROOT)]
     return names
 
 

@@ -153,7 +153,8 @@ class AgentFactory:
             )
         ).close()
         differences = (
-            _recording.agent_differences(each, self.record) for each in recordings
+            _recording.agent_differences(recording, self.record)
+            for recording in recordings
         )
         return list(dict.fromkeys(chain.from_iterable(differences)))
 

@@ -131,9 +131,9 @@ class Rescoring:
             row for path in journals for row in _verdicts.recorded_rows(path.parent)
         ]
         kept = {
-            f"{held.name} {one.example}": one.why
-            for held in result.conversations
-            for one in held.kept
+            f"{conversation.name} {one.example}": one.why
+            for conversation in result.conversations
+            for one in conversation.kept
         }
         folders = self._source, self._run.folder.path
         plans: dict[_result.ConversationName, list[Plan]] = {
@@ -185,7 +185,8 @@ class Rescoring:
             yield f"{name.folder}: {' '.join(texts)}"
             return
         then = {
-            one.key: compared_definition(one.definition) for one in recorded.examples
+            example.key: compared_definition(example.definition)
+            for example in recorded.examples
         }
         for key, made in regenerate_definitions(group, self._run.settings).items():
             if made != then[key]:
@@ -371,7 +372,7 @@ class RescoredConversation(_setup.ConversationMode):
         if self._result is None:
             return []
         kept = {one.notice_text for one in self._result.kept}
-        return [one for one in self._result.notices if one not in kept]
+        return [notice for notice in self._result.notices if notice not in kept]
 
     def keep_result(
         self,

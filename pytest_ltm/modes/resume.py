@@ -57,12 +57,20 @@ class Begun(Struct, frozen=True):
     @property
     def lost(self) -> int:
         """How many messages at the end of conversations were lost to passing faults."""
-        return sum(one.lost for one in self.recordings.values() if one is not None)
+        return sum(
+            recording.lost
+            for recording in self.recordings.values()
+            if recording is not None
+        )
 
     @property
     def exchanges(self) -> int:
         """How many are recorded in all."""
-        return sum(one.exchanges for one in self.recordings.values() if one is not None)
+        return sum(
+            recording.exchanges
+            for recording in self.recordings.values()
+            if recording is not None
+        )
 
     @property
     def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:

@@ -351,10 +351,10 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
         if isinstance(listed, list)
         else []
     )
-    records = [one if isinstance(one, dict) else {"content": one} for one in rows]
+    records = [row if isinstance(row, dict) else {"content": row} for row in rows]
     if not records and kind != "found":
         records = [{"id": name}]
-    return [(kind, one.get("id", name), _text(one)) for one in records]
+    return [(kind, record.get("id", name), _text(record)) for record in records]
 
 
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
@@ -373,7 +373,7 @@ def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
             said = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
     results = said.get("results") if isinstance(said, dict) else said
     if isinstance(results, list):
-        listed = [one for one in results if isinstance(one, dict)]
+        listed = [result for result in results if isinstance(result, dict)]
         done = [
             (_EVENTS.get(str(one["event"])) if "event" in one else kind, one)
             for one in listed

@@ -50,22 +50,26 @@ class Unfinished:
         # resumed.
         done = [
             row
-            for each in result.conversations
-            for row in each.scenarios
+            for conversation in result.conversations
+            for row in conversation.scenarios
             if row.cause != "not reached"
-            and not (row.cause == "agent" and each.ended == "agent gone")
+            and not (row.cause == "agent" and conversation.ended == "agent gone")
         ]
         total = max(self._run.expected(), len(result.scenarios))
         if len(done) >= total and all(
-            each.ended == "complete" for each in result.conversations
+            conversation.ended == "complete" for conversation in result.conversations
         ):
             if any(row.cause == "agent" for row in done):
                 self._offer_asking_again(write_line)
             return
-        tokens = sum(each.tokens for each in result.conversations)
+        tokens = sum(conversation.tokens for conversation in result.conversations)
         if not tokens and not cut_off:
             return
-        spending = [each for each in result.conversations if not each.hypothetical]
+        spending = [
+            conversation
+            for conversation in result.conversations
+            if not conversation.hypothetical
+        ]
         costs = [each.cost_usd for each in spending if each.cost_usd is not None]
         spent = f", ${sum(costs):.4f}" if costs else ""
         share = f"{len(done)} of {total} examples are done"
@@ -101,7 +105,8 @@ class Unfinished:
         if can:
             result, larger = self._report.result, self._run.costs.larger_budget()
             spent = result is not None and any(
-                each.ended == "budget spent" for each in result.conversations
+                conversation.ended == "budget spent"
+                for conversation in result.conversations
             )
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"

@@ -66,12 +66,12 @@ class Rescored(Struct, frozen=True, kw_only=True):
         """Return JSON values for `summary.json`."""
         moved = [
             {
-                "nodeid": one.row.nodeid,
-                "before": to_record(one.before),
-                "after": to_record(one.after),
+                "nodeid": move.row.nodeid,
+                "before": to_record(move.before),
+                "after": to_record(move.after),
             }
-            | {"why": one.why, "amended": one.amended}
-            for one in self.moves
+            | {"why": move.why, "amended": move.amended}
+            for move in self.moves
         ]
         return {
             "run": self.run,

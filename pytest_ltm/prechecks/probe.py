@@ -69,7 +69,7 @@ class Probe:
     def pytest_report_header(self) -> list[str]:
         """Say why nothing is probed, if so."""
         probed = self._settings.rescored is not None and any(
-            not is_free(one.spec) for one in self._settings.agents
+            not is_free(agent.spec) for agent in self._settings.agents
         )
         return ["ltm: isolation probe: none where a run is scored again"] * probed
 
@@ -92,9 +92,9 @@ class Probe:
                     decisions[label] = probed
                     _journal.append_probe_row(self._path, probed)
         leaks = (
-            f"agent {one.agent!r}: {one.why}. {CURE}"
-            for one in decisions.values()
-            if one.verdict == "leaks"
+            f"agent {decision.agent!r}: {decision.why}. {CURE}"
+            for decision in decisions.values()
+            if decision.verdict == "leaks"
         )
         return next(leaks, None)
 
@@ -237,8 +237,8 @@ class Probe:
         for known in own:
             if any(one.scenario not in definitions for one in known):
                 definitions |= {
-                    one.scenario: one.definition
-                    for one in plan_for(known, self._settings).plan.examples
+                    example.scenario: example.definition
+                    for example in plan_for(known, self._settings).plan.examples
                 }
         return {
             scenario: one for scenario, one in definitions.items() if one is not None

@@ -102,9 +102,9 @@ class ShadowPlays:
 def own_scenarios(items: Iterable[LtmItem]) -> list[LtmItem]:
     """Return the first example of each of the project's scenarios that nothing but `ltm` and parameters go into."""
     first: dict[str, LtmItem] = {}
-    for known in items:
-        if not is_built_in(known.item) and _is_playable(known.item):
-            first.setdefault(known.scenario, known)
+    for item in items:
+        if not is_built_in(item.item) and _is_playable(item.item):
+            first.setdefault(item.scenario, item)
     return list(first.values())
 
 
@@ -123,14 +123,16 @@ def _parameters(item: pytest.Function) -> dict[str, object]:
 def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay]:
     """Return what earns more than its floor without memory, of each scenario what earns most."""
     found: list[ShadowPlay] = []
-    for known in scenarios:
-        definition = _definition_of(known, run)
+    for scenario in scenarios:
+        definition = _definition_of(scenario, run)
         plays = [
-            ShadowPlay(known.scenario, name, _earned(known, choose, definition, run))
+            ShadowPlay(
+                scenario.scenario, name, _earned(scenario, choose, definition, run)
+            )
             for name, choose in SHADOWS.items()
         ]
         best = max(plays, key=lambda play: play.value)
-        if best.value > known.marks.floor:
+        if best.value > scenario.marks.floor:
             found.append(best)
     return found
 

@@ -41,9 +41,9 @@ def key_env_of(base_url: str) -> str:
     host = urlsplit(base_url).hostname
     return next(
         (
-            known.key_env
-            for known in ENDPOINTS.values()
-            if urlsplit(known.base_url).hostname == host
+            endpoint.key_env
+            for endpoint in ENDPOINTS.values()
+            if urlsplit(endpoint.base_url).hostname == host
         ),
         "",
     )

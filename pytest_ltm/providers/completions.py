@@ -363,10 +363,10 @@ def _retry_after(arrived: Arrived) -> float | None:
 def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Message]:
     """Return the messages as a server takes them that has no system prompt, or wants roles to alternate."""
     shaped = [
-        {**each, "content": escape_surrogates(each["content"])}
-        if isinstance(each.get("content"), str)
-        else each
-        for each in messages
+        {**message, "content": escape_surrogates(message["content"])}
+        if isinstance(message.get("content"), str)
+        else message
+        for message in messages
     ]
     if not quirks & {"no_system", "alternate"}:
         return shaped

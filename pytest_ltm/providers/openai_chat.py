@@ -203,7 +203,7 @@ def split_parts(content: Any) -> tuple[Any, str]:
         if part.get("type") == "thinking"
     ]
     return "".join(texts) if texts else None, "".join(
-        each for each in thoughts if isinstance(each, str)
+        thought for thought in thoughts if isinstance(thought, str)
     )
 
 

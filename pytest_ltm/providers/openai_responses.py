@@ -98,10 +98,12 @@ class OpenAiResponses(OpenAi):
             reason = details.get("reason", reason)
         return response_of(
             asked,
-            "".join(each for each in texts if isinstance(each, str)) if texts else None,
+            "".join(text for text in texts if isinstance(text, str)) if texts else None,
             self.used(answer),
             finish_reason=reason,
-            thoughts="\n".join(each for each in thoughts if isinstance(each, str)),
+            thoughts="\n".join(
+                thought for thought in thoughts if isinstance(thought, str)
+            ),
             calls=calls,
         )
 

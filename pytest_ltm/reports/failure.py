@@ -300,7 +300,7 @@ def progress_line(
         [text, brief],
         [f"{short_count(tokens)} tokens", brief],
     )
-    states = [", ".join([*each, *score]) for each in parts]
+    states = [", ".join([*part, *score]) for part in parts]
     least = [", ".join([brief, *score]), brief]
     which = f", trial {one_line(trial)}: " if trial else ": "
     # A long name gives way before the line loses how much was said.

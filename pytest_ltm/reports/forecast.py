@@ -180,10 +180,12 @@ def forecast_lines(
     time passes on the wall.
     """
     columns = [
-        _Column(each, priced[each.agent], judge, users, latency, waits_really)
-        for each in forecasts
+        _Column(forecast, priced[forecast.agent], judge, users, latency, waits_really)
+        for forecast in forecasts
     ]
-    heads = tuple((each.agent, one_line(each.span_label)) for each in forecasts)
+    heads = tuple(
+        (forecast.agent, one_line(forecast.span_label)) for forecast in forecasts
+    )
     table = TextTable(
         heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span"
     )
@@ -198,7 +200,7 @@ def forecast_lines(
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
     spans = group_by(
-        [each for each in forecasts if each.schedule.examples > 1],
+        [forecast for forecast in forecasts if forecast.schedule.examples > 1],
         lambda each: each.span_label,
     )
     # All agents at a span have the same schedule, so the first of them stands for all.

@@ -114,12 +114,14 @@ class Past(Struct, frozen=True, kw_only=True):
     @property
     def agents(self) -> tuple[str, ...]:
         """The labels of its agents."""
-        return tuple(dict.fromkeys(each.agent for each in self.standings))
+        return tuple(dict.fromkeys(standing.agent for standing in self.standings))
 
     @property
     def spans(self) -> tuple[str, ...]:
         """The labels of its memory spans, from the shortest to the longest, isolated ones last."""
-        lengths = {each.span_label: each.span or inf for each in self.standings}
+        lengths = {
+            standing.span_label: standing.span or inf for standing in self.standings
+        }
         return tuple(sorted(lengths, key=lambda label: (lengths[label], label)))
 
 
@@ -183,7 +185,11 @@ def read_past(path: Path) -> Past:
             state="damaged",
             why=one_line(_error_without_folder(error, path)),
         )
-    ends = [each.ended for each in summary.conversations if each.ended != "complete"]
+    ends = [
+        conversation.ended
+        for conversation in summary.conversations
+        if conversation.ended != "complete"
+    ]
     gate, shard, rescored = (
         summary.gate,
         summary.plan.get("shard"),
@@ -336,24 +342,24 @@ def _make_standings(
 ) -> tuple[HistoricalScore, ...]:
     places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
     standings = []
-    for one in summary.results:
-        held = places.get((one.agent, one.span_label), [])
+    for result in summary.results:
+        held = places.get((result.agent, result.span_label), [])
         rows = [row for conversation in held for row in conversation.examples]
         low, high, full = (
-            (one.bounds.low, one.bounds.high, one.bounds.full)
-            if one.bounds
+            (result.bounds.low, result.bounds.high, result.bounds.full)
+            if result.bounds
             else (None, None, 0)
         )
         standing = HistoricalScore(
             **{
-                name: getattr(one, name)
+                name: getattr(result, name)
                 for name in ("agent", "span_label", "span", "cost_usd")
             },
             low=low,
             high=high,
             full=full,
             shows_memory=compare_with_guessing(
-                (low or 0.0) / (full or 1), one.scenarios.values()
+                (low or 0.0) / (full or 1), result.scenarios.values()
             ).shows_memory(),
             plan=plan_of(each.plan_fingerprint for each in held),
             own=not any(_is_bundled(each.agent_spec) for each in held),
@@ -364,7 +370,7 @@ def _make_standings(
             ),
             rows=tuple(
                 ScoredRow(
-                    span_label=one.span_label,
+                    span_label=result.span_label,
                     **{name: getattr(row, name) for name in _OF_A_ROW},
                 )
                 for row in rows

@@ -74,15 +74,15 @@ def run_markdown(
             markdown_table([run.suite, *labels], means) + note,
         )
     )
-    for one in agent_metrics(run):
-        *rows, whole = one.rows()
+    for metric in agent_metrics(run):
+        *rows, whole = metric.rows()
         table = markdown_table(
-            ["", "examples", *one.names], [*rows, *[whole] * (len(rows) > 1)]
+            ["", "examples", *metric.names], [*rows, *[whole] * (len(rows) > 1)]
         )
-        table = "\n\n".join([table, *bullet_list(one.sentences)])
+        table = "\n\n".join([table, *bullet_list(metric.sentences)])
         parts.append(
             folded_section(
-                f"Metrics beside the score: {markdown_text(one.label)}", table
+                f"Metrics beside the score: {markdown_text(metric.label)}", table
             )
         )
     # Wider than any line, as Markdown breaks lines by itself.

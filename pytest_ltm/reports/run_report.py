@@ -170,8 +170,10 @@ class Report:
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
         named = [
-            f"{one.label} ({one.spec})" if one.label != one.spec else one.label
-            for one in agents
+            f"{agent.label} ({agent.spec})"
+            if agent.label != agent.spec
+            else agent.label
+            for agent in agents
         ]
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
@@ -448,9 +450,9 @@ class Report:
         notes, judged = list[str](), list[str]()
         if any(row.judge_calls for row in result.scenarios):
             times = (
-                one
+                timing
                 for path in self._run.folder.path.glob(f"*/{TIMINGS}")
-                for one in _timings.iter_timings(path, _timings.JudgeTime)
+                for timing in _timings.iter_timings(path, _timings.JudgeTime)
             )
             judged = _terminal.judge_lines(
                 result, [one.cost_usd for one in times if one.remembered]
@@ -615,7 +617,11 @@ class Report:
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
         return (
-            sum(one.asking.total for one in self.result.paces if one.asking is not None)
+            sum(
+                pace.asking.total
+                for pace in self.result.paces
+                if pace.asking is not None
+            )
             if self.result
             else 0.0
         )

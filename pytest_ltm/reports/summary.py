@@ -100,7 +100,9 @@ def summary_json(
         "effective_spans": spans_json(run),
         **{name: value for name, value in added.items() if name in ADDED},
         "prechecks": to_record(run.prechecks),
-        "conversations": [_conversation_json(each) for each in run.conversations],
+        "conversations": [
+            _conversation_json(conversation) for conversation in run.conversations
+        ],
         "notices": list(run.notices),
         **({"trust": run.trust} if run.trust else {}),
         "metrics": read_definitions(),

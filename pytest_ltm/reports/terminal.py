@@ -279,7 +279,9 @@ def summary_lines(
     )
     if verbosity > 0:
         heads = {
-            each.name.folder: each.journal for each in run.conversations if each.journal
+            conversation.name.folder: conversation.journal
+            for conversation in run.conversations
+            if conversation.journal
         }
         lines += [
             f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()
@@ -292,7 +294,12 @@ def _table_lines(
 ) -> list[str]:
     """Return the caption, the table, the columns it has no room for in one sentence, and what has no score."""
     counting = _COUNTS.get(
-        frozenset(held.count for column in columns for held in column.conversations), ""
+        frozenset(
+            conversation.count
+            for column in columns
+            for conversation in column.conversations
+        ),
+        "",
     )
     caption = {
         "Mean score of each scenario; full marks = 1.00.": True,
@@ -497,9 +504,9 @@ def _conversation_notes(run: RunResult) -> list[str]:
     texts = {ended_early(reason) for reason in reasons_told(run)}
     places = group_by(run.conversations, lambda held: (held.agent, held.span_label))
     notes = [
-        (held, note)
-        for held in run.conversations
-        for note in held.notes
+        (conversation, note)
+        for conversation in run.conversations
+        for note in conversation.notes
         if note not in texts
     ]
     notices = []

@@ -161,10 +161,10 @@ def of_run(past: Past) -> list[TrendPoint]:
             at=past.at,
             commit=commit,
             branch=branch,
-            standing=each,
+            standing=standing,
             facts=read_facts,
         )
-        for each in past.standings
+        for standing in past.standings
     ]
 
 

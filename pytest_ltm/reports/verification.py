@@ -77,7 +77,9 @@ class Discrepancy(Struct, frozen=True):
 
 def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     """Return what does not hold in a run folder, by what `read_run` has read of it."""
-    recorded = {each.path: each.recorded for each in run.conversations}
+    recorded = {
+        conversation.path: conversation.recorded for conversation in run.conversations
+    }
     folders = sorted(
         {
             path.parent
@@ -95,7 +97,11 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
         )
         result += _checked(folder.name, check)
     result += _checked(RUN_FILE, partial(_run_file_discrepancies, run.path / RUN_FILE))
-    parts = list(run_parts(run.path, [each.path.name for each in run.conversations]))
+    parts = list(
+        run_parts(
+            run.path, [conversation.path.name for conversation in run.conversations]
+        )
+    )
     for part in parts:
         result += _checked(RUN_FILE, partial(_setting_discrepancies, run, part))
     for name in (prechecks.JOURNAL, prechecks.CHECKS):
@@ -148,7 +154,7 @@ def _judge_discrepancies(run: Path) -> Iterator[Discrepancy]:
 
 def _listing_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:
     """Yield the conversations that the summary lists, found by their places, and that are not there."""
-    names = {each.path.name for each in run.conversations}
+    names = {conversation.path.name for conversation in run.conversations}
     for listed in run.summary.get("conversations", ()):
         name = "~".join(
             str(listed.get(part)) for part in ("agent", "span_label", "trial")
@@ -195,7 +201,11 @@ def _with_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
 def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
     """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
     by_place = group_by(
-        (each for each in find_discrepancies(run) if not each.unfinished),
+        (
+            discrepancy
+            for discrepancy in find_discrepancies(run)
+            if not discrepancy.unfinished
+        ),
         lambda each: each.place,
     )
     for discrepancies in by_place.values():
@@ -205,8 +215,8 @@ def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
             else ""
         )
         yield from (
-            f"{each}{more * (each is discrepancies[:_SHOWN][-1])}"
-            for each in discrepancies[:_SHOWN]
+            f"{discrepancy}{more * (discrepancy is discrepancies[:_SHOWN][-1])}"
+            for discrepancy in discrepancies[:_SHOWN]
         )
 
 
@@ -318,9 +328,9 @@ def _plan_file_differences(
 
 def _definition_discrepancies(folder: Path, plan: Plan) -> list[Discrepancy]:
     known = {
-        f"{one.scenario}/{one.example}": one.definition
-        for one in plan.examples
-        if one.definition is not None
+        f"{example.scenario}/{example.example}": example.definition
+        for example in plan.examples
+        if example.definition is not None
     }
     paths = (folder / "definitions").glob("*/*.def.json")
     there = {
@@ -503,7 +513,9 @@ def _setting_discrepancies(
         "deselect",
         "ltm_shard",
     }
-    played = {each.result.name.planned_name for each in run.conversations}
+    played = {
+        conversation.result.name.planned_name for conversation in run.conversations
+    }
     asked = product(
         settings.get("agents", {}),
         settings.get("spans", {}),
@@ -513,9 +525,9 @@ def _setting_discrepancies(
         if (name := ConversationName(agent, span, str(trial))) not in played:
             what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
             yield Discrepancy(RUN_FILE, what, unfinished=True)
-    for each in run.conversations:
-        plan, name = each.plan(), each.result.name.planned_name
-        if each.path.name not in part["conversations"] or not plan:
+    for conversation in run.conversations:
+        plan, name = conversation.plan(), conversation.result.name.planned_name
+        if conversation.path.name not in part["conversations"] or not plan:
             continue
         pairs = {
             one: (settings.get(one), plan.get(one))
@@ -530,11 +542,11 @@ def _setting_discrepancies(
         pairs["spans"] = (settings.get("spans", {}).get(name.span), plan.get("span"))
         pairs["agents"] = (
             settings.get("agents", {}).get(name.agent),
-            each.result.agent_spec,
+            conversation.result.agent_spec,
         )
         for one, (ours, theirs) in pairs.items():
             if ours != theirs:
-                what = f"{one} is {show_value(ours)}, and {each.path.name} was played with {show_value(theirs)}"
+                what = f"{one} is {show_value(ours)}, and {conversation.path.name} was played with {show_value(theirs)}"
                 yield Discrepancy(RUN_FILE, what)
 
 

@@ -61,7 +61,11 @@ def runs_page(request: Request) -> Response:
         best = max(
             past.standings, key=lambda each: (each.own, each.span or 0), default=None
         )
-        costs = [each.cost_usd for each in past.standings if each.cost_usd is not None]
+        costs = [
+            standing.cost_usd
+            for standing in past.standings
+            if standing.cost_usd is not None
+        ]
         row: dict[str, Any] = {
             "name": past.name,
             "began": past.at.strftime("%Y-%m-%d %H:%M") if past.at else "",
@@ -112,10 +116,10 @@ def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return what is shown of each agent, of those under test where there are any; the newest first."""
     finished = [past for past in pasts if past.state == "finished"]
     measured = [
-        (past, each)
+        (past, standing)
         for past in finished
-        for each in past.standings
-        if not each.unmeasured
+        for standing in past.standings
+        if not standing.unmeasured
     ]
     owned = [(past, each) for past, each in measured if each.own] or measured
     by_agent = group_by(owned, lambda pair: pair[1].agent)

@@ -328,7 +328,7 @@ class FollowedConversation:
             if isinstance(plan, list)
             else []
         )
-        named = [f"{each.get('scenario')}/{each.get('example')}" for each in rows]
+        named = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
         examples: list[tuple[str, str, int, int | None, float | None]] = []
         for name in dict.fromkeys([*named, *self.record.examples]):
             known = self.record.examples.get(name)
@@ -364,7 +364,7 @@ class FollowedConversation:
             "sum": sum(scores),
             "scored": len(scores),
             "total": len(examples),
-            "lines": [list(each) for each in examples[:MOST_EXAMPLES]],
+            "lines": [list(example) for example in examples[:MOST_EXAMPLES]],
             **{
                 f"n_{state.partition(' ')[0]}": states.count(state)
                 for state in ("to come", "open", "waiting", "done")
@@ -426,7 +426,7 @@ class FollowedConversation:
                 else f"{part[:LONGEST]}… ({len(part):,} characters)"
             )
 
-        return [list(map(shown, each)) for each in items[-most:]]
+        return [list(map(shown, item)) for item in items[-most:]]
 
 
 class FollowedRun:

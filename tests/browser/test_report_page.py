@@ -160,7 +160,7 @@ def test_a_click_on_a_heading_sorts_and_another_reverses(
 ) -> None:
     page.open(report)
     page.click("#rows thead th:nth-child(7) button")
-    assert [each.split()[0] for each in scenarios(page)][:4] == [
+    assert [scenario.split()[0] for scenario in scenarios(page)][:4] == [
         "colours",
         "colours",
         "names",
@@ -173,7 +173,7 @@ def test_a_click_on_a_heading_sorts_and_another_reverses(
         == "ascending"
     )
     page.click("#rows thead th:nth-child(7) button")
-    assert [each.split()[0] for each in scenarios(page)] == [
+    assert [scenario.split()[0] for scenario in scenarios(page)] == [
         "names",
         "names",
         "colours",
@@ -187,7 +187,10 @@ def test_what_has_no_score_sorts_below_either_way(page: Chromium, report: Path) 
     page.open(report)
     for _ in range(2):
         page.click("#rows thead th:nth-child(5) button")
-        assert [each.split()[0] for each in scenarios(page)][-2:] == ["jokes", "jokes"]
+        assert [scenario.split()[0] for scenario in scenarios(page)][-2:] == [
+            "jokes",
+            "jokes",
+        ]
 
 
 def test_an_open_example_moves_with_its_row(page: Chromium, report: Path) -> None:

@@ -69,11 +69,11 @@ def test_the_page_takes_the_table_in_place_of_the_one_that_it_has() -> None:
 def test_each_archive_is_listed_and_has_a_row() -> None:
     runs = recorded_runs()
     assert sorted(path.stem for path in RECORDED.glob("*.zip")) == sorted(
-        each.run for each in runs
+        run.run for run in runs
     )
     page = PAGE.read_text(encoding="utf-8")
     assert [
-        each.run for each in runs if f"| {each.model} | {each.memory} |" not in page
+        run.run for run in runs if f"| {run.model} | {run.memory} |" not in page
     ] == []
 
 

@@ -94,7 +94,7 @@ def test_an_exported_name_documents_its_parameters_and_fields(name: str) -> None
         for parameter in undocumented(function, docstring)
     ]
     if inspect.isclass(value) and is_dataclass(value):
-        lacking += [f"{name}.{each}" for each in fields_without_words(value)]
+        lacking += [f"{name}.{word}" for word in fields_without_words(value)]
     assert lacking == []
 
 

@@ -32,7 +32,8 @@ def test_the_metadata_have_what_the_list_of_pytest_plugins_reads() -> None:
         for one in fields.get_all("Classifier", [])
     )
     assert any(
-        re.match(r"pytest(?![-.\w])", one) for one in requires("pytest-ltm") or ()
+        re.match(r"pytest(?![-.\w])", requirement)
+        for requirement in requires("pytest-ltm") or ()
     )
 
 
@@ -45,9 +46,9 @@ def test_the_citation_has_the_version_of_the_package() -> None:
 def test_the_conda_recipe_has_the_requirements_and_the_version_of_the_package() -> None:
     recipe = yaml.safe_load((ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8"))
     needed = [
-        one.partition(";")[0].strip()
-        for one in requires("pytest-ltm") or ()
-        if "extra ==" not in one
+        requirement.partition(";")[0].strip()
+        for requirement in requires("pytest-ltm") or ()
+        if "extra ==" not in requirement
     ]
     asked = [
         one.replace(" ", "")

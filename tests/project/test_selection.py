@@ -305,9 +305,9 @@ def test_every_rule_is_about_files_that_there_are_and_names_tests_that_there_are
         pattern.partition("*")[0] for row in rules.values() for pattern in row
     } - {"PATH"}
     assert [
-        each
-        for each in sorted(beginnings)
-        if not any(name.startswith(each) for name in tests)
+        beginning
+        for beginning in sorted(beginnings)
+        if not any(name.startswith(beginning) for name in tests)
     ] == []
 
 

@@ -419,7 +419,7 @@ class Record:
         counting = [
             p
             for p in self.players.values()
-            if not p.finished and any(one.counting for one in p.listeners)
+            if not p.finished and any(listener.counting for listener in p.listeners)
         ]
         self.counting_at[exchange.number] = bool(counting)
 

@@ -110,7 +110,9 @@ def _answerable(
     subject = _content(asked["question"]) - {about.lower()}
     for turn in turns.values():
         said = " ".join(
-            one for one in _sentences(turn["text"]) if not one.endswith("?")
+            sentence
+            for sentence in _sentences(turn["text"])
+            if not sentence.endswith("?")
         )
         if (
             turn["speaker"] == about
@@ -185,9 +187,9 @@ def _evidence(record: Row, told: Mapping[str, Sequence[Row]]) -> Iterator[str]:
             sentence for sentence in _sentences(text) if not sentence.endswith("?")
         }
         yield from (
-            f"a filler speaks of it: {one!r}"
-            for one in statements
-            if len(asked & _content(one)) > len(asked) / 2
+            f"a filler speaks of it: {statement!r}"
+            for statement in statements
+            if len(asked & _content(statement)) > len(asked) / 2
         )
 
 

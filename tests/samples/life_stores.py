@@ -110,9 +110,11 @@ class RightStore:
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         """Make room for a newer text of a subject; false where there is a newer one."""
         rivals = [
-            one for one in self.records if (one.user, one.subject) == (user, about)
+            record
+            for record in self.records
+            if (record.user, record.subject) == (user, about)
         ]
-        if any(one.at > at for one in rivals):
+        if any(rival.at > at for rival in rivals):
             return False
         self.drop(lambda one: one in rivals)
         return True
@@ -127,7 +129,11 @@ class RightStore:
         value: str,
         expires: datetime | None,
     ) -> int:
-        same = [one for one in self.records if (one.user, one.text) == (user, text)]
+        same = [
+            record
+            for record in self.records
+            if (record.user, record.text) == (user, text)
+        ]
         if same:
             return same[0].key
         self.next += 1
@@ -137,8 +143,8 @@ class RightStore:
         return self.next
 
     def drop(self, fits: Callable[[Kept], bool]) -> None:
-        dropped = [one for one in self.records if fits(one)]
-        self.records = [one for one in self.records if one not in dropped]
+        dropped = [record for record in self.records if fits(record)]
+        self.records = [record for record in self.records if record not in dropped]
         for one in dropped:
             lines = self.summaries.get(one.user, [])
             self.summaries[one.user] = [line for line in lines if one.text not in line]
@@ -154,7 +160,7 @@ class RightStore:
 
     def seen(self, user: str) -> list[Kept]:
         """Return the records that a user may see."""
-        return [one for one in self.records if one.user == user]
+        return [record for record in self.records if record.user == user]
 
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
         asked = words_of(query)
@@ -178,10 +184,10 @@ class RightStore:
     def update(self, key: Any, text: str, *, user: str, at: datetime) -> None:
         about, value, _ = subject_of(text)
         self.records = [
-            replace(one, text=text, at=at, subject=about, value=value)
-            if one.key == key and one.user == user
-            else one
-            for one in self.records
+            replace(record, text=text, at=at, subject=about, value=value)
+            if record.key == key and record.user == user
+            else record
+            for record in self.records
         ]
         self.summaries.pop(user, None)
 
@@ -196,7 +202,7 @@ class RightStore:
         return next((one.text for one in self.seen(user) if one.key == key), None)
 
     def size(self) -> int:
-        return sum(len(one.text.encode()) + 40 for one in self.records)
+        return sum(len(record.text.encode()) + 40 for record in self.records)
 
     def restore(self, backup: Any, *, user: str) -> None:
         texts = {one.text for one in self.seen(user)}
@@ -327,7 +333,7 @@ RIGHT = (RightStore, ByQuery, Awaited, ByScope, Journalled)
 class ForgetsFilter(RightStore):
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
         asked = words_of(query)
-        fits = [one for one in self.records if words_of(one.text) & asked]
+        fits = [record for record in self.records if words_of(record.text) & asked]
         return sorted(fits, key=lambda one: -len(words_of(one.text) & asked))
 
 
@@ -345,7 +351,7 @@ class FillsUp(RightStore):
         own = super().search(query, k=k, user=user, at=at)
         if not own and not self.seen(user):
             return own
-        others = [one for one in self.records if one.user != user]
+        others = [record for record in self.records if record.user != user]
         return (own + [self.served(one) for one in others])[:k]
 
 
@@ -367,15 +373,19 @@ class Prefixes(RightStore):
 
     def seen(self, user: str) -> list[Kept]:
         return [
-            one
-            for one in self.records
-            if user and (one.user.startswith(user) or user.startswith(one.user))
+            record
+            for record in self.records
+            if user and (record.user.startswith(user) or user.startswith(record.user))
         ]
 
 
 class FoldsCase(RightStore):
     def seen(self, user: str) -> list[Kept]:
-        return [one for one in self.records if one.user.casefold() == user.casefold()]
+        return [
+            record
+            for record in self.records
+            if record.user.casefold() == user.casefold()
+        ]
 
 
 class StripsBlanks(RightStore):
@@ -414,26 +424,26 @@ class BySession(RightStore):
 
 class ListsAll(RightStore):
     def list(self, *, user: str) -> Any:
-        return [self.served(one) for one in self.records]
+        return [self.served(record) for record in self.records]
 
 
 class ExportsAll(RightStore):
     def export(self, *, user: str) -> dict[str, list[Any]]:
-        records = [{"id": one.key, "text": one.text} for one in self.records]
+        records = [{"id": record.key, "text": record.text} for record in self.records]
         return {"records": records, "summaries": self.summaries.get(user, [])}
 
 
 class GetsAny(RightStore):
     def get(self, key: Any, *, user: str) -> str | None:
-        return next((one.text for one in self.records if one.key == key), None)
+        return next((record.text for record in self.records if record.key == key), None)
 
 
 class SharedSummary(RightStore):
     """Summarizes everybody in one."""
 
     def maintain(self, *, user: str) -> None:
-        text = "Summary. " + " ".join(one.text for one in self.records)
-        self.summaries = {one.user: [text] for one in self.records}
+        text = "Summary. " + " ".join(record.text for record in self.records)
+        self.summaries = {record.user: [text] for record in self.records}
 
     def search(self, query: str, *, k: int, user: str, at: datetime) -> list[Any]:
         own = super().search(query, k=k, user=user, at=at)
@@ -445,14 +455,14 @@ class MergesAlike(RightStore):
     """Merges records of two users that are about the same thing."""
 
     def maintain(self, *, user: str) -> None:
-        subjects = {one.subject for one in self.records if one.subject}
+        subjects = {record.subject for record in self.records if record.subject}
         for subject in subjects:
-            alike = [one for one in self.records if one.subject == subject]
+            alike = [record for record in self.records if record.subject == subject]
             if len({one.user for one in alike}) > 1:
                 text = " ".join(one.text for one in alike)
                 self.records = [
-                    replace(one, text=text) if one in alike else one
-                    for one in self.records
+                    replace(record, text=text) if record in alike else record
+                    for record in self.records
                 ]
 
 
@@ -483,15 +493,15 @@ class LastUserWins(RightStore):
 
 class DeletesForAll(RightStore):
     def delete(self, key: Any, *, user: str) -> None:
-        texts = {one.text for one in self.records if one.key == key}
+        texts = {record.text for record in self.records if record.key == key}
         self.drop(lambda one: one.text in texts)
 
 
 class UpdatesAny(RightStore):
     def update(self, key: Any, text: str, *, user: str, at: datetime) -> None:
         self.records = [
-            replace(one, text=text, at=at) if one.key == key else one
-            for one in self.records
+            replace(record, text=text, at=at) if record.key == key else record
+            for record in self.records
         ]
 
 
@@ -552,7 +562,7 @@ class DatesNow(RightStore):
 
 class NeverExpires(RightStore):
     def ranked(self, query: str, user: str, at: datetime) -> list[Kept]:
-        self.records = [replace(one, expires=None) for one in self.records]
+        self.records = [replace(record, expires=None) for record in self.records]
         return super().ranked(query, user, at)
 
 
@@ -570,21 +580,24 @@ class Duplicates(RightStore):
         about, value, denies = subject_of(text)
         if denies or not self.may_keep(text, role, at, user):
             return super().add(text, **more)
-        rivals = [one for one in self.records if one.text != text]
+        rivals = [record for record in self.records if record.text != text]
         self.records = [
-            one for one in self.records if one in rivals or one.text == text
+            record for record in self.records if record in rivals or record.text == text
         ]
-        if not [one for one in self.records if one.text == text]:
+        if not [record for record in self.records if record.text == text]:
             return super().add(text, **more)
         self.records.insert(0, Kept(self.next, user, text, at, role, about, value))
         return self.next
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
         rivals = [
-            one for one in self.records if (one.user, one.subject) == (user, about)
+            record
+            for record in self.records
+            if (record.user, record.subject) == (user, about)
         ]
-        return not any(one.at > at for one in rivals) and (
-            len({one.text for one in rivals}) < 2 and super().replaces(user, about, at)
+        return not any(rival.at > at for rival in rivals) and (
+            len({rival.text for rival in rivals}) < 2
+            and super().replaces(user, about, at)
         )
 
 
@@ -594,9 +607,11 @@ class Hoards(RightStore):
     def add(self, text: str, **more: Any) -> Any:
         key = super().add(text, **more)
         if more["role"] == "assistant":
-            for one in list(self.records)[:60]:
+            for record in list(self.records)[:60]:
                 self.next += 1
-                self.records.append(replace(one, key=self.next, subject="", value=""))
+                self.records.append(
+                    replace(record, key=self.next, subject="", value="")
+                )
         return key
 
 
@@ -620,7 +635,7 @@ class LosesUnsettled(RightStore):
         self.settled = self.next
 
     def reopen(self) -> None:
-        self.records = [one for one in self.records if one.key <= self.settled]
+        self.records = [record for record in self.records if record.key <= self.settled]
 
 
 class Appends(RightStore):
@@ -634,7 +649,9 @@ class KeepsFirst(RightStore):
     """Never takes a newer value."""
 
     def replaces(self, user: str, about: str, at: datetime) -> bool:
-        return not any((one.user, one.subject) == (user, about) for one in self.records)
+        return not any(
+            (record.user, record.subject) == (user, about) for record in self.records
+        )
 
 
 class NewestArrivalWins(RightStore):
@@ -661,9 +678,9 @@ class RejectsForever(RightStore):
         about, value, _ = subject_of(text)
         if (about, value) in self.replaced:
             return None
-        for one in self.records:
-            if one.subject == about and one.value != value:
-                self.replaced.add((about, one.value))
+        for record in self.records:
+            if record.subject == about and record.value != value:
+                self.replaced.add((about, record.value))
         return super().add(text, **more)
 
 
@@ -679,7 +696,8 @@ class ReplacesAll(RightStore):
 
     def first_time(self) -> datetime:
         return min(
-            (one.at for one in self.records), default=datetime.max.replace(tzinfo=_UTC)
+            (record.at for record in self.records),
+            default=datetime.max.replace(tzinfo=_UTC),
         )
 
 
@@ -702,7 +720,7 @@ class ComesBackInMaintenance(RightStore):
 
     def keep(self, *values: Any) -> int:
         key = super().keep(*values)
-        self.ever += [one for one in self.records if one not in self.ever]
+        self.ever += [record for record in self.records if record not in self.ever]
         return key
 
     def maintain(self, *, user: str) -> None:
@@ -715,7 +733,7 @@ class ComesBackOnReopen(RightStore):
     """Deletes in memory only."""
 
     def delete(self, key: Any, *, user: str) -> None:
-        self.lost = [one for one in self.records if one.key == key]
+        self.lost = [record for record in self.records if record.key == key]
         super().delete(key, user=user)
 
     def reopen(self) -> None:
@@ -755,7 +773,7 @@ class KeepsSummaries(RightStore):
     """Leaves what was derived of a deleted record."""
 
     def drop(self, fits: Callable[[Kept], bool]) -> None:
-        self.records = [one for one in self.records if not fits(one)]
+        self.records = [record for record in self.records if not fits(record)]
 
 
 class DeletesTooMuch(RightStore):

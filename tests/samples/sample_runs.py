@@ -130,8 +130,8 @@ def floors() -> RunResult:
             replace(
                 each,
                 scenarios=tuple(
-                    replace(one, floor=guess.get(one.scenario, 0.0))
-                    for one in each.scenarios
+                    replace(scenario, floor=guess.get(scenario.scenario, 0.0))
+                    for scenario in each.scenarios
                 ),
             )
             for each in held

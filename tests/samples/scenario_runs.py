@@ -73,8 +73,8 @@ def scores(
             ).values()
         )
     each = [
-        conversation({"it": body}, {"it": [one]}, agent(), span=None)
-        for one in definitions
+        conversation({"it": body}, {"it": [definition]}, agent(), span=None)
+        for definition in definitions
     ]
     return [value for played in each for value in values(played).values()]
 

@@ -210,7 +210,7 @@ def test_records_hold_what_was_said_as_escapes(tmp_path: Path) -> None:
     )
     (tmp_path / "results.json").write_text('{"text": "\x1b[2J"}\n', encoding="utf-8")
     (tmp_path / "summary.json").write_text('{"text": "\u202e"}\n', encoding="utf-8")
-    assert [found.partition(":")[0] for found in traces(tmp_path).escapes] == [
+    assert [escape.partition(":")[0] for escape in traces(tmp_path).escapes] == [
         "results.json",
         "summary.json",
     ]

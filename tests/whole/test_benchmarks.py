@@ -123,9 +123,9 @@ HOLM = [
 
 def test_a_changed_rule_is_noticed_and_an_unchanged_one_is_not() -> None:
     [steps_down] = [
-        one
-        for one in mutants.mutants(COUNTS)
-        if one.before == "(len(p_values) - rank) * p_values[place]"
+        mutant
+        for mutant in mutants.mutants(COUNTS)
+        if mutant.before == "(len(p_values) - rank) * p_values[place]"
     ]
     same = steps_down._replace(after=steps_down.before)
     verdicts = [

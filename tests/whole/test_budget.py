@@ -298,7 +298,8 @@ def test_a_chat_model_is_kept_within_its_budget_by_what_its_server_counts(
     assert result.ret == 75
     usages = [reply["usage"] for reply in replies(project)]
     dollars = [
-        (100 * one["input_tokens"] + 200 * one["output_tokens"]) / 1e6 for one in usages
+        (100 * usage["input_tokens"] + 200 * usage["output_tokens"]) / 1e6
+        for usage in usages
     ]
     assert sum(dollars[:-1]) < 0.04 <= sum(dollars)
     assert len(chat_server.requests) == len(usages)

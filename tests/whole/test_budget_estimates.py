@@ -145,11 +145,11 @@ def test_a_server_that_does_not_say_what_it_used_is_held_to_the_budget(
     )
     assert result.ret == 75
     asked = [
-        sum(chat_server.count(one["content"]) for one in each.messages)
-        for each in chat_server.requests
+        sum(chat_server.count(message["content"]) for message in request.messages)
+        for request in chat_server.requests
     ]
     assert len(chat_server.requests) < 8
-    found = [one["usage"] for one in events(project, "reply")]
+    found = [event["usage"] for event in events(project, "reply")]
     assert all(one["estimated"] for one in found)
     assert [one["input_tokens"] for one in found] == sorted(
         one["input_tokens"] for one in found
@@ -229,11 +229,12 @@ def test_what_was_billed_and_came_to_nothing_counts_apart(
     faults = events(project, "fault")
     assert faults
     assert all(
-        one["lost"]["input_tokens"] + one["lost"]["output_tokens"] >= least
-        for one in faults
+        fault["lost"]["input_tokens"] + fault["lost"]["output_tokens"] >= least
+        for fault in faults
     )
     assert tokens(project) == sum(
-        one["lost"]["input_tokens"] + one["lost"]["output_tokens"] for one in faults
+        fault["lost"]["input_tokens"] + fault["lost"]["output_tokens"]
+        for fault in faults
     )
     assert list(ledger(project)["lost"]) == ["chat~2k~0"]
     assert "attempts that came to nothing used about" in " ".join(
@@ -315,7 +316,7 @@ def test_what_is_told_counts(project: pytest.Pytester, agent: str) -> None:
 def test_dollars_of_what_is_told_are_filler(project: pytest.Pytester) -> None:
     result = run(project, "--ltm-max-cost=1.4", "test_wait.py", agent="bots:Pays")
     assert result.ret == 75
-    assert [one["cost_usd"] for one in events(project, "filler")] == [0.5, 0.5, 0.5]
+    assert [event["cost_usd"] for event in events(project, "filler")] == [0.5, 0.5, 0.5]
     [summary] = json.loads((latest_run(project.path) / "summary.json").read_text())[
         "results"
     ]
@@ -332,8 +333,8 @@ def test_workers_exceed_the_budget_by_one_exchange_each_at_most(
     words = ["--ltm-trials=6", "--ltm-max-tokens=2k", "-n", workers, "test_talk.py"]
     run(project, *words, agent=f"chat=openai:m@{chat_server.url}")
     dearest = max(
-        one["usage"]["input_tokens"] + one["usage"]["output_tokens"]
-        for one in events(project, "reply")
+        event["usage"]["input_tokens"] + event["usage"]["output_tokens"]
+        for event in events(project, "reply")
     )
     assert 1_000 < tokens(project) < 2_000 + max(1, int(workers)) * dearest
     assert not ledger(project).get("reserved")
@@ -395,7 +396,7 @@ def test_a_message_that_ran_out_of_time_counts(
 ) -> None:
     limits = ["--ltm-reply-timeout=3", "--ltm-max-tokens=100k"]
     run(project, *limits, *words, "test_talk.py", agent="bots:Sleeps")
-    lost = [one["lost"] for one in events(project, "fault")]
+    lost = [event["lost"] for event in events(project, "fault")]
     assert [(one["estimated"], one["input_tokens"] > 5) for one in lost] == [
         (True, True)
     ]
@@ -437,7 +438,7 @@ def test_what_canaries_and_probe_did_not_report_is_marked(
     prechecks = json.loads((latest_run(project.path) / "summary.json").read_text())[
         "prechecks"
     ]
-    assert [one["estimated"] for one in prechecks] == [True, True]
+    assert [precheck["estimated"] for precheck in prechecks] == [True, True]
 
 
 @pytest.mark.parametrize(

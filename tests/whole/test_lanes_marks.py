@@ -39,9 +39,9 @@ def test_a(ltm, colour, size):
 
     parameters = ["red-1", "red-2", "blue-1", "blue-2"]
     expected = [
-        f"test_it.py::test_a[echo-300-{trial}-0-{one}]"
+        f"test_it.py::test_a[echo-300-{trial}-0-{parameter}]"
         for trial in (0, 1)
-        for one in parameters
+        for parameter in parameters
     ]
     assert sorted(ids) == sorted(expected)
     project.ltm().assert_outcomes(passed=4)

@@ -76,7 +76,7 @@ def test_a_conversation_stays_on_one_worker(project: Project) -> None:
         kind: {tick.split()[1] for tick in project.ticks if tick.startswith(kind)}
         for kind in ("gw", "silent")
     }
-    assert [len(found) for found in pids.values()] == [1, 1]
+    assert [len(pid) for pid in pids.values()] == [1, 1]
     assert pids["gw"] != pids["silent"]
 
 

@@ -140,7 +140,7 @@ def test_journal_resumed_and_rescored_runs_keep_both_bounds(opened: Project) -> 
     verdicts = [
         json.loads(line) for line in journal.splitlines() if '"verdict"' in line
     ]
-    assert [(one["score"], one.get("upper")) for one in verdicts] == [
+    assert [(verdict["score"], verdict.get("upper")) for verdict in verdicts] == [
         (0.0, 1.0),
         (0.5, 1.0),
         (1.0, None),

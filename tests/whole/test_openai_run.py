@@ -119,7 +119,7 @@ def test_a_conversation_that_is_longer_than_the_model_takes_goes_on(
     project.file(HARD)
     result = project.ltm(agent=f"chat=openai:m@{chat_server.url}", span="4k")
     result.assert_outcomes(failed=2)  # it forgot, and nothing erred
-    assert max(asked.prompt_tokens for asked in chat_server.requests) > 800
+    assert max(request.prompt_tokens for request in chat_server.requests) > 800
 
 
 def test_usage_is_recorded_with_each_reply(

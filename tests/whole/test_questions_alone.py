@@ -455,7 +455,7 @@ def test_bundled_agents_go_on_after_a_kill_between_two_questions(
     assert answers(played) == undisturbed
     assert len(chat_server.requests) == 2 * requests  # nothing is asked twice
     shown = [
-        sum("that you have read" in one["content"] for one in each.messages)
+        sum("that you have read" in message["content"] for message in each.messages)
         for each in chat_server.requests
     ]
     assert max(shown, default=0) <= 1  # no question is before another

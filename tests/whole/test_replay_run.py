@@ -111,7 +111,7 @@ def test_usage_cost_and_what_was_retrieved_come_with_the_reply(
         for one in events(latest_run(project.path), "again")["300~0"]
         if one["event"] == "reply"
     ]
-    assert {one["cost_usd"] for one in replies} == {0.25}
+    assert {reply["cost_usd"] for reply in replies} == {0.25}
     assert replies[0]["usage"]["input_tokens"] == 7
     assert replies[0]["retrieved"] == ["m1"]
     results = json.loads(
@@ -120,7 +120,7 @@ def test_usage_cost_and_what_was_retrieved_come_with_the_reply(
     questions = [
         question for row in results["scenarios"] for question in row["questions"]
     ]
-    retrieved = {one["exchange"]: one["retrieved"] for one in replies}
+    retrieved = {reply["exchange"]: reply["retrieved"] for reply in replies}
     assert [question["retrieved"] for question in questions] == [
         retrieved[each["number"]] for each in questions
     ]

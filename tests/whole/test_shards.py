@@ -63,7 +63,7 @@ def test_merged_shards_are_the_whole_run(
     status = main(["merge", *map(str, shards), "-o", str(project.path / "all")])
 
     assert status == 0
-    assert sum(found.get("deselected", 0) for found in outcomes) == 2 * 8
+    assert sum(outcome.get("deselected", 0) for outcome in outcomes) == 2 * 8
     assert "4 conversations, 8 examples" in capsys.readouterr().out
     whole = run_in(project.path / "whole")
     assert files(project.path / "all") == files(whole)

@@ -234,7 +234,7 @@ def test_a_user_behind_a_server_is_asked_with_a_seed_and_a_form(
     result.stdout.fnmatch_lines(["simulated users: 3 calls, * tokens, $*"])
     first, *others = chat_server.requests
     assert len(others) == 3
-    seeds = {each.body["seed"] for each in chat_server.requests}
+    seeds = {request.body["seed"] for request in chat_server.requests}
     assert len(seeds) == 1
     assert first.body["temperature"] == 0
     schema = first.body["response_format"]["json_schema"]
@@ -244,7 +244,7 @@ def test_a_user_behind_a_server_is_asked_with_a_seed_and_a_form(
     )
     assert GOAL in first.last
     assert "Person: I plan a party." in others[-1].last
-    said = [one["usage"] for one in users(project)]
+    said = [user["usage"] for user in users(project)]
     asked = sum(one["input_tokens"] for one in said)
     answered = sum(one["output_tokens"] for one in said)
     assert project.results()["cake"]["user_cost_usd"] == asked + 2.0 * answered

@@ -90,7 +90,7 @@ def test_a_model_that_the_server_does_not_know(
         f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the"
         in said
     )
-    assert len({asked.last for asked in chat_server.requests}) == len(
+    assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
     )  # nothing is sent again
 
@@ -103,7 +103,7 @@ def test_a_key_that_is_refused(project: Project, chat_server: ChatServer) -> Non
         in said
     )
     assert "k-123456" not in said
-    assert len({asked.last for asked in chat_server.requests}) == len(
+    assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
     )  # nothing is sent again
 

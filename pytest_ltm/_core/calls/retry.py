@@ -323,7 +323,7 @@ class Retries(Struct, frozen=True, kw_only=True):
         words = []
         if failures:
             words.append(
-                f"tried {len(failures) + 1} times, with {sum(one.wait for one in failures):.1f} s of waiting"
+                f"tried {len(failures) + 1} times, with {sum(failure.wait for failure in failures):.1f} s of waiting"
             )
         if (
             trouble is not None

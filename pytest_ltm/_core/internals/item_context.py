@@ -203,7 +203,9 @@ class Logs:
         if root.handlers != mine:
             # A test may add or remove handlers of its own, which must be there again
             # when it goes on.
-            self._added = [one for one in root.handlers if one not in others]
+            self._added = [
+                handler for handler in root.handlers if handler not in others
+            ]
             self._removed = [one for one in others if one not in root.handlers]
         root.handlers[:] = others
         self._level = root.level  # caplog.set_level moves it, for this item only

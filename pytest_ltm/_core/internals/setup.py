@@ -336,11 +336,13 @@ def _only_wrappers(
 ) -> None:
     """Run this in place of a phase, inside what plugins wrap around it: some keep state there for the report."""
     manager = item.config.pluginmanager
-    everybody = {one.plugin for one in getattr(manager.hook, name).get_hookimpls()}
+    everybody = {
+        hookimpl.plugin for hookimpl in getattr(manager.hook, name).get_hookimpls()
+    }
     wrapping = {
-        one.plugin
-        for one in getattr(item.ihook, name).get_hookimpls()
-        if _is_wrapper(one)
+        hookimpl.plugin
+        for hookimpl in getattr(item.ihook, name).get_hookimpls()
+        if _is_wrapper(hookimpl)
     }
     manager.subset_hook_caller(name, everybody - wrapping).call_extra(
         [phase], {"item": item, **arguments}
@@ -412,15 +414,16 @@ def one_by_one(session: pytest.Session) -> Iterator[None]:
     hook: Any = getattr(manager.hook, PROTOCOL)
     hookimpls = hook.get_hookimpls()
     others = {
-        one.plugin
-        for one in hookimpls
-        if _is_wrapper(one) and not one.function.__module__.startswith("_pytest.")
+        hookimpl.plugin
+        for hookimpl in hookimpls
+        if _is_wrapper(hookimpl)
+        and not hookimpl.function.__module__.startswith("_pytest.")
     }
     if not others:
         yield
         return
     wrappers = manager.subset_hook_caller(
-        PROTOCOL, {one.plugin for one in hookimpls} - others
+        PROTOCOL, {hookimpl.plugin for hookimpl in hookimpls} - others
     )
     config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
     setattr(

@@ -103,15 +103,15 @@ def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> Run
     """Return the run with the amended verdicts in place of the automatic ones, which each row keeps."""
     conversations = tuple(
         replace(
-            held,
+            conversation,
             scenarios=tuple(
                 amend_result(row, amendments[row.nodeid])
                 if row.nodeid in amendments
                 else row
-                for row in held.scenarios
+                for row in conversation.scenarios
             ),
         )
-        for held in run.conversations
+        for conversation in run.conversations
     )
     return structs.replace(run, conversations=conversations)
 

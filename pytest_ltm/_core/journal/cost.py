@@ -517,9 +517,9 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> SpentBudget:
     ]
     timed_events = iter_readable(timed, timings.decode_timing)
     lost += [
-        one.lost
-        for one in timed_events
-        if isinstance(one, timings.JudgeTime) and not one.remembered
+        timed_event.lost
+        for timed_event in timed_events
+        if isinstance(timed_event, timings.JudgeTime) and not timed_event.remembered
     ]
     spent = (
         SpentBudget(judge.dollars_for(usage) or 0.0, usage.total)

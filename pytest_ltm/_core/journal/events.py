@@ -552,9 +552,9 @@ def _event_difference(recorded: Event, new: Event) -> str:
     if type(recorded) is not type(new):
         return f"Recorded: {_show_field(recorded)}; now: {_show_field(new)}"
     name = next(
-        each
-        for each in new.__struct_fields__
-        if getattr(recorded, each) != getattr(new, each)
+        struct_field
+        for struct_field in new.__struct_fields__
+        if getattr(recorded, struct_field) != getattr(new, struct_field)
     )
     by = (
         getattr(recorded, "by", "")

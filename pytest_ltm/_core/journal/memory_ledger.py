@@ -96,17 +96,17 @@ class MemoryLedger(Struct):
 
     def add(self, exchange: int, operations: Iterable[MemoryOperation]) -> None:
         """Go on by what was done at an exchange."""
-        for one in operations:
-            at = exchange if one.exchange is None else one.exchange
-            if one.what == "found":
-                self.found.setdefault(at, []).append(one)
+        for operation in operations:
+            at = exchange if operation.exchange is None else operation.exchange
+            if operation.what == "found":
+                self.found.setdefault(at, []).append(operation)
                 continue
-            self.is_mute |= one.text is None and one.what != "deleted"
+            self.is_mute |= operation.text is None and operation.what != "deleted"
             texts = self.writes.setdefault(at, [])
-            texts.append(one.text or "")
-            name = one.record or f"{at}.{len(texts)}"
+            texts.append(operation.text or "")
+            name = operation.record or f"{at}.{len(texts)}"
             self.records.setdefault(name, []).append(
-                (at, None if one.what == "deleted" else one.text)
+                (at, None if operation.what == "deleted" else operation.text)
             )
 
     def texts_of(self, record: str, upto: int) -> list[str]:
@@ -515,7 +515,10 @@ def _is_text(
 
 def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
     return (
-        part for each in exchanges for part in (each.message, each.raw_reply) if part
+        part
+        for exchange in exchanges
+        for part in (exchange.message, exchange.raw_reply)
+        if part
     )
 
 
@@ -579,10 +582,14 @@ def evidence_found(
 def covers_all(exchanges: Iterable[Exchange]) -> bool:
     """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
     before, asked = 0, 0
-    for one in exchanges:
-        if one.kind == "ask":
-            if not before or one.retrieved is None or len(one.retrieved) < before:
+    for exchange in exchanges:
+        if exchange.kind == "ask":
+            if (
+                not before
+                or exchange.retrieved is None
+                or len(exchange.retrieved) < before
+            ):
                 return False
             asked += 1
-        before += not one.alone
+        before += not exchange.alone
     return asked > 0

@@ -93,7 +93,9 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
 def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
     asked = [
-        one for one in iter_timings(run / TIMINGS, JudgeTime) if not one.remembered
+        timing
+        for timing in iter_timings(run / TIMINGS, JudgeTime)
+        if not timing.remembered
     ]
     costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
     guessed = any(map(tariff.estimates, asked))
@@ -428,8 +430,8 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
     """
     best = [
         max(result, key=lambda one: one.letters)
-        for each in definitions.values()
-        if (result := list(_definition_questions(each)))
+        for definition in definitions.values()
+        if (result := list(_definition_questions(definition)))
     ]
     chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
     asked = _probe_stems(" ".join(one.text for one in chosen))

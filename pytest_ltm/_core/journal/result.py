@@ -293,7 +293,8 @@ class ScenarioResult:
     def published_grade(self) -> float | None:
         """What somebody else gave it, where that was imported with it."""
         return next(
-            (one.value for one in self.metrics if one.name == PUBLISHED_GRADE), None
+            (metric.value for metric in self.metrics if metric.name == PUBLISHED_GRADE),
+            None,
         )
 
     @property
@@ -579,9 +580,9 @@ def misjudged_checks(run: RunResult) -> str:
     """Return what the judge misjudged of answers with known grades, if that is too much; else ""."""
     return next(
         (
-            one.why
-            for one in run.prechecks
-            if (one.kind, one.verdict) == ("checks", "wrong")
+            precheck.why
+            for precheck in run.prechecks
+            if (precheck.kind, precheck.verdict) == ("checks", "wrong")
         ),
         "",
     )

@@ -604,8 +604,8 @@ def operation_rows(listed: object) -> list[Any]:
     """Return the rows of a JSON list of `{"what": ..., "id": ..., "text": ...}`; what is none of these as it is."""
     rows = listed if isinstance(listed, list) else [] if listed is None else [listed]
     return [
-        tuple(map(one.get, ("what", "id", "text"))) if isinstance(one, dict) else one
-        for one in rows
+        tuple(map(row.get, ("what", "id", "text"))) if isinstance(row, dict) else row
+        for row in rows
     ]
 
 

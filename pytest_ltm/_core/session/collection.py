@@ -164,12 +164,12 @@ def version_of(known: _items.LtmItem) -> str:
 def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
     """Raise UsageError if two items of a conversation would be the same example."""
     seen: dict[tuple[object, ...], str] = {}
-    for known in items:
-        key = (known.place.conversation, known.key)
+    for item in items:
+        key = (item.place.conversation, item.key)
         if key in seen:
-            why = f"{seen[key]} and {known.item.nodeid} are both example {known.key!r} of one conversation"
+            why = f"{seen[key]} and {item.item.nodeid} are both example {item.key!r} of one conversation"
             raise pytest.UsageError(f"{why}. Give one of the functions another name")
-        seen[key] = known.item.nodeid
+        seen[key] = item.item.nodeid
 
 
 # --- The built-in suite, collected in any project alike, whatever its configuration.
@@ -527,8 +527,8 @@ def items_of_conversations(
 ) -> dict[str, list[_items.LtmItem]]:
     """Return the items by the name of their conversation, in the order in which they come."""
     ltm_items: dict[str, list[_items.LtmItem]] = {}
-    for known in items:
-        ltm_items.setdefault(str(known.place.conversation), []).append(known)
+    for item in items:
+        ltm_items.setdefault(str(item.place.conversation), []).append(item)
     return ltm_items
 
 

@@ -63,7 +63,7 @@ class PlayedConversation:
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self._handles: list[Ltm] = []
-        self.bodies = {one.key: ItemBody(one, conditions) for one in given.items}
+        self.bodies = {item.key: ItemBody(item, conditions) for item in given.items}
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
@@ -92,7 +92,11 @@ class PlayedConversation:
         self.start = self._clock.now
         self._judge = mode.judge(
             opened,
-            lambda: (known for ltm in self._handles for known in ltm.known_questions),
+            lambda: (
+                known_question
+                for ltm in self._handles
+                for known_question in ltm.known_questions
+            ),
         )
         self._users = UsersOnDemand(lambda: mode.users(opened))
         self._bill = Bill(given.tariff)
@@ -325,9 +329,9 @@ class PlayedConversation:
             plan_fingerprint=plan.fingerprint,
             agent_fingerprint=self.agent_fingerprint,
             scenarios=tuple(
-                self.results[one.key]
-                for one in plan.examples
-                if one.key in self.results
+                self.results[example.key]
+                for example in plan.examples
+                if example.key in self.results
             ),
             simulated_seconds=(self._clock.now - self.start).total_seconds(),
             notices=tuple(

@@ -176,7 +176,7 @@ def _marker_error(
         items: list[Any] = [
             one for call in calls for one in (call.keywords if keyword else call.args)
         ]
-        lines = [one.lineno for one in items if not keyword or one.arg == keyword]
+        lines = [item.lineno for item in items if not keyword or item.arg == keyword]
         functions = [
             one.lineno
             for one in tree
@@ -329,11 +329,14 @@ def fixture_names(item: pytest.Item) -> set[str]:
         name = names.pop()
         definitions = info.name2fixturedefs.get(name, ())
         unasked = name not in asked and any(
-            _top_package(one.func.__module__) in installed for one in definitions
+            _top_package(definition.func.__module__) in installed
+            for definition in definitions
         )
         if name not in texts and not unasked:
             texts.add(name)
-            needed = {more for one in definitions for more in one.argnames}
+            needed = {
+                more for definition in definitions for more in definition.argnames
+            }
             asked |= needed
             names += needed
     return texts

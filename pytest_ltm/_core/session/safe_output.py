@@ -196,7 +196,12 @@ class Boundary:
             writer: Any = self._config.get_terminal_writer()
             file = underlying_file(writer._file)
             door = next(
-                (one for one in self._descriptors.values() if one.is_behind(file)), None
+                (
+                    descriptor
+                    for descriptor in self._descriptors.values()
+                    if descriptor.is_behind(file)
+                ),
+                None,
             )
             self._swap(
                 writer,

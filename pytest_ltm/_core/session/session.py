@@ -338,18 +338,18 @@ class LtmRun:
         selection, definitions = self._selection, self.settings.definitions
         try:
             ltm_items = _collection.ltm_items(items)
-            selection.check([one.item for one in ltm_items])
-            self.scenario_names = {one.scenario for one in ltm_items}
+            selection.check([ltm_item.item for ltm_item in ltm_items])
+            self.scenario_names = {ltm_item.scenario for ltm_item in ltm_items}
             # Beside a definitions folder whose command line names nothing only
             # scenarios with files there are played.
             everything = (
                 selection.has_paths or selection.names_suite or definitions is None
             )
             known = [
-                one
-                for one in ltm_items
+                ltm_item
+                for ltm_item in ltm_items
                 if everything
-                or (definitions and definitions.examples.get(one.scenario))
+                or (definitions and definitions.examples.get(ltm_item.scenario))
             ]
             chosen = [one for one in known if selection.is_selected(one.item)]
             _collection.refuse_duplicates(chosen)

@@ -138,7 +138,7 @@ def make_private(folder: Path, *, exist_ok: bool = False) -> None:
 
     Raises OSError, as for a folder that is there already unless that is `exist_ok`.
     """
-    missing = [each for each in folder.parents if not each.exists()]
+    missing = [parent for parent in folder.parents if not parent.exists()]
     for each in reversed(missing):
         each.mkdir(mode=_PRIVATE, exist_ok=True)
     folder.mkdir(mode=_PRIVATE, exist_ok=exist_ok)

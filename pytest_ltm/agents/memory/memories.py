@@ -209,7 +209,7 @@ class Memories:
     def add(self, item: MemoryItem) -> int:
         """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
         value = (
-            "\n".join(one.text for one in self.log.parts(item.span))
+            "\n".join(part.text for part in self.log.parts(item.span))
             if item.text is None
             else item.text
         )
@@ -356,6 +356,10 @@ class Memories:
             return [item.text]
         firsts = range(item.span.first - item.span.first % 2, item.span.last + 1, 2)
         return [
-            "\n".join(one.text for one in utterances[first : first + 2] if one.text)
+            "\n".join(
+                utterance.text
+                for utterance in utterances[first : first + 2]
+                if utterance.text
+            )
             for first in firsts
         ]

@@ -110,14 +110,16 @@ class Step(Struct, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> StepResult:
         """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
         calls = []
-        for one in answer.calls:
+        for call in answer.calls:
             try:
-                arguments = json.loads(one.arguments or "{}")
+                arguments = json.loads(call.arguments or "{}")
             except (ValueError, RecursionError):
                 arguments = None
             calls.append(
                 MemoryToolCall(
-                    one.name, arguments if isinstance(arguments, dict) else None, one.id
+                    call.name,
+                    arguments if isinstance(arguments, dict) else None,
+                    call.id,
                 )
             )
         return StepResult(tuple(calls), answer.text)
@@ -131,12 +133,12 @@ class Step(Struct, frozen=True, kw_only=True):
 
         if self.first:
             left = self.room - len(self.core["human"])
-            for one in own_statements(self.message):
-                left -= len(one) + 1
+            for statement in own_statements(self.message):
+                left -= len(statement) + 1
                 if left >= 0:
-                    call("core_memory_append", name="human", content=one)
+                    call("core_memory_append", name="human", content=statement)
                 else:
-                    call("archival_memory_insert", content=one)
+                    call("archival_memory_insert", content=statement)
             places = zip(
                 ("conversation_search", "archival_memory_search"),
                 self.counts,

@@ -324,7 +324,11 @@ class Pipeline(Thinks):
             if self._settings.notebook.kind == "portrait" and self._day_from < len(
                 utterances
             ):
-                day = tuple(one for one in utterances[self._day_from :] if one.text)
+                day = tuple(
+                    utterance
+                    for utterance in utterances[self._day_from :]
+                    if utterance.text
+                )
                 limit = self._settings.notebook.size // 4
                 text = self._think(roles.Summary(said=day, of="day", size=limit))
                 span = self._memories.log.span(self._day_from, len(utterances) - 1)
@@ -429,9 +433,11 @@ class Pipeline(Thinks):
         """Return a key of what was said; `user` and `user-...`: of what the user said."""
         side, _, rest = kind.partition("-")
         if side == "user":
-            utterances = tuple(one for one in utterances if one.role == "user")
+            utterances = tuple(
+                utterance for utterance in utterances if utterance.role == "user"
+            )
             if not (rest and utterances):
-                return "\n".join(one.text for one in utterances)
+                return "\n".join(utterance.text for utterance in utterances)
             kind = rest
         if kind == "facts":
             return "\n".join(
@@ -444,7 +450,9 @@ class Pipeline(Thinks):
     def _sum_up(self) -> None:
         """Bring a notebook up to date that is one summary of everything: with what was said since it was written."""
         utterances = self._memories.log.said
-        new = tuple(one for one in utterances[self._day_from :] if one.text)
+        new = tuple(
+            utterance for utterance in utterances[self._day_from :] if utterance.text
+        )
         if self._settings.notebook.kind == "summary" and new:
             task = roles.Summary(
                 said=new,
@@ -636,7 +644,7 @@ class Pipeline(Thinks):
         sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
         match value.unit:
             case "turn":
-                yield from (self._keyed(log.span(one, one)) for one in sides)
+                yield from (self._keyed(log.span(side, side)) for side in sides)
             case "round" if sides:
                 yield self._keyed(log.span(number, number + 1))
             case "fact" if sides:
@@ -644,7 +652,9 @@ class Pipeline(Thinks):
             case "chunk":
                 step = max(1, round(value.size * (1 - value.overlap)))
                 chunks = (
-                    span for one in sides for span in log.chunks(one, value.size, step)
+                    span
+                    for side in sides
+                    for span in log.chunks(side, value.size, step)
                 )
                 yield from (
                     MemoryItem(span=span, session=self._session) for span in chunks

@@ -148,7 +148,9 @@ def _first_json_value(text: str, kind: type) -> Any:
 
 
 def _stripped_texts(values: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(one.strip() for one in values if isinstance(one, str) and one.strip())
+    return tuple(
+        value.strip() for value in values if isinstance(value, str) and value.strip()
+    )
 
 
 def _text_list(text: str) -> tuple[str, ...]:
@@ -190,9 +192,9 @@ def _telling_words(text: str) -> list[str]:
 
 def own_statements(text: str) -> Iterator[str]:
     """Yield the statements of a brief text in which somebody speaks of themselves."""
-    for one in split_into_sentences(text) if len(text) <= MAX_CLOSELY_READ else ():
-        if _OWN.search(one) and not one.endswith("?"):
-            yield one
+    for sentence in split_into_sentences(text) if len(text) <= MAX_CLOSELY_READ else ():
+        if _OWN.search(sentence) and not sentence.endswith("?"):
+            yield sentence
 
 
 def asks_something(message: str) -> bool:
@@ -202,9 +204,9 @@ def asks_something(message: str) -> bool:
 
 def _questions(text: str) -> list[str]:
     return [
-        one
-        for one in split_into_sentences(text)
-        if one.endswith("?") or _REQUEST.match(one)
+        sentence
+        for sentence in split_into_sentences(text)
+        if sentence.endswith("?") or _REQUEST.match(sentence)
     ]
 
 
@@ -281,12 +283,14 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last, and up to two queries."""
         user = dict(self.user)
-        for one in own_statements(self.message):
-            for thing in _IS.findall(one) or [" ".join(_telling_words(one)[:_NAME])]:
+        for statement in own_statements(self.message):
+            for thing in _IS.findall(statement) or [
+                " ".join(_telling_words(statement)[:_NAME])
+            ]:
                 # Put at the end again: where there is too little room, the oldest go
                 # first.
                 user.pop(thing.lower(), None)
-                user[thing.lower()] = one
+                user[thing.lower()] = statement
         named = {
             thing: one
             for thing, one in user.items()
@@ -391,12 +395,12 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
         result = []
         for place, saying in enumerate(self.said):
             told = [
-                one
-                for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
-                if not one.endswith("?")
+                sentence
+                for sentence in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+                if not sentence.endswith("?")
             ]
             facts = [one for one in told if _OWN.search(one) or _NAMED.search(one)]
-            result += [ExtractedFact(one, (place,)) for one in facts[:_MOST]]
+            result += [ExtractedFact(fact, (place,)) for fact in facts[:_MOST]]
         return tuple(result)
 
 
@@ -474,11 +478,11 @@ class EventDater(_RoleTask, frozen=True, kw_only=True):
     def by_rules(self) -> tuple[Range, ...]:
         """Return up to eight times."""
         sentences = (
-            one
+            sentence
             for saying in self.said
-            for one in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+            for sentence in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
         )
-        ranges = (spoken_of(one, self.now) for one in sentences)
+        ranges = (spoken_of(sentence, self.now) for sentence in sentences)
         return tuple(dict.fromkeys(filter(None, ranges)))[:_MOST]
 
 

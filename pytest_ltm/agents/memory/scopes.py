@@ -48,7 +48,9 @@ def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
     if _is_named(parameters, "scope"):
         return {"scope": scope}
     values = scope.values()
-    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+    if any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    ):
         return values
     return {
         name: value for name, value in values.items() if _is_named(parameters, name)
@@ -70,7 +72,7 @@ def takes_argument(function: object, name: str) -> bool:
     """Return whether a method can be handed an argument of this name."""
     parameters = _parameters_of(function) or {}
     return _is_named(parameters, name) or any(
-        one.kind is one.VAR_KEYWORD for one in parameters.values()
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
     )
 
 

@@ -149,7 +149,7 @@ class Vectors:
 
         try:
             result = np.asarray(
-                [list(one) for one in self._embeds(texts)], dtype=np.float32
+                [list(embed) for embed in self._embeds(texts)], dtype=np.float32
             )
         except AgentFault:
             raise

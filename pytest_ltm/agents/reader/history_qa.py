@@ -400,12 +400,14 @@ def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
     words = {
         word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)
     }
-    return [one for one in speakers if one.split()[0] in words]
+    return [speaker for speaker in speakers if speaker.split()[0] in words]
 
 
 def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """Return the stems that a passage should have: those of the text, without the names of the speakers."""
-    names = {rough_stem(part.lower()) for one in speakers for part in one.split()}
+    names = {
+        rough_stem(part.lower()) for speaker in speakers for part in speaker.split()
+    }
     return frozenset(content_stem_list(text)) - names
 
 
@@ -663,7 +665,9 @@ class _HistoryAnswer:
 
     def _day_of(self, text: str) -> date | None:
         passages = self._search(wanted_stems(text, self._index.speakers))
-        return next((one.at for one in passages if one.speaker != ASSISTANT), None)
+        return next(
+            (passage.at for passage in passages if passage.speaker != ASSISTANT), None
+        )
 
     def _which_came_first(self) -> str | None:
         """Return which of the things that a question names was first, or last, by the days on which they were told."""

@@ -360,7 +360,7 @@ _BOOK = _BOOKS.compile_group(WORDS["book"])
 def town_statements(text: str) -> list[Statement]:
     """Return what a text says of its town, in order; one statement a sentence."""
     statements = (town_statement(sentence) for sentence in split_sentences(text))
-    return [one for one in statements if one is not None]
+    return [statement for statement in statements if statement is not None]
 
 
 def town_statement(sentence: str) -> Statement | None:

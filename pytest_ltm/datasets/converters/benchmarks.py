@@ -101,7 +101,7 @@ def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
         file
         for path in paths
         for file in (
-            sorted(one for each in patterns for one in path.rglob(each))
+            sorted(one for pattern in patterns for one in path.rglob(pattern))
             if path.is_dir()
             else [path]
         )
@@ -191,7 +191,8 @@ def _beam_sessions(
             number += 1  # on from one item of the list to the next
             messages = list(chain.from_iterable(batch.turns))
             anchor = next(
-                (one.time_anchor for one in messages if one.time_anchor), None
+                (message.time_anchor for message in messages if message.time_anchor),
+                None,
             )
             guessed = "dates guessed: sessions without a time anchor have that of the one before"
             counts[guessed] += bool(date and not anchor)
@@ -206,7 +207,7 @@ def _beam_sessions(
             }
             if messages:
                 told = tuple(
-                    one.turn(counts, _PLAN_INDEX, _PLAN_CUT) for one in messages
+                    message.turn(counts, _PLAN_INDEX, _PLAN_CUT) for message in messages
                 )
                 yield Session(id=f"s{number}", date=date, turns=told)
 
@@ -393,28 +394,32 @@ def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hi
         LongMemEvalFile(path).records() for path in paths
     ):
         used, sessions, cited = Counter[str](), [], list[str]()
-        for one in record.sessions:
-            used[one.id] += (
+        for session in record.sessions:
+            used[session.id] += (
                 1  # some histories tell a session twice, and ids of the interchange are unique
             )
-            name = one.id if used[one.id] == 1 else f"{one.id}~{used[one.id]}"
+            name = (
+                session.id
+                if used[session.id] == 1
+                else f"{session.id}~{used[session.id]}"
+            )
             turns = tuple(
                 Turn(
                     role="user" if turn.role == "user" else "assistant",
                     content=turn.content or "(nothing)",
                 )
-                for turn in one.turns
+                for turn in session.turns
             )
             if turns:
                 sessions.append(
-                    Session(id=name, date=one.at.isoformat(sep=" "), turns=turns)
+                    Session(id=name, date=session.at.isoformat(sep=" "), turns=turns)
                 )
                 marked = [
                     f"{name}_{place}"
-                    for place, turn in enumerate(one.turns, start=1)
+                    for place, turn in enumerate(session.turns, start=1)
                     if turn.has_answer
                 ]
-                cited += marked or [name] * holds_evidence(one, record)
+                cited += marked or [name] * holds_evidence(session, record)
         late = record.sessions[-1].at <= record.at
         counts[
             "cut: dates of questions that are earlier than their last session; they are asked behind it"
@@ -768,8 +773,8 @@ def _persona_history(
     sessions, names, questions = [], [""], []
     for number, (start, end) in enumerate(pairwise(starts), start=1):
         told = [
-            (one.role, one.turn(counts, _SPEAKER, _SPEAKER_CUT))
-            for one in messages[start:end]
+            (message.role, message.turn(counts, _SPEAKER, _SPEAKER_CUT))
+            for message in messages[start:end]
         ]
         turns = [
             msgspec.structs.replace(turn, name="About me") if role == "system" else turn
@@ -788,7 +793,9 @@ def _persona_history(
         try:
             # a list as Python prints it, not JSON
             options = [str(one) for one in ast.literal_eval(row.all_options)]
-            choices = {one.strip()[1]: one.strip()[3:].strip() for one in options}
+            choices = {
+                option.strip()[1]: option.strip()[3:].strip() for option in options
+            }
         except (
             ValueError,
             SyntaxError,

@@ -116,8 +116,10 @@ def _sessions_of(
         # several chats may have one name, such as that of a person
         used[talk.name] = used.get(talk.name, 0) + 1
         name = talk.name if used[talk.name] == 1 else f"{talk.name}~{used[talk.name]}"
-        messages = [one._replace(at=in_zone(one.at)) for one in talk.messages]
-        undated = [one for one in messages if one.at is None]
+        messages = [
+            message._replace(at=in_zone(message.at)) for message in talk.messages
+        ]
+        undated = [message for message in messages if message.at is None]
         if undated and len(undated) < len(messages):
             raise DatasetError(
                 f"{name}: some of its messages have a time, and others none. Leave it out of the export"
@@ -168,13 +170,13 @@ def _unpacked(path: Path) -> Iterator[Path]:
                     for one in packed.infolist()
                     if Path(one.filename).suffix.lower() in _READ
                 ]
-                if sum(one.file_size for one in files) > UNPACKED:
+                if sum(file.file_size for file in files) > UNPACKED:
                     raise DatasetError(
                         f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it"
                     )
-                for one in files:
+                for file in files:
                     packed.extract(
-                        one, folder
+                        file, folder
                     )  # which keeps to the folder, whatever a name says
         except (
             zipfile.BadZipFile,
@@ -185,7 +187,7 @@ def _unpacked(path: Path) -> Iterator[Path]:
             raise DatasetError(
                 f"{path}: cannot be unpacked: {error}. Unpack it, and name what is in it"
             ) from error
-        inside = [Path(folder, one.filename) for one in files]
+        inside = [Path(folder, file.filename) for file in files]
         yield inside[0] if len(inside) == 1 else Path(folder)
 
 
@@ -217,7 +219,7 @@ def layout_of(path: Path) -> str:
     )
     for name, fields in _MARKS.items():
         if isinstance(first, dict) and any(
-            set(each) <= first.keys() for each in fields
+            set(field) <= first.keys() for field in fields
         ):
             return name
     raise DatasetError(

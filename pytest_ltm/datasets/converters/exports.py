@@ -181,7 +181,7 @@ def read_claude(
                     )
                 yield Talk(
                     str(talk.get("uuid") or f"conversation-{number}"),
-                    [one for one in messages if one.text],
+                    [message for message in messages if message.text],
                 )
 
 
@@ -410,7 +410,7 @@ def read_slack(
         )
     for channel, files in days.items():
         messages = [
-            one for file in files for one in _day_messages(file, people, counts)
+            message for file in files for message in _day_messages(file, people, counts)
         ]
         yield Talk(channel.name, messages, f"#{channel.name}")
 
@@ -482,7 +482,7 @@ def _block_texts(value: Any) -> Iterator[str]:
 
 def _json_list(file: Path) -> list[dict[str, Any]]:
     rows = json_of(file)
-    if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DatasetError(f"{file}: expected a JSON list of objects. Export it again")
     return rows
 
@@ -570,8 +570,8 @@ def read_otel(
                 facts = span.get("attributes") or {}
                 if not isinstance(facts, dict):
                     facts = {
-                        one["key"]: next(iter(one["value"].values()), None)
-                        for one in facts
+                        fact["key"]: next(iter(fact["value"].values()), None)
+                        for fact in facts
                     }
                 nanoseconds = span.get("startTimeUnixNano") or span.get(
                     "start_time_unix_nano"
@@ -676,7 +676,7 @@ def _last_text(value: Any, roles: set[str]) -> str:
         texts = (message_text(value[name]) for name in _TEXTS if value.get(name))
         return next(filter(None, map(str.strip, texts)), "")
     rows = value if isinstance(value, list) else []
-    return next(filter(None, (_row_text(one, roles) for one in reversed(rows))), "")
+    return next(filter(None, (_row_text(row, roles) for row in reversed(rows))), "")
 
 
 def _row_text(one: Any, roles: set[str]) -> str:

@@ -188,7 +188,7 @@ def _day_month_order(path: Path, chat_lines: Sequence[_ChatLine]) -> str:
         for order in ORDERS
     }
     able = {
-        order: [at for at in dates if at]
+        order: [date for date in dates if date]
         for order, dates in known.items()
         if None not in dates
     }

@@ -163,9 +163,9 @@ class LocomoSuite:
         """Return sample and index of every question of a category, or sample and label of every example of a task."""
         if task := self._tasks.get(entry):
             return [
-                (thread, one)
+                (thread, example)
                 for thread, sample in self._samples.items()
-                for one in task.examples(sample)
+                for example in task.examples(sample)
             ]
         asked = [
             (thread, question)
@@ -207,9 +207,9 @@ class LocomoSuite:
             return task.definition(sample, past, example)
         question = sample.questions[int(example)]
         about = [
-            one
-            for one in sample.speakers
-            if re.search(rf"\b{re.escape(one)}\b", question.text)
+            speaker
+            for speaker in sample.speakers
+            if re.search(rf"\b{re.escape(speaker)}\b", question.text)
         ]
         # by question: the order of its choices does not depend on which others are
         # asked
@@ -243,7 +243,7 @@ class LocomoSuite:
                 "corrected": corrected,
                 "about": [
                     about[0],
-                    *(one for one in sample.speakers if one != about[0]),
+                    *(speaker for speaker in sample.speakers if speaker != about[0]),
                 ]
                 if len(about) == 1
                 else [],

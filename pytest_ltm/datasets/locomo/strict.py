@@ -340,7 +340,7 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> 
         return Ruling("no", f"says {word}")
     asked = {*meaning_keys(question), *_POLAR}
     reason, given = (
-        [one for one in telling_keys(text) if one not in asked]
+        [key for key in telling_keys(text) if key not in asked]
         for text in (gold[leading.end() :], reply)
     )
     bare = not gold[leading.end() :].strip() and _YES_OR_NO.match(reply)
@@ -398,8 +398,8 @@ def _has_part(part: str, text: str) -> bool:
     )
     if not wanted <= set(spoken):
         return False
-    values = [one.value for one in read_quantities(text)]
-    if any(one.value not in values for one in read_quantities(part)):
+    values = [quantity.value for quantity in read_quantities(text)]
+    if any(quantity.value not in values for quantity in read_quantities(part)):
         return False
     room = len(plain_words(part)) + 2
     return len(wanted) > _FEW or any(

@@ -285,7 +285,7 @@ def turn_text(turn: Turn, room: str = "") -> str:
         else ""
     )
     parts = [f"{head}{turn.content}"] if turn.content or head else []
-    parts += [f"[photo: {one.caption}]" for one in turn.images if one.caption]
+    parts += [f"[photo: {image.caption}]" for image in turn.images if image.caption]
     parts += [f"State: {turn.state}"] * bool(turn.state) + [
         f"Action: {turn.action}"
     ] * bool(turn.action)
@@ -335,7 +335,7 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
         ]
     photos = {
         f"{session.id}_{number}": [
-            str(folder / one.file) for one in turn.images if one.file
+            str(folder / image.file) for image in turn.images if image.file
         ]
         for number, turn in enumerate(session.turns, start=1)
         if turn.images

@@ -183,7 +183,9 @@ def file_notes(file: LogsFile) -> Iterator[str]:
     yield from file.header.notes if file.header else ()
     if file.disorder:
         yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
-    asked = [one for user in file.users.values() for one in user.questions.values()]
+    asked = [
+        question for user in file.users.values() for question in user.questions.values()
+    ]
     if open_ := sum(not (one.golds or one.claims or one.never_told) for one in asked):
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
@@ -192,7 +194,9 @@ def _chosen_threads(
     file: LogsFile, choices: LogsOptions
 ) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return thread -> user and questions by label; ConfigurationError if none is left."""
-    every = [one for user in file.users.values() for one in user.questions.values()]
+    every = [
+        question for user in file.users.values() for question in user.questions.values()
+    ]
     known = {
         "users": set(file.users),
         "kinds": {one.kind for one in every},
@@ -208,12 +212,14 @@ def _chosen_threads(
     result = {}
     for name, user in file.users.items():
         of_kinds = (
-            one
-            for one in user.questions.values()
-            if not choices.kinds or one.kind in choices.kinds
+            question
+            for question in user.questions.values()
+            if not choices.kinds or question.kind in choices.kinds
         )
         asked = {
-            one.id: one for one in of_kinds if not choices.ids or one.id in choices.ids
+            of_kind.id: of_kind
+            for of_kind in of_kinds
+            if not choices.ids or of_kind.id in choices.ids
         }
         if asked and (not choices.users or name in choices.users):
             result[name or EVERYBODY] = (

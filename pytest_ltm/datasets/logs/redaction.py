@@ -105,7 +105,7 @@ class Redactor:
                         _comparable_digits(match.group())
                     )
         whole = sorted(
-            (one for one in keys if len(one) >= _SHORTEST_KEY), key=len, reverse=True
+            (key for key in keys if len(key) >= _SHORTEST_KEY), key=len, reverse=True
         )
         if whole:
             self._keys = re.compile(

@@ -218,7 +218,8 @@ def smallest_seen_drop(
     squares = fsum(unit.weight**2 for unit in cells)
     degrees = [len(cells) - 1, *([len(conversations) - 1] if conversations else [])]
     wide = max(
-        (t_quantile(1 - alpha, each) + t_quantile(power, each)) ** 2 for each in degrees
+        (t_quantile(1 - alpha, degree) + t_quantile(power, degree)) ** 2
+        for degree in degrees
     )
     return wide * squares / (1 + wide * squares)
 
@@ -590,7 +591,7 @@ def compare_scenarios(
     )
     comparisons = [
         compare_runs(
-            each,
+            group,
             rng=seeded,
             level=level,
             alpha=one_of,
@@ -599,10 +600,13 @@ def compare_scenarios(
             collapses=collapses,
             whole=pairs,
         )
-        for each in groups.values()
+        for group in groups.values()
     ]
     adjusted = holm_correction(
-        [1.0 if each.p_drop is None else each.p_drop for each in comparisons]
+        [
+            1.0 if comparison.p_drop is None else comparison.p_drop
+            for comparison in comparisons
+        ]
     )
     return {
         name: structs.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)

@@ -120,7 +120,7 @@ def spread_by_draws(
         for _ in range(draws)
     )
     centre = fsum(totals) / draws
-    sd = sqrt(fsum((each - centre) ** 2 for each in totals) / draws)
+    sd = sqrt(fsum((total - centre) ** 2 for total in totals) / draws)
     return Spread(
         sd=sd, low=percentile_of(totals, 0.025), high=percentile_of(totals, 0.975)
     )
@@ -179,13 +179,13 @@ def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace
     for (agent, span_label), of in timed.items():
         timings = list(of)
         asking = _call_durations(
-            [one.seconds for one in timings if isinstance(one, ReplyTime)]
+            [timing.seconds for timing in timings if isinstance(timing, ReplyTime)]
         )
         storing = _call_durations(
-            [one.seconds for one in timings if isinstance(one, TellTime)]
+            [timing.seconds for timing in timings if isinstance(timing, TellTime)]
         )
         settling = _call_durations(
-            [one.seconds for one in timings if isinstance(one, SettleTime)]
+            [timing.seconds for timing in timings if isinstance(timing, SettleTime)]
         )
         if asking or storing:
             result.append(

@@ -44,15 +44,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def measure_agreement(given: Namespace) -> int:
+def measure_agreement(arguments: Namespace) -> int:
     """Score published results of real agents again by our rules, and count how often the verdicts agree."""
-    report = score_published_file(given.file, given.scoring, keep=given.list)
+    report = score_published_file(
+        arguments.file, arguments.scoring, keep=arguments.list
+    )
     parts = [str(difference) for difference in report.differences]
-    if given.json:
+    if arguments.json:
         counts = report.as_json()
         print(
             json.dumps(
-                {**counts, "differences": parts} if given.list else counts, indent=2
+                {**counts, "differences": parts} if arguments.list else counts, indent=2
             )
         )
     else:

@@ -86,27 +86,27 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Compare what control agents earn on published definitions and on a suite at the same memory span.
 
     Exit status 1 if the totals of a control that retrieves (bm25) are further apart
     than 0.7 of 11, or neither full nor oracle gets full marks in a scenario of the
     suite.
     """
-    folders = [DefinitionsFolder(path) for path in given.definitions]
-    span = given.span or next(
+    folders = [DefinitionsFolder(path) for path in arguments.definitions]
+    span = arguments.span or next(
         (str(folder.span) for folder in folders if folder.span), ""
     )
     if not span:
         raise ConfigurationError(
             "no config.yml there names a memory span. Give one with --span, as in --span=120k"
         )
-    controls = listed_specs(given.agents or CONTROLS)
+    controls = listed_specs(arguments.agents or CONTROLS)
     options = [
         f"--ltm-span={span}",
         "--ltm-count=all",
         f"--ltm-filler={FILLER}",
-        *given.pytest,
+        *arguments.pytest,
     ]
     with study_folder("calibrate") as place:
 
@@ -117,7 +117,9 @@ def run(given: Namespace) -> int:
             return play_rows(specs, [*words, *options], place / name, cwd=place / name)
 
         suite = (
-            Path(given.suite).resolve() if Path(given.suite).is_file() else given.suite
+            Path(arguments.suite).resolve()
+            if Path(arguments.suite).is_file()
+            else arguments.suite
         )
         published = pool_definitions(folders, place / "definitions")
         tell_progress(
@@ -129,8 +131,10 @@ def run(given: Namespace) -> int:
             theirs += play(
                 [*controls, READER], [f"--ltm-definitions={folder}"], f"theirs{number}"
             )
-        tell_progress(f"{given.suite}: {pluralize(given.seeds, 'seed')} at {span}")
-        for seed in range(given.seeds):
+        tell_progress(
+            f"{arguments.suite}: {pluralize(arguments.seeds, 'seed')} at {span}"
+        )
+        for seed in range(arguments.seeds):
             ours += play(
                 [*controls, READER, ORACLE],
                 [f"--ltm-suite={suite}", f"--ltm-seed={seed}"],
@@ -144,7 +148,7 @@ def run(given: Namespace) -> int:
     )
     print(
         json.dumps(calibration.as_json(), indent=1)
-        if given.json
+        if arguments.json
         else "\n".join(calibration_lines(calibration))
     )
     return APART if calibration.breaches else 0

@@ -274,7 +274,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Play a suite with agents that look for points without remembering, and compare what they earn with the floors.
 
     Scenarios declare their floors. Exit status 1 if a cheat earns more than 3 % above a
@@ -282,8 +282,8 @@ def run(given: Namespace) -> int:
     what a learner calls filler more than a point above the same window; with
     `--floors`, if a guess earns more than 0.05 above a floor.
     """
-    if given.floors:
-        suite = given.suite or "standard"
+    if arguments.floors:
+        suite = arguments.suite or "standard"
         chosen = _load_named_suite(suite)
         table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
         for entry in chosen.entries:
@@ -303,42 +303,42 @@ def run(given: Namespace) -> int:
                     f"- {entry.name}: guessing earns {score_text(points)}, its floor is {table[-1][1]}"
                 )
         print("\n".join([*aligned_lines(table), *above]))
-        if given.output is not None:
+        if arguments.output is not None:
             write_output(
-                given.output,
+                arguments.output,
                 for_file("\n".join([*markdown_lines(table), "", *above]) + "\n"),
             )
         return ABOVE if above else 0
-    specs = listed_specs(given.agents or SPECS)
-    given.far = given.far or ("" if given.agents else "120k")
+    specs = listed_specs(arguments.agents or SPECS)
+    arguments.far = arguments.far or ("" if arguments.agents else "120k")
     twins = [
         twin for spec in specs if (twin := padded_spec(spec)) and twin not in specs
     ]
-    suite = given.suite or ("none" if given.tests else "standard")
-    tell_progress(f"{pluralize(len(specs), 'agent')} at {given.spans}")
+    suite = arguments.suite or ("none" if arguments.tests else "standard")
+    tell_progress(f"{pluralize(len(specs), 'agent')} at {arguments.spans}")
     with study_folder("cheats") as folder:
         words = [
             f"--ltm-suite={suite}",
-            f"--ltm-span={given.spans}",
+            f"--ltm-span={arguments.spans}",
             *EACH,
-            *given.tests,
-            *given.pytest,
+            *arguments.tests,
+            *arguments.pytest,
         ]
         rows = play_rows([*specs, *dict.fromkeys(twins)], words, folder / "near")
-        spans = given.spans.split(",")
-        if given.far and not given.tests:
+        spans = arguments.spans.split(",")
+        if arguments.far and not arguments.tests:
             far_specs = [*FAR_SPECS, *play_lessons(suite, folder / "lessons")]
-            rows += _play_far(far_specs, given, suite, folder / "far")
-            specs, spans = [*specs, *far_specs], [*spans, given.far]
+            rows += _play_far(far_specs, arguments, suite, folder / "far")
+            specs, spans = [*specs, *far_specs], [*spans, arguments.far]
     result = Attack.summarize_attack(specs, rows, spans)
     print("\n".join(cheat_lines(result)))
-    if given.output is not None:
+    if arguments.output is not None:
         whole = (
             as_json(result)
-            if given.output.suffix == ".json"
+            if arguments.output.suffix == ".json"
             else "\n".join(cheat_markdown(result))
         )
-        write_output(given.output, for_file(whole + "\n"))
+        write_output(arguments.output, for_file(whole + "\n"))
     return ABOVE if result.broken_limits else 0
 
 
@@ -376,12 +376,14 @@ def _load_named_suite(suite: str) -> Suite:
 
 
 def _play_far(
-    specs: Sequence[str], given: Namespace, suite: str, folder: Path
+    specs: Sequence[str], arguments: Namespace, suite: str, folder: Path
 ) -> list[PlayedRow]:
     twins = [padded_spec(spec) or skipped_window(spec) for spec in specs]
-    tell_progress(f"{pluralize(len(specs), 'agent')} at {given.far}")
-    words = [f"--ltm-suite={suite}", f"--ltm-span={given.far}", "--ltm-examples=1"]
-    return play_rows([*specs, *dict.fromkeys(twins)], [*words, *given.pytest], folder)
+    tell_progress(f"{pluralize(len(specs), 'agent')} at {arguments.far}")
+    words = [f"--ltm-suite={suite}", f"--ltm-span={arguments.far}", "--ltm-examples=1"]
+    return play_rows(
+        [*specs, *dict.fromkeys(twins)], [*words, *arguments.pytest], folder
+    )
 
 
 # --- what was earned

@@ -31,13 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
 
 
-def show_dataset_stats(given: Namespace) -> int:
+def show_dataset_stats(arguments: Namespace) -> int:
     """Print the statistics that the papers give (LoCoMo, Table 1; LongMemEval, Figure 9), for any such file.
 
     Several files are shown side by side.
     """
     tables: dict[str, dict[str, dict[str, str]]] = {"LoCoMo": {}, "LongMemEval": {}}
-    for path in given.files:
+    for path in arguments.files:
         if _holds_histories(path):
             tables["LongMemEval"][path.name] = longmemeval_stats(path)
         else:
@@ -170,7 +170,9 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
         },
         "evidence sessions, mean place in the history": _mean(session_places, ".2f"),
         "evidence, mean place in its session": _mean(turn_places, ".2f"),
-        "evidence in the first turn": _mean((not at for at in turn_places), ".0%"),
+        "evidence in the first turn": _mean(
+            (not turn_place for turn_place in turn_places), ".0%"
+        ),
     }
 
 

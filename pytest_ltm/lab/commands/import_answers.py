@@ -503,7 +503,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def import_answers(given: Namespace) -> int:
+def import_answers(arguments: Namespace) -> int:
     """Turn answers that others published into a run with verdicts by rules, without a model.
 
     It reads LoCoMo's official predictions, results of mem0, memobase, the Agent Memory
@@ -511,16 +511,18 @@ def import_answers(given: Namespace) -> int:
     stays open. Grades in the files stand beside the verdicts, with Cohen's kappa and
     every disagreement. Rows that cannot be read are named and left out.
     """
-    answers, problems = read_published_answers(given.files, given.data)
+    answers, problems = read_published_answers(arguments.files, arguments.data)
     if not answers:
         why = (
             f": {problems[0]}"
             if problems
             else ": no object in it has a question or its id, and an answer"
         )
-        raise DatasetError(f"{given.files[0]}: holds no answer that can be read{why}")
+        raise DatasetError(
+            f"{arguments.files[0]}: holds no answer that can be read{why}"
+        )
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
-    if given.json:
+    if arguments.json:
         rows = [
             {
                 "where": one.answer.where,
@@ -554,13 +556,13 @@ def import_answers(given: Namespace) -> int:
                 [
                     *agreement_lines(ruled),
                     *lines,
-                    *[disagreement_page(ruled)] * given.list,
+                    *[disagreement_page(ruled)] * arguments.list,
                 ]
             )
         )
-    if given.output is not None:
-        path = new_run_folder(given.output, given.ltm_dir)
-        label = safe_label(given.agent or given.files[0].name.partition(".")[0])
+    if arguments.output is not None:
+        path = new_run_folder(arguments.output, arguments.ltm_dir)
+        label = safe_label(arguments.agent or arguments.files[0].name.partition(".")[0])
         notices = [
             f"{IMPORTED}: verdicts are by rules, and open where those cannot tell",
             comparison_sentence(ruled),
@@ -576,7 +578,7 @@ def import_answers(given: Namespace) -> int:
             [text for text in notices if text],
         )
         write_whole(path / PAGE, for_file(disagreement_page(ruled)))
-        if not given.json:
+        if not arguments.json:
             print(
                 f"{pluralize(len(run.scenarios), 'example')} in {path}; what differs: {path / PAGE}"
             )
@@ -740,7 +742,7 @@ def answer_conversations(
             rows.append(_row(one, name, scenario, each))
         talk = PublishedTranscript(
             exchanges=exchanges,
-            questions={each.by: (each.number,) for each in exchanges},
+            questions={exchange.by: (exchange.number,) for exchange in exchanges},
         )
         plan = {
             "examples": tuple(examples),
@@ -756,12 +758,16 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
     LtmError if a plan cannot be read.
     """
     count, differing = 0, []
-    for each in run.conversations:
-        plan = Plan.from_json(each.plan(), where=f"{each.path.name}/plan.json")
+    for conversation in run.conversations:
+        plan = Plan.from_json(
+            conversation.plan(), where=f"{conversation.path.name}/plan.json"
+        )
         known = {
-            one.key: one.definition for one in plan.examples if one.version == RULE
+            example.key: example.definition
+            for example in plan.examples
+            if example.version == RULE
         }
-        for row in each.result.scenarios:
+        for row in conversation.result.scenarios:
             if (definition := known.get(row.id)) is None or not row.questions:
                 continue
             about, (question, *_) = definition.parameters, row.questions
@@ -782,7 +788,7 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
             if (row.score, row.upper) != (score, upper):
                 differing.append(
                     (
-                        each.path.name,
+                        conversation.path.name,
                         f"{row.id}: its score was {row.score}, and is {score} by the rules",
                     )
                 )

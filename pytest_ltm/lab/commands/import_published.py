@@ -77,41 +77,43 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
-def import_published(given: Namespace) -> int:
+def import_published(arguments: Namespace) -> int:
     """Turn published results of the LTM Benchmark into a run folder, which every report reads as a run.
 
     Exit status 1 if a total differs from the leaderboard of --check.
     """
-    known = read_published(given.files)
+    known = read_published(arguments.files)
     branches = sorted({row.ref for row in known})
-    if strange := [ref for ref in given.ref if ref not in branches]:
+    if strange := [ref for ref in arguments.ref if ref not in branches]:
         raise ConfigurationError(
             f"--ref: no results of branch {strange[0]!r}. There are {', '.join(branches)}"
         )
-    chosen = [row for row in known if row.benchmark.startswith(given.benchmark)]
-    published_results = [row for row in chosen if row.ref in given.ref or not given.ref]
+    chosen = [row for row in known if row.benchmark.startswith(arguments.benchmark)]
+    published_results = [
+        row for row in chosen if row.ref in arguments.ref or not arguments.ref
+    ]
     if not published_results:
         names = ", ".join(sorted({row.benchmark for row in known}))
         raise ConfigurationError(
-            f"--benchmark: no results of {given.benchmark!r}. There are {names}"
+            f"--benchmark: no results of {arguments.benchmark!r}. There are {names}"
         )
     rows = merge_branches(published_results)
-    conversations = import_conversations(rows, read_run_stats(given.files))
-    if given.output is None:
+    conversations = import_conversations(rows, read_run_stats(arguments.files))
+    if arguments.output is None:
         made = published_run(conversations)
     else:
         made = write_published_run(
-            new_run_folder(given.output, given.ltm_dir),
+            new_run_folder(arguments.output, arguments.ltm_dir),
             conversations,
             import_notices(rows),
         )
     for line in table_lines(made):
         print(line.rstrip())
-    if given.output is not None:
+    if arguments.output is not None:
         print(f"{pluralize(len(conversations), 'conversation')} in {made.folder}")
-    if given.check is None:
+    if arguments.check is None:
         return 0
-    compared, differences = check_leaderboard(published_results, given.check)
+    compared, differences = check_leaderboard(published_results, arguments.check)
     for text in differences:
         print(text)
     equal = "total, accuracy, LTM score and the mean of every scenario"
@@ -126,16 +128,16 @@ def published_run(
 ) -> RunResult:
     """Return the run that some conversations make, with the times that are published."""
     seconds: dict[tuple[str, str], float] = {}
-    for each in conversations:
-        if each.seconds is not None:
-            key = each.result.agent, each.result.span_label
-            seconds[key] = seconds.get(key, 0.0) + each.seconds
+    for conversation in conversations:
+        if conversation.seconds is not None:
+            key = conversation.result.agent, conversation.result.span_label
+            seconds[key] = seconds.get(key, 0.0) + conversation.seconds
     durations = ((*key, CallDurations(total=total)) for key, total in seconds.items())
     paces = tuple(
         Pace(agent=agent, span_label=span, asking=asking)
         for agent, span, asking in durations
     )
-    results = tuple(each.result for each in conversations)
+    results = tuple(conversation.result for conversation in conversations)
     return RunResult(
         **{"run_id": "published", "conversations": results, "paces": paces, **fields}
     )
@@ -224,7 +226,9 @@ def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
 def table_lines(run: RunResult) -> list[str]:
     """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
     entries = imported_totals(run)
-    known = {each.span_label: each.span for each in run.conversations}
+    known = {
+        conversation.span_label: conversation.span for conversation in run.conversations
+    }
     spans = sorted(
         known, key=lambda text: ("." in text, known[text] or 0, text)
     )  # isolated first, older versions last
@@ -317,16 +321,18 @@ def write_published_run(
         conversations, run_id=path.name, folder=str(path), notices=tuple(notices)
     )
     with build_folder(path) as beside:
-        for each in conversations:
-            result = each.result
+        for conversation in conversations:
+            result = conversation.result
             folder = beside / result.name.folder
             folder.mkdir()
-            (folder / "plan.json").write_bytes(json_text(each.plan.to_json()).encode())
-            if each.talk.exchanges:
+            (folder / "plan.json").write_bytes(
+                json_text(conversation.plan.to_json()).encode()
+            )
+            if conversation.talk.exchanges:
                 chain = Chain()
                 text = "".join(
                     chain.seal_line(events.encode_event(event))
-                    for event in _published_events(each)
+                    for event in _published_events(conversation)
                 )
                 (folder / "journal.jsonl").write_bytes(text.encode())
                 result = replace(result, journal=chain.head)

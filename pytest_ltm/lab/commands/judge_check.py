@@ -313,29 +313,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Measure a judge on hand-labelled answers.
 
     Exit status 1 if a limit is broken, 75 if the judge failed.
     """
-    if given.prompts:
+    if arguments.prompts:
         for prompt in PROMPTS.values():
             print(
                 f"=== {prompt.id}\n{prompt.fill_prompt(**{name: f'({name})' for name in prompt.parts})}\n"
             )
         return 0
-    kept = parse_limits(given.limit)
-    if given.judge is None:
+    kept = parse_limits(arguments.limit)
+    if arguments.judge is None:
         raise ConfigurationError(
             "which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules"
         )
-    judge = JudgeSpec.parse(spec_text(given.judge, "judge", Path()), votes=1)
-    with judge_session(judge.judge, timeout=given.timeout or None) as ask:
+    judge = JudgeSpec.parse(spec_text(arguments.judge, "judge", Path()), votes=1)
+    with judge_session(judge.judge, timeout=arguments.timeout or None) as ask:
         report = judge_all(
-            load_labelled(given.items or BUNDLED_LABELS), ask, votes=judge.votes
+            load_labelled(arguments.items or BUNDLED_LABELS), ask, votes=judge.votes
         )
     breaches = [breach for breach in (limit.breach(report) for limit in kept) if breach]
-    if given.json:
+    if arguments.json:
         print(
             json.dumps(
                 {
@@ -352,8 +352,10 @@ def run(given: Namespace) -> int:
             if judge.votes > 1
             else ""
         )
-        print(f"judge {given.judge}: {len(report.rows)} labelled answers{confirmed}")
-        misses = ["", *judge_misses(report)] if given.list else []
+        print(
+            f"judge {arguments.judge}: {len(report.rows)} labelled answers{confirmed}"
+        )
+        misses = ["", *judge_misses(report)] if arguments.list else []
         print(
             "\n".join(
                 [

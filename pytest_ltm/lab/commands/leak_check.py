@@ -83,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Measure how much evidence is found by its words, lengths and places alone, without a question.
 
     A detector learns in some conversations what distinguishes evidence, and looks for
@@ -91,14 +91,14 @@ def run(given: Namespace) -> int:
     through? Exit status 1 if it is more than 1.25 times as much as in the reference.
     """
     source = LeakCheckInput(
-        given.seeds, given.span, given.pytest, sessions=given.sessions
+        arguments.seeds, arguments.span, arguments.pytest, sessions=arguments.sessions
     )
-    theirs = source.texts(given.reference) if given.reference else {}
+    theirs = source.texts(arguments.reference) if arguments.reference else {}
     if theirs:  # no more is played than is compared
         if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
-            raise _nothing_compared(given.reference)
-        source = structs.replace(source, seeds=min(given.seeds, most))
-    ours = source.texts(given.what)
+            raise _nothing_compared(arguments.reference)
+        source = structs.replace(source, seeds=min(arguments.seeds, most))
+    ours = source.texts(arguments.what)
     for table in ours.keys() & theirs.keys():
         most = min(_count_conversations(side[table]) for side in (ours, theirs))
         ours[table], theirs[table] = (
@@ -111,14 +111,14 @@ def run(given: Namespace) -> int:
     ]
     breaches = [sentence for table in looked for sentence in table.breaches]
     if theirs and not any(table.has_limit for table in looked):
-        raise _nothing_compared(given.reference)
+        raise _nothing_compared(arguments.reference)
     if not any(table.ours for table in looked):
         raise ConfigurationError(
-            f"{' '.join(given.what)}: nothing to look for, or one conversation alone, which teaches nothing of others. "
-            "Name texts with evidence, and play more --seeds"
+            f"{' '.join(arguments.what)}: nothing to look for, or one conversation alone, "
+            "which teaches nothing of others. Name texts with evidence, and play more --seeds"
         )
-    skipping = source.skip_filler(given.what, ours)
-    if given.json:
+    skipping = source.skip_filler(arguments.what, ours)
+    if arguments.json:
         fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
         print(
             json.dumps(
@@ -274,8 +274,8 @@ class LeakCheckInput(Struct, frozen=True):
                 folder,
                 cwd=cwd,
             )
-            for held in run.conversations:
-                if record := held.record():
+            for conversation in run.conversations:
+                if record := conversation.record():
                     # What examples say and ask, and filler; what they say is the
                     # evidence of their scenario.
                     for exchange in record.transcript:
@@ -424,7 +424,7 @@ def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
         recalls = [cue_recall(kind, parts, _has_kind(kind)) for kind in kinds]
         cues = best_cues(texts, lambda text: bool(text.kinds), 2 * _SHOWN)
         recalls.append(cue_recall(ALL_SUITES, parts, cues=cues))
-    return {one.kind: one for one in recalls if one}
+    return {recall.kind: recall for recall in recalls if recall}
 
 
 def _has_kind(kind: str) -> Callable[[Text], bool]:

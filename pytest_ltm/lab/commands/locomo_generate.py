@@ -69,29 +69,29 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--turn-by-turn", action="store_true", help=turns)
 
 
-def generate_locomo(given: Namespace) -> int:
+def generate_locomo(arguments: Namespace) -> int:
     """Write new conversations in LoCoMo's schema, with questions of all five categories, evidence and gold answers.
 
     Without --model they are made from templates: the same seed gives the same file.
     """
-    if given.conversations < 1:
+    if arguments.conversations < 1:
         raise DatasetError(
-            f"--conversations: expected 1 or more, got {given.conversations}"
+            f"--conversations: expected 1 or more, got {arguments.conversations}"
         )
-    if given.tokens is not None and given.turns is not None:
+    if arguments.tokens is not None and arguments.turns is not None:
         raise DatasetError(
             "--tokens and --turns both say how long a conversation is. Give one of them"
         )
     for name in ("sessions", "turns", "tokens"):
-        value = getattr(given, name)
+        value = getattr(arguments, name)
         if value is not None and value < 1:
             raise DatasetError(f"--{name}: expected 1 or more, got {value}")
-    for path in (given.output, given.graph):
+    for path in (arguments.output, arguments.graph):
         if path and (path.is_dir() or not path.parent.is_dir()):
             raise DatasetError(
                 f"{path}: cannot be written: it is a folder, or its folder does not exist"
             )
-    if given.model and given.tokens:
+    if arguments.model and arguments.tokens:
         raise DatasetError(
             "--tokens is for conversations from templates: a model's are counted by --turns"
         )
@@ -99,84 +99,93 @@ def generate_locomo(given: Namespace) -> int:
         ("turn_by_turn", "the two speakers are asked in turn"),
         ("personas", "templates have others"),
     ):
-        if getattr(given, option) and not given.model:
+        if getattr(arguments, option) and not arguments.model:
             raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
-    records = _by_model(given) if given.model else _from_templates(given)
+    records = _by_model(arguments) if arguments.model else _from_templates(arguments)
     turns = sum(
         len(part)
-        for one in records
-        for part in one["conversation"].values()
+        for record in records
+        for part in record["conversation"].values()
         if isinstance(part, list)
     )
-    asked = sum(len(one["qa"]) for one in records)
+    asked = sum(len(record["qa"]) for record in records)
     held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
-    _say(f"{given.output}: {held}")
-    _say(f"play it: pytest --ltm-suite='locomo?data={given.output}' --ltm-agent=...")
+    _say(f"{arguments.output}: {held}")
+    _say(
+        f"play it: pytest --ltm-suite='locomo?data={arguments.output}' --ltm-agent=..."
+    )
     return 0
 
 
-def _conversations(given: Namespace) -> Iterator[tuple[str, random.Random]]:
+def _conversations(arguments: Namespace) -> Iterator[tuple[str, random.Random]]:
     """Yield the id of each conversation, and a generator of its own: the n-th is the same however many are made."""
-    for number in range(1, given.conversations + 1):
-        yield f"gen-{given.seed}-{number}", random.Random(f"{given.seed}/{number}")
-
-
-def _wanted_size(given: Namespace, rng: random.Random) -> Size:
-    if given.tokens is not None:
-        return structs.replace(
-            of_tokens(given.tokens, given.sessions, rng), questions=given.questions
+    for number in range(1, arguments.conversations + 1):
+        yield (
+            f"gen-{arguments.seed}-{number}",
+            random.Random(f"{arguments.seed}/{number}"),
         )
-    sessions, turns = given.sessions, given.turns
+
+
+def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
+    if arguments.tokens is not None:
+        return structs.replace(
+            of_tokens(arguments.tokens, arguments.sessions, rng),
+            questions=arguments.questions,
+        )
+    sessions, turns = arguments.sessions, arguments.turns
     if sessions is None:
         sessions = (
             SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
         )
     if turns is None:
-        turns = TURNS if given.sessions is None else round(sessions * TURNS / SESSIONS)
-    return Size(sessions=sessions, turns=turns, questions=given.questions)
+        turns = (
+            TURNS if arguments.sessions is None else round(sessions * TURNS / SESSIONS)
+        )
+    return Size(sessions=sessions, turns=turns, questions=arguments.questions)
 
 
-def _from_templates(given: Namespace) -> list[dict[str, Any]]:
+def _from_templates(arguments: Namespace) -> list[dict[str, Any]]:
     made = [
-        generate_conversation(name, _wanted_size(given, rng), rng)
-        for name, rng in _conversations(given)
+        generate_conversation(name, _wanted_size(arguments, rng), rng)
+        for name, rng in _conversations(arguments)
     ]
     records = [one.as_json() for one in made]
-    _write_json(given.output, records)
-    if given.graph:
+    _write_json(arguments.output, records)
+    if arguments.graph:
         _write_json(
-            given.graph, [{"sample_id": one.id, **one.world.as_json()} for one in made]
+            arguments.graph,
+            [{"sample_id": one.id, **one.world.as_json()} for one in made],
         )
     return records
 
 
-def _by_model(given: Namespace) -> list[dict[str, Any]]:
+def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
-    path = given.output
+    path = arguments.output
     data = _begun_items(path, "conversations")
     if wrong := _file_faults(path, data):
         raise DatasetError(
             f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
         )
-    records, writes = data, by_turns if given.turn_by_turn else at_once
+    records, writes = data, by_turns if arguments.turn_by_turn else at_once
     personas, begun = (
-        _given_personas(given.personas),
-        _begun_items(given.graph, "event graphs") if given.graph else [],
+        _given_personas(arguments.personas),
+        _begun_items(arguments.graph, "event graphs") if arguments.graph else [],
     )
     graphs = {graph["sample_id"]: graph for graph in begun}
 
     def keep_graph(graph: dict[str, Any]) -> None:
         graphs[graph["sample_id"]] = graph
-        if given.graph:
-            _write_json(given.graph, list(graphs.values()))
+        if arguments.graph:
+            _write_json(arguments.graph, list(graphs.values()))
 
-    with author_session(given.model) as model:
-        for name, rng in _conversations(given):
+    with author_session(arguments.model) as model:
+        for name, rng in _conversations(arguments):
             # an interrupted command is continued
             if any(record["sample_id"] == name for record in records):
-                _say(f"{name}: is in {given.output} already")
+                _say(f"{name}: is in {arguments.output} already")
                 continue
-            size, graph = _wanted_size(given, rng), graphs.get(name)
+            size, graph = _wanted_size(arguments, rng), graphs.get(name)
             try:
                 record = write_with_model(
                     name,
@@ -191,10 +200,10 @@ def _by_model(given: Namespace) -> list[dict[str, Any]]:
                 )
             except ValueError as error:
                 raise DatasetError(
-                    f"{given.graph}: the graph of {name} cannot be used: {error} Correct it"
+                    f"{arguments.graph}: the graph of {name} cannot be used: {error} Correct it"
                 ) from None
             records.append(record)
-            _write_json(given.output, records)
+            _write_json(arguments.output, records)
         _say(str(model.cost))
     return records
 
@@ -249,17 +258,17 @@ def add_check_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file")
 
 
-def check_locomo(given: Namespace) -> int:
+def check_locomo(arguments: Namespace) -> int:
     """Check conversations that a model wrote (data locomo-generate) and people edited since.
 
     It checks dates, IDs and turns, the evidence that questions cite, and whether it
     contains their answers. Exit status 1 if anything is wrong.
     """
-    load_locomo(given.file)
-    wrong = _file_faults(given.file, json.loads(read_regular(given.file)))
+    load_locomo(arguments.file)
+    wrong = _file_faults(arguments.file, json.loads(read_regular(arguments.file)))
     sys.stdout.write(
         "".join(f"{sentence}\n" for sentence in wrong)
-        or f"{given.file}: nothing is wrong\n"
+        or f"{arguments.file}: nothing is wrong\n"
     )
     return bool(wrong)
 

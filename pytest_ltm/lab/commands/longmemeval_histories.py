@@ -84,18 +84,20 @@ def add_compile_arguments(parser: ArgumentParser) -> None:
     _add_file(parser)
 
 
-def compile_histories(given: Namespace) -> int:
+def compile_histories(arguments: Namespace) -> int:
     """Place the evidence of every question of a LongMemEval file among fillers, in a history of a given length.
 
     The oracle file is such a file. Evidence keeps its dates and order and is never
     dropped.
     """
-    count = cache_counter(token_counter(given.tokenizer))
+    count = cache_counter(token_counter(arguments.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
-    if given.fillers:
-        others = Corpus(given.needles, evidence_only=True)
-        fillers = MixedFillers(others, [Corpus(path) for path in given.fillers], count)
-    return _write_histories(given, read_needles(given.needles), fillers, count)
+    if arguments.fillers:
+        others = Corpus(arguments.needles, evidence_only=True)
+        fillers = MixedFillers(
+            others, [Corpus(path) for path in arguments.fillers], count
+        )
+    return _write_histories(arguments, read_needles(arguments.needles), fillers, count)
 
 
 def add_generate_arguments(parser: ArgumentParser) -> None:
@@ -117,71 +119,81 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
     _add_file(parser)
 
 
-def generate_longmemeval(given: Namespace) -> int:
+def generate_longmemeval(arguments: Namespace) -> int:
     """Generate questions in the format of LongMemEval: all types and abstention, with gold answers by construction.
 
     Without --sessions and --tokens a history contains the evidence only. With --model a
     model writes the sessions of evidence, which are checked; an interrupted file is
     continued.
     """
-    if given.model:
+    if arguments.model:
         # Make what the file does not hold yet, and write it after each question: what
         # broke off is taken up again.
-        writes = by_turns if given.turn_by_turn else at_once
+        writes = by_turns if arguments.turn_by_turn else at_once
         records: list[dict[str, Any]] = []
-        if given.output.exists():
-            for _ in LongMemEvalFile(given.output).records():
+        if arguments.output.exists():
+            for _ in LongMemEvalFile(arguments.output).records():
                 pass  # what was edited by hand since is read, and refused if it cannot be
-            records = json.loads(read_regular(given.output))
+            records = json.loads(read_regular(arguments.output))
         done = {record["question_id"] for record in records}
-        with author_session(given.model) as model:
-            for number, needle in enumerate(generate_needles(given.count, given.seed)):
-                seed = f"{given.seed} {number}"
+        with author_session(arguments.model) as model:
+            for number, needle in enumerate(
+                generate_needles(arguments.count, arguments.seed)
+            ):
+                seed = f"{arguments.seed} {number}"
                 if record_identity(seed, abstains=needle.abstains)[0] in done:
                     continue
-                if given.curate:
+                if arguments.curate:
                     kind, asked = (
                         QuestionKind(needle.type, needle.abstains),
                         {record["question"] for record in records},
                     )
                     records.append(
-                        curated_record(kind, number, given.seed, model, writes, asked)
+                        curated_record(
+                            kind, number, arguments.seed, model, writes, asked
+                        )
                     )
                 else:
                     records.append(write_record(needle, seed, model, writes))
-                write_histories(given.output, records)
+                write_histories(arguments.output, records)
             sys.stderr.write(f"{model.cost}\n")
-        sys.stdout.write(f"{given.output}: {counted_of(len(records), 'question')}\n")
+        sys.stdout.write(
+            f"{arguments.output}: {counted_of(len(records), 'question')}\n"
+        )
         return 0
-    if given.turn_by_turn or given.curate:
+    if arguments.turn_by_turn or arguments.curate:
         flag, why = (
             ("--curate", "templates have questions of their own")
-            if given.curate
+            if arguments.curate
             else ("--turn-by-turn", "it is asked as the person and as the assistant")
         )
         raise DatasetError(f"{flag} needs --model: {why}")
-    count = cache_counter(token_counter(given.tokenizer))
-    made: Iterable[dict[str, Any]] = generate_records(given.count, given.seed, count)
+    count = cache_counter(token_counter(arguments.tokenizer))
+    made: Iterable[dict[str, Any]] = generate_records(
+        arguments.count, arguments.seed, count
+    )
     needle_records = (
         parse_needle(record, f"question {record['question_id']}") for record in made
     )
-    return _write_histories(given, needle_records, GeneratedFillers(count), count)
+    return _write_histories(arguments, needle_records, GeneratedFillers(count), count)
 
 
 def _write_histories(
-    given: Namespace,
+    arguments: Namespace,
     needle_records: Iterable[NeedleRecord],
     fillers: Fillers,
     count: Callable[[str], int],
 ) -> int:
     """Write the histories of the needles, and say what was written."""
-    length = {"sessions": given.sessions, "tokens": given.tokens}
+    length = {"sessions": arguments.sessions, "tokens": arguments.tokens}
     histories = (
-        compile_history(one, fillers, seed=given.seed, count=count, **length)
-        for one in needle_records
+        compile_history(
+            needle_record, fillers, seed=arguments.seed, count=count, **length
+        )
+        for needle_record in needle_records
     )
-    number, size = write_histories(given.output, histories)
+    number, size = write_histories(arguments.output, histories)
     sys.stdout.write(
-        f"{given.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n"
+        f"{arguments.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n"
     )
     return 0

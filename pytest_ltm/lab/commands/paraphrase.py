@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "DIR", "the folder to write", required=True)
 
 
-def paraphrase_suite(given: Namespace) -> int:
+def paraphrase_suite(arguments: Namespace) -> int:
     """Have a model put the messages of a suite into other words, and keep those that a solver still understands.
 
     The suite is played, its definitions are reworded, and those are kept in which a
@@ -78,19 +78,19 @@ def paraphrase_suite(given: Namespace) -> int:
     folder with --ltm-definitions. An interrupted run is continued. Exit status 1 if no
     definition is left.
     """
-    solvers = list(dict.fromkeys([READER, *given.solver]))
+    solvers = list(dict.fromkeys([READER, *arguments.solver]))
     header = {
-        "suite": given.suite,
-        "span": given.span,
-        "seed": given.seed,
-        "model": given.model,
+        "suite": arguments.suite,
+        "span": arguments.span,
+        "seed": arguments.seed,
+        "model": arguments.model,
         "solvers": solvers,
     }
-    _claim_folder(given.output, header)
+    _claim_folder(arguments.output, header)
     options = [
-        f"--ltm-suite={given.suite}",
-        f"--ltm-span={given.span}",
-        f"--ltm-seed={given.seed}",
+        f"--ltm-suite={arguments.suite}",
+        f"--ltm-span={arguments.span}",
+        f"--ltm-seed={arguments.seed}",
     ]
     with study_folder("paraphrase") as folder:
         own = folder / "own"
@@ -102,15 +102,15 @@ def paraphrase_suite(given: Namespace) -> int:
             f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
             for path in played
         }
-        if not given.keep_unchecked:
+        if not arguments.keep_unchecked:
             sources = {place: path for place, path in sources.items() if able[place].by}
         if not sources:
             raise ConfigurationError(
-                f"{given.suite}: {' and '.join(solvers)} find no gold that could be checked again"
+                f"{arguments.suite}: {' and '.join(solvers)} find no gold that could be checked again"
             )
-        with author_session(given.model) as model:
+        with author_session(arguments.model) as model:
             for place, path in sources.items():
-                target = given.output / f"{place}{_ENDING}"
+                target = arguments.output / f"{place}{_ENDING}"
                 if (
                     not target.exists()
                 ):  # what is there was written before the command broke off
@@ -128,7 +128,7 @@ def paraphrase_suite(given: Namespace) -> int:
         }
         solutions = _play_solvers(
             solvers,
-            [f"--ltm-definitions={given.output.resolve()}", *options],
+            [f"--ltm-definitions={arguments.output.resolve()}", *options],
             folder / "other",
         )
     checked_by = {
@@ -142,9 +142,9 @@ def paraphrase_suite(given: Namespace) -> int:
         for place, spec in checked_by.items()
         if not spec
     }
-    dropped = {} if given.keep_unchecked else wrong
+    dropped = {} if arguments.keep_unchecked else wrong
     for place in dropped:
-        (given.output / f"{place}{_ENDING}").unlink()
+        (arguments.output / f"{place}{_ENDING}").unlink()
     kept = {place: digest for place, digest in hashes.items() if place not in dropped}
     fields = {
         **header,
@@ -154,7 +154,7 @@ def paraphrase_suite(given: Namespace) -> int:
         "unchecked": {place: why for place, why in wrong.items() if place in kept},
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }
-    write_whole(given.output / PROVENANCE, format_json(fields).encode())
+    write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
     unchecked = (
         f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
     )
@@ -163,7 +163,7 @@ def paraphrase_suite(given: Namespace) -> int:
         f"  {place}: {why}"
         for place, why in (fields["unchecked"] | fields["dropped"]).items()
     )
-    print("\n".join([f"{given.output}: {count}", *reasons]))
+    print("\n".join([f"{arguments.output}: {count}", *reasons]))
     return not kept
 
 

@@ -86,19 +86,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(given: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Score labelled replies by our rules, and wrong answers made from the right ones.
 
     Exit status 1 if a limit of docs/verdicts.md is broken.
     """
-    report = check_verdicts(given.file, dressed=given.dress)
+    report = check_verdicts(arguments.file, dressed=arguments.dress)
     breaches = report.breaches()
-    if given.json:
+    if arguments.json:
         names = ("id", "kind", "label", "value", "reason", "reply", "outcome")
         wrong = [
             {name: getattr(row, name) for name in names}
             for row in report.wrong_verdicts()
-            if given.list
+            if arguments.list
         ]
         fields = {**report.as_json(), "breaches": breaches} | (
             {"wrong": wrong} if wrong else {}
@@ -108,10 +108,10 @@ def run(given: Namespace) -> int:
         listed: list[object] = []
         listed += (
             [*report.wrong_verdicts(), *report.passed_mutants(), *report.changes]
-            if given.list
+            if arguments.list
             else []
         )
-        listed += report.open_by_reason() if given.open else []
+        listed += report.open_by_reason() if arguments.open else []
         print(
             "\n".join(
                 map(
@@ -224,9 +224,11 @@ class VerdictCheckReport(Struct):
                 **self.count_outcomes(
                     verdict for verdict in self.verdicts if verdict.kind == kind
                 ),
-                "mutants": len([one for one in self.mutants if one.kind == kind]),
+                "mutants": len(
+                    [mutant for mutant in self.mutants if mutant.kind == kind]
+                ),
                 "mutants passed": len(
-                    [one for one in self.passed_mutants() if one.kind == kind]
+                    [mutant for mutant in self.passed_mutants() if mutant.kind == kind]
                 ),
             }
             for kind in kinds
@@ -240,9 +242,9 @@ class VerdictCheckReport(Struct):
                 name.partition(" ") if name.startswith("undecided") else (name, "", "")
             )
             chosen = [
-                one
-                for one in self.verdicts
-                if not of_what or one.of_scenario == (of_what == "scenarios")
+                verdict
+                for verdict in self.verdicts
+                if not of_what or verdict.of_scenario == (of_what == "scenarios")
             ]
             counted = self.count_outcomes(chosen)
             of = counted["rows"] - (
@@ -281,8 +283,8 @@ class VerdictCheckReport(Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values."""
-        ways = Counter(one.way for one in self.mutants)
-        passed = Counter(one.way for one in self.passed_mutants())
+        ways = Counter(mutant.way for mutant in self.mutants)
+        passed = Counter(mutant.way for mutant in self.passed_mutants())
         return {
             "kinds": self.by_kind(),
             "total": self.count_outcomes(),

@@ -169,8 +169,10 @@ class Generated(Struct, frozen=True):
             [[one.as_json() for one in session] for session in self.sessions],
         )
         qa = [
-            question_record(one.category, one.text, one.gold, one.evidence)
-            for one in self.questions
+            question_record(
+                question.category, question.text, question.gold, question.evidence
+            )
+            for question in self.questions
         ]
         events, observations, summaries = [], [], []
         for number, (session, at) in enumerate(
@@ -180,12 +182,12 @@ class Generated(Struct, frozen=True):
                 event for event in world.events if event.session == number and event.on
             ]
             own = {
-                who: [
-                    f"{who} {event_phrase(event)}."
+                speaker: [
+                    f"{speaker} {event_phrase(event)}."
                     for event in dated
-                    if event.who == who
+                    if event.who == speaker
                 ]
-                for who in world.speakers
+                for speaker in world.speakers
             }
             events.append({**own, "date": written_day(at)})
             notes = [
@@ -193,10 +195,12 @@ class Generated(Struct, frozen=True):
             ]
             observations.append(
                 {
-                    who: [
-                        [note, turn.id] for turn, note in notes if turn.speaker == who
+                    speaker: [
+                        [note, turn.id]
+                        for turn, note in notes
+                        if turn.speaker == speaker
                     ]
-                    for who in world.speakers
+                    for speaker in world.speakers
                 }
             )
             told = [
@@ -258,10 +262,10 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     sessions = write_sessions(world, plan, rng)
     turns = [turn for session in sessions for turn in session]
     told = {
-        one.event.id: place
+        reveal.event.id: place
         for place, turn in enumerate(turns)
-        for one in turn.reveals
-        if one.what == HAPPENED
+        for reveal in turn.reveals
+        if reveal.what == HAPPENED
     }
     world = structs.replace(
         world, events=tuple(sorted(world.events, key=lambda event: told[event.id]))

@@ -194,14 +194,18 @@ class _Speaker:
                 # one detail that nobody has to ask for; one of which a sentence stands
                 # near it gives way to another
                 kind = tellable_kinds()[event.kind]
-                able = [one for one in kind.details if photo or not one.caption]
+                able = [
+                    detail for detail in kind.details if photo or not detail.caption
+                ]
                 details = [
                     self._answer(event, one) for one in (self._rng.choice(able), *able)
                 ]
                 fresh = [
-                    one
-                    for one in details
-                    if not any(part in said for part in _SENTENCE_END.split(one.text))
+                    detail
+                    for detail in details
+                    if not any(
+                        part in said for part in _SENTENCE_END.split(detail.text)
+                    )
                 ]
                 remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
         return remarks

@@ -83,9 +83,9 @@ def step_prompt(step: str, **parts: object) -> str:
 def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
     """Return turns as they are shown to a model."""
     return "\n".join(
-        f"{one['dia_id']} {one['speaker']}: {one['text']}"
-        + (f" [photo: {one['blip_caption']}]" if "blip_caption" in one else "")
-        for one in turns
+        f"{turn['dia_id']} {turn['speaker']}: {turn['text']}"
+        + (f" [photo: {turn['blip_caption']}]" if "blip_caption" in turn else "")
+        for turn in turns
     )
 
 
@@ -398,7 +398,8 @@ class _Draft(Struct):
     def observations(self, number: int) -> dict[str, list[list[str]]]:
         """Return what the speakers told about themselves in a session, as each of them noted it."""
         return {
-            who: self.kept[number][who]["observations"][who] for who in self.speakers
+            speaker: self.kept[number][speaker]["observations"][speaker]
+            for speaker in self.speakers
         }
 
     def facts(self, by: str = "") -> list[str]:
@@ -457,28 +458,30 @@ def write_with_model(
 def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
     begin, last = plan[0].at.date().replace(day=1), plan[-1].at.date()
     count, other = max(2, len(plan)), None  # an event for each session
-    for who in draft.speakers:
-        if who not in draft.personas:
+    for speaker in draft.speakers:
+        if speaker not in draft.personas:
             asked = step_prompt(
                 "persona",
-                name=who,
+                name=speaker,
                 unlike=step_prompt("unlike", about=other) if other else "",
             )
-            draft.personas[who] = written_by(
-                model, asked, check_persona, f"persona of {who}"
+            draft.personas[speaker] = written_by(
+                model, asked, check_persona, f"persona of {speaker}"
             )
-        other = draft.personas[who]
-        if who not in draft.events:
+        other = draft.personas[speaker]
+        if speaker not in draft.events:
             asked = step_prompt(
                 "events",
-                name=who,
+                name=speaker,
                 about=other,
                 count=count,
                 first=str(begin),
                 last=str(last),
             )
             read = partial(check_events, first=begin, last=last, count=count)
-            draft.events[who] = written_by(model, asked, read, f"events of {who}")
+            draft.events[speaker] = written_by(
+                model, asked, read, f"events of {speaker}"
+            )
 
 
 # --- The event graph as a file, which people may edit before the sessions are written
@@ -536,30 +539,32 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     personas, given = graph.get("personas", {}), graph.get("events")
     require(isinstance(personas, dict), "`personas` must be by speaker.")
     draft.personas = {
-        who: check_persona(personas[who]) for who in personas if who in speakers
+        persona: check_persona(personas[persona])
+        for persona in personas
+        if persona in speakers
     } | draft.personas
     require(isinstance(given, list), "`events` must be a list.")
     events: list[Any] = given  # type: ignore[assignment]  # `require` has seen that it is one
     strangers = [
-        one
-        for one in events
-        if not isinstance(one, dict) or one.get("who") not in speakers
+        event
+        for event in events
+        if not isinstance(event, dict) or event.get("who") not in speakers
     ]
     require(
         not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}."
     )
-    for who in speakers:
+    for speaker in speakers:
         own = []
-        for one in events:
-            causes, start = one.get("causes", []), f"{who}/"
+        for event in events:
+            causes, start = event.get("causes", []), f"{speaker}/"
             if (
-                one["who"] == who
+                event["who"] == speaker
             ):  # as the model wrote it: ids without the speaker before them
                 own.append(
                     {
-                        "id": str(one.get("id", "")).removeprefix(start),
-                        "date": one.get("on", ""),
-                        "event": one.get("event"),
+                        "id": str(event.get("id", "")).removeprefix(start),
+                        "date": event.get("on", ""),
+                        "event": event.get("event"),
                         "causes": [str(id_).removeprefix(start) for id_ in causes]
                         if isinstance(causes, list)
                         else causes,
@@ -570,8 +575,8 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
                 own, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1
             )
         except ValueError as error:
-            raise ValueError(f"events of {who}: {error}") from None
-        draft.events[who] = checked
+            raise ValueError(f"events of {speaker}: {error}") from None
+        draft.events[speaker] = checked
 
 
 def _write_session(
@@ -586,7 +591,7 @@ def _write_session(
     one, two = draft.speakers
     order = (one, two) if outline.first == 0 else (two, one)
     when, what = format_locomo_date(outline.at), f"session {outline.number}"
-    count = sum(1 + 2 * asked for asked in outline.blocks) + 4
+    count = sum(1 + 2 * block for block in outline.blocks) + 4
     context = SessionContext(
         number=outline.number,
         when=when,
@@ -594,10 +599,10 @@ def _write_session(
         personas=draft.personas,
         turns=count,
         news=_events_since(draft, outline, plan),
-        facts={who: draft.facts(by=who) for who in draft.speakers},
+        facts={speaker: draft.facts(by=speaker) for speaker in draft.speakers},
         summaries={
-            who: [kept[who]["summary"] for kept in draft.kept[-_SUMMARIES:]]
-            for who in draft.speakers
+            speaker: [kept[speaker]["summary"] for kept in draft.kept[-_SUMMARIES:]]
+            for speaker in draft.speakers
         },
     )
     written = writes(context, model)
@@ -665,12 +670,12 @@ def _events_since(
     # after the last session nobody could tell what happened that day
     until = outline.at.date() + timedelta(outline is plan[-1])
     return {
-        who: [
+        speaker: [
             f"{one['date']}: {one['event']}"
-            for one in draft.events[who]
+            for one in draft.events[speaker]
             if since <= one["date"] < until.isoformat()
         ]
-        for who in draft.speakers
+        for speaker in draft.speakers
     }
 
 

@@ -102,12 +102,12 @@ class MentionedFacts(Struct, frozen=True, dict=True):
     @cached_property
     def _texts(self) -> Mapping[str, str]:
         return {
-            who: "\n".join(
-                f"{one.text} {one.caption}".casefold()
-                for one in self.turns
-                if one.speaker == who
+            speaker: "\n".join(
+                f"{turn.text} {turn.caption}".casefold()
+                for turn in self.turns
+                if turn.speaker == speaker
             )
-            for who in self.speakers
+            for speaker in self.speakers
         }
 
     @cached_property
@@ -115,7 +115,7 @@ class MentionedFacts(Struct, frozen=True, dict=True):
         """The pool of each theme of which something was told."""
         lines = load_storylines()
         themed = (
-            told.event for told in self.happened_facts() if "theme" in told.event.roles
+            fact.event for fact in self.happened_facts() if "theme" in fact.event.roles
         )
         return {
             event.roles["theme"]: lines[event.kind.partition("/")[0]].theme
@@ -255,11 +255,11 @@ _LONGEST = 8  # a list of more parts is not asked for
 def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for what has changed."""
     for line in load_storylines().values():
-        for who in heard.speakers:
+        for speaker in heard.speakers:
             begun = [
-                one
-                for one in heard.happened_facts()
-                if one.event.who == who and one.kind.key == f"{line.name}/0"
+                fact
+                for fact in heard.happened_facts()
+                if fact.event.who == speaker and fact.kind.key == f"{line.name}/0"
             ]
             if 1 < len(begun) <= _LONGEST:
                 yield _asked_several(
@@ -267,12 +267,12 @@ def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 )
     for habit in load_habits():
         stages = [
-            one
-            for one in heard.happened_facts()
-            if one.kind in {habit.first, habit.change}
+            fact
+            for fact in heard.happened_facts()
+            if fact.kind in {habit.first, habit.change}
         ]
         if len(stages) > 1:
-            values = [one.value for one in stages]
+            values = [stage.value for stage in stages]
             yield _asked_several(habit.now, stages, values[-1:])
             yield _asked_several(habit.all, stages, values)
 
@@ -313,7 +313,9 @@ def adversarial_questions(
     for one in answerable:
         theme, changed = one.filling.get("theme", ""), dict[str, str]()
         if rng.random() < 0.6:
-            (other,) = (who for who in heard.speakers if who != one.filling["who"])
+            (other,) = (
+                speaker for speaker in heard.speakers if speaker != one.filling["who"]
+            )
             changed = (
                 {} if theme and heard.is_mentioned(theme, by=other) else {"who": other}
             )
@@ -357,10 +359,10 @@ def generate_questions(
     def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
         """Add candidates in random order; no text twice."""
         fresh: dict[str, GeneratedQuestion] = {}
-        for one in candidates:
-            fresh.setdefault(one.text, one)
-        for one in generated_questions:
-            fresh.pop(one.text, None)
+        for candidate in candidates:
+            fresh.setdefault(candidate.text, candidate)
+        for generated_question in generated_questions:
+            fresh.pop(generated_question.text, None)
         generated_questions.extend(
             rng.sample(list(fresh.values()), min(most, len(fresh)))
         )
@@ -371,7 +373,11 @@ def generate_questions(
     take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
     take(single, wanted[Category.SINGLE_HOP])
     # an adversarial question resembles one that is asked
-    cited = {turn for one in generated_questions for turn in one.evidence}
+    cited = {
+        turn
+        for generated_question in generated_questions
+        for turn in generated_question.evidence
+    }
     known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
     take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
     return generated_questions

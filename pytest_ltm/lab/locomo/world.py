@@ -190,11 +190,15 @@ class Storyline(Struct, frozen=True, kw_only=True):
     @property
     def roles(self) -> frozenset[str]:
         """All roles that its texts name, without the theme."""
-        details = [one for step in self.steps for one in step.details]
+        details = [detail for step in self.steps for detail in step.details]
         named = {
             name
-            for one in details
-            for name in (one.role, *brace_names(one.tell), *brace_names(one.caption))
+            for detail in details
+            for name in (
+                detail.role,
+                *brace_names(detail.tell),
+                *brace_names(detail.caption),
+            )
         }
         return frozenset(named) - {"theme", "who"}
 
@@ -341,11 +345,11 @@ def weave_world(
     events = []
     for outline in outlines:
         turn = outline.first  # greetings take two turns, so the first speaker is next
-        for asked in outline.blocks:
-            if asked:
+        for block in outline.blocks:
+            if block:
                 events.append(weaver.event(speakers[turn], outline))
             turn = 1 - turn  # a block has an odd number of turns
-        turns = sum(1 + 2 * asked for asked in outline.blocks)
+        turns = sum(1 + 2 * block for block in outline.blocks)
         events += [
             weaver.event(speakers[n % 2], outline, beside=True)
             for n in range(round(turns * _BESIDE))
@@ -360,7 +364,7 @@ class _Weaver:
         self._rng = rng
         self._themes: set[str] = set()
         self._count = 0
-        self._open: dict[str, list[_Open]] = {who: [] for who in speakers}
+        self._open: dict[str, list[_Open]] = {speaker: [] for speaker in speakers}
         self._personal = _deal_out(personal_topics(), speakers, rng)
         self._habits = _deal_out(load_habits(), speakers, rng)
         self._said: dict[str, Event] = {}
@@ -375,7 +379,7 @@ class _Weaver:
             kind: Tellable = self._personal[who].pop()
             named = {
                 name
-                for text in (kind.tell, *(one.tell for one in kind.details))
+                for text in (kind.tell, *(detail.tell for detail in kind.details))
                 for name in brace_names(text)
             }
             return self._event(

@@ -109,12 +109,14 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
         assert at is not None, "read_record has read it"
         sessions.append(Evidence(str(name), when, at, turns))
     cited = set(record.answer_sessions)
-    absent = cited - {one.id for one in sessions}
+    absent = cited - {session.id for session in sessions}
     if absent:
         raise DatasetError(
             f"{where}: its evidence is absent: no session {', '.join(sorted(absent))}"
         )
-    evidence = {one.id: one for one in sessions if not cited or one.id in cited}
+    evidence = {
+        session.id: session for session in sessions if not cited or session.id in cited
+    }
     ordered = sorted(evidence.values(), key=lambda one: one.at)
     return NeedleRecord(
         {name: raw[name] for name in ASKED}, record.at, tuple(ordered), where
@@ -385,7 +387,7 @@ def themes_in(user_text: str) -> frozenset[str]:
     return frozenset(
         theme.name
         for theme in load_themes().values()
-        if any(one.text in user_text for one in theme.requests)
+        if any(request.text in user_text for request in theme.requests)
     )
 
 

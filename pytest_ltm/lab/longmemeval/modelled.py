@@ -355,9 +355,11 @@ def curated_record(
     asked_at = late_in_year(rng)
     told = tuple(
         EvidenceSession(
-            some_time(rng, asked_at - timedelta(days=one.days)), one.theme, one.aside
+            some_time(rng, asked_at - timedelta(days=statement.days)),
+            statement.theme,
+            statement.aside,
         )
-        for one in statements
+        for statement in statements
     )
     # the gold of a question that nobody can answer is in no statement, and that of a
     # rubric in no words of its own
@@ -375,7 +377,7 @@ def curated_record(
     steps = {
         "attribute": attribute,
         "background": background,
-        "statements": [one.aside.said for one in statements],
+        "statements": [statement.aside.said for statement in statements],
     }
     return {
         **write_record(needle, f"{seed} {number}", model, writes),
@@ -431,9 +433,9 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
         ),
         key=lambda one: -one.days,
     )
-    texts = [one.aside.said or one.aside.made for one in statements]
+    texts = [statement.aside.said or statement.aside.made for statement in statements]
     require(len(set(texts)) == len(texts), "two statements are the same.")
-    days = [one.days for one in statements]
+    days = [statement.days for statement in statements]
     require(
         len(set(days)) == len(days),
         "two statements are of the same day: `days` must differ.",

@@ -285,9 +285,9 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
         return text, spots
     digits = write_digits(reply)
     amounts = [amount for parts in gold.amounts for amount in parts]
-    for found in read_quantities(digits):
-        if any(is_equal_amount(amount, found) for amount in amounts):
-            spots.append((found.start, found.end))
+    for quantity in read_quantities(digits):
+        if any(is_equal_amount(amount, quantity) for amount in amounts):
+            spots.append((quantity.start, quantity.end))
     return (digits, spots) if spots else (text, [])
 
 

@@ -132,7 +132,7 @@ def read_gold(answer: str, question: str) -> Gold:
     )
     # with words of its own it is no bare amount: those have to be there, too
     if amounts and not others:
-        extra = tuple((one,) for one in _plain_amounts(also))
+        extra = tuple((amount,) for amount in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
     # an order is asked for, or only the expected answer has one
     ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
@@ -141,11 +141,12 @@ def read_gold(answer: str, question: str) -> Gold:
 
 def _plain_amounts(text: str) -> list[Quantity]:
     quantities = read_quantities(text)
-    lengths = [one for one in quantities if one.unit == "minutes"]
+    lengths = [quantity for quantity in quantities if quantity.unit == "minutes"]
     prices = [
-        one
-        for one in quantities
-        if one.unit in CURRENCIES and RE.per.match(write_digits(text), one.end)
+        quantity
+        for quantity in quantities
+        if quantity.unit in CURRENCIES
+        and RE.per.match(write_digits(text), quantity.end)
     ]
     return lengths or (prices if len(quantities) == 2 and prices else quantities)
 
@@ -275,9 +276,9 @@ def answering_quantities(
     if len(gold.amounts[0]) == 1:
         pool = _amounts_of_thing(question, text, pool, bare=units == {""})
     bold = {
-        (one.value, one.unit)
+        (quantity.value, quantity.unit)
         for part in RE.bold.findall(end)
-        for one in read_quantities(part)
+        for quantity in read_quantities(part)
     }
     return [one for one in pool if (one.value, one.unit) in bold] or pool
 
@@ -383,9 +384,9 @@ def _amounts_of_thing(
         return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
     numbers = [one for one in pool if not one.unit]
     things = [
-        one
-        for one in numbers
-        if thing in _next_stems(text, one) or _is_final(text, one)
+        number
+        for number in numbers
+        if thing in _next_stems(text, number) or _is_final(text, number)
     ]
     # where a text speaks of only one such thing: "one" alone counts nothing
     matches = re.finditer(
@@ -393,7 +394,7 @@ def _amounts_of_thing(
     )
     return [
         *things,
-        *[Quantity(1, "", one.start(), one.end()) for one in matches],
+        *[Quantity(1, "", match.start(), match.end()) for match in matches],
     ] or numbers
 
 
@@ -505,7 +506,7 @@ def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
         and len(end) <= MAX_BRIEF_ANSWER
         and DAY_ORDINALS.keys().isdisjoint(plain_words(end))
     )
-    vague = vague and all(one.value != 1 for parts in gold.amounts for one in parts)
+    vague = vague and all(part.value != 1 for parts in gold.amounts for part in parts)
     return Ruling("no", "names no amount") if vague else _OTHER_KIND
 
 
@@ -737,7 +738,7 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
     ):
         return LESS_EXACT
     figures = re.search(r"\d", text) or any(
-        one.unit != "time" for one in read_quantities(text)
+        quantity.unit != "time" for quantity in read_quantities(text)
     )
     if times or figures or content_stems(gold) & content_stems(text):
         return Ruling("unscored", "names no time with its year")

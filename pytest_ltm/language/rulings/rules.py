@@ -176,8 +176,8 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
-        return None if any(one.found(text) for one in things) else CANNOT_TELL
-    if any(one.missing_words(text) for one in things):
+        return None if any(thing.found(text) for thing in things) else CANNOT_TELL
+    if any(thing.missing_words(text) for thing in things):
         return _partial_ruling(gold, things, question, text, full=full)
     return _whole_ruling(gold, things, question, text)
 
@@ -186,14 +186,14 @@ def _whole_ruling(
     gold: str, things: Sequence[_Thing], question: str, text: str
 ) -> Ruling | None:
     """Return the ruling on an answer that has all words of all things."""
-    if any(one.is_name for one in things) and _people_keys(text) - _people_keys(
+    if any(thing.is_name for thing in things) and _people_keys(text) - _people_keys(
         f"{gold} {question}"
     ):
         return None
-    for one in things:
-        parts = [part for part in LISTED.split(text) if one.found(part)]
+    for thing in things:
+        parts = [part for part in LISTED.split(text) if thing.found(part)]
         strange = (
-            one.missing_words(part)
+            thing.missing_words(part)
             and _unknown_keys(telling_keys(part), gold, question)
             for part in parts
         )
@@ -205,8 +205,8 @@ def _whole_ruling(
         filter(
             None,
             (
-                doubt_of([one.as_said(text), one.text, gold], question, text)
-                for one in things
+                doubt_of([thing.as_said(text), thing.text, gold], question, text)
+                for thing in things
             ),
         )
     ):
@@ -225,7 +225,7 @@ def _whole_ruling(
         part and part == _unknown_keys(part, gold, question) for part in further
     )
     if lists_more(gold, question, text) or goes_on:
-        names = all(one.is_name for one in things) and not RE.remarks.search(text)
+        names = all(thing.is_name for thing in things) and not RE.remarks.search(text)
         return Ruling("no", MANY) if names else None
     return Ruling("yes", "names all of it in other words")
 
@@ -266,10 +266,10 @@ def _partial_ruling(
 ) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names, size = (
-        all(one.is_name for one in things),
-        max(len(one.wanted) for one in things),
+        all(thing.is_name for thing in things),
+        max(len(thing.wanted) for thing in things),
     )
-    left = frozenset[str]().union(*(one.missing_words(text) for one in things))
+    left = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
     alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
@@ -286,7 +286,7 @@ def _partial_ruling(
     if alike or abbreviated or is_turned(gold, text):
         return None
     strange = frozenset(_unknown_keys(telling_keys(text), gold, question))
-    absent = [one for one in things if not one.found(text)]
+    absent = [thing for thing in things if not thing.found(text)]
     nothing = len(absent) == len(things)
     # what is hardly longer than the expected answer has nothing else to say
     brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4

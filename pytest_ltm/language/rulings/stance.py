@@ -66,8 +66,9 @@ def stance_at(
     asked = normalize_text(known)
     offers = [RE.or_before.search(before), RE.or_after.match(after)]
     strange = any(
-        one and word_stem(one["other"]) not in set(map(word_stem, plain_words(asked)))
-        for one in offers
+        offer
+        and word_stem(offer["other"]) not in set(map(word_stem, plain_words(asked)))
+        for offer in offers
     )
     if (
         strange
@@ -141,7 +142,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
     return (
-        next((one for one in reasons if one in FINAL), reasons[0])
+        next((reason for reason in reasons if reason in FINAL), reasons[0])
         if reasons and all(reasons)
         else ""
     )
@@ -248,7 +249,9 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     ):
         reasons = [stance_at(text, *spot, known=known, people=people) for spot in some]
         if reasons and all(reasons):
-            worst = next((one for one in reasons if one in (*FINAL, OPEN)), reasons[0])
+            worst = next(
+                (reason for reason in reasons if reason in (*FINAL, OPEN)), reasons[0]
+            )
             return worst if spots or worst == OPEN else f"perhaps {worst}"
     # Whether a clause says what is so now, and no clause says that of the expected
     # answer.
@@ -356,6 +359,8 @@ def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bo
     have = {
         int(line[1])
         for line in lines
-        if any(phrase_positions(named[line], one, plural=True) for one in wordings)
+        if any(
+            phrase_positions(named[line], wording, plural=True) for wording in wordings
+        )
     }
     return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have

@@ -516,8 +516,8 @@ def _compare_exact(first: Amount, second: Amount) -> Sameness:
     if first.units & second.units:
         return Sameness.SAME if mine == theirs else Sameness.OTHER
     results = {
-        _compare_converted(mine, one, theirs, other)
-        for one in first.units
+        _compare_converted(mine, unit, theirs, other)
+        for unit in first.units
         for other in second.units
     }
     return results.pop() if len(results) == 1 else Sameness.UNKNOWN

@@ -172,7 +172,7 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
 def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
     """Compare decimals as versions: 3.10 is not 3.1."""
     figures = [_DECIMAL.findall(text.plain) for text in (mine, theirs)]
-    bare = all(len(found) == 1 for found in figures)
+    bare = all(len(figure) == 1 for figure in figures)
     if not bare or figures[0] == figures[1]:
         return None
     if float_of(figures[0][0]) != float_of(figures[1][0]) and "." in figures[0][0]:

@@ -258,9 +258,11 @@ class Recovery:
         open_items = (
             [brief for brief in briefs if brief.nodeid not in rows] if death else []
         )
-        spoke = (one for one in open_items if one.key == speaking)
+        spoke = (open_item for open_item in open_items if open_item.key == speaking)
         begun = (
-            one for one in open_items if scenes[one.folder].spent_by(one.key)["tokens"]
+            open_item
+            for open_item in open_items
+            if scenes[open_item.folder].spent_by(open_item.key)["tokens"]
         )
         blamed = next((one.nodeid for one in chain(spoke, begun, open_items)), "")
         others = f"{death}, and the conversation is given up" if blamed else why

@@ -204,7 +204,7 @@ class ConversationScheduling:
                 if not playing or self._dispatcher.beside(playing, one)
             )
             unit = next(
-                (one for one in fits if self._dispatcher.may_play(node, one)), None
+                (fit for fit in fits if self._dispatcher.may_play(node, fit)), None
             )
             if unit is None:
                 full.add(node)

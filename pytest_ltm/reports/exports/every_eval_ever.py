@@ -41,8 +41,8 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
         # Only here: journals are read for them, which takes long, and another file may
         # be in the way.
         lines = (
-            json.dumps(for_library(one), ensure_ascii=False) + "\n"
-            for one in instance_rows(part)
+            json.dumps(for_library(row), ensure_ascii=False) + "\n"
+            for row in instance_rows(part)
         )
         write_output(path, for_file("".join(lines)))
 
@@ -143,12 +143,12 @@ def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
 
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
-    for held in part.conversations:
+    for conversation in part.conversations:
         record, expected = (
-            held.record() or ConversationRecord(),
-            expected_answers(plan_definitions(held.plan())),
+            conversation.record() or ConversationRecord(),
+            expected_answers(plan_definitions(conversation.plan())),
         )
-        for row in held.result.scenarios:
+        for row in conversation.result.scenarios:
             if row.score is None:
                 continue
             yield {
@@ -170,7 +170,7 @@ def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
                         "upper": row.upper,
                         "reason": row.reason,
                         "rule": row.rule,
-                        **{one.name: one.value for one in row.metrics},
+                        **{metric.name: metric.value for metric in row.metrics},
                     }
                 ),
             }

@@ -138,13 +138,16 @@ def _model_usage(used: Usage, agent: str) -> dict[str, Any]:
 def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
-    for held in part.conversations:
-        record, timed = held.record() or ConversationRecord(), seconds_of(held.path)
+    for conversation in part.conversations:
+        record, timed = (
+            conversation.record() or ConversationRecord(),
+            seconds_of(conversation.path),
+        )
         expected, unanswered = (
-            expected_answers(plan_definitions(held.plan())),
+            expected_answers(plan_definitions(conversation.plan())),
             [*record.unanswered.values()],
         )
-        for result in held.result.scenarios:
+        for result in conversation.result.scenarios:
             epochs[result.id] += 1
             own = own_exchanges(result, record, unanswered)
             seconds = [
@@ -191,7 +194,7 @@ def _eval_sample(
         "id": escape_unprintable(result.id),  # it names a file in the log
         "input": asked.text
         if asked
-        else next((each["content"] for each in messages), ""),
+        else next((message["content"] for message in messages), ""),
         "target": target,
         "messages": messages,
         "output": {"model": _model_name(result.agent), "choices": choices},

@@ -56,9 +56,9 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
 def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
     again = run_origin(run).command
-    for held in run.conversations:
-        record, timed = held.record(), seconds_of(held.path)
-        for result in held.result.scenarios:
+    for conversation in run.conversations:
+        record, timed = conversation.record(), seconds_of(conversation.path)
+        for result in conversation.result.scenarios:
             own = record.transcript.exchanges_of(result.id) if record else ()
             nodeid = (
                 result.nodeid

@@ -217,7 +217,9 @@ class Results:
     @property
     def _conversations(self) -> list[tuple[str, ConversationFolder]]:
         return [
-            (run.result.run_id, held) for run in self.runs for held in run.conversations
+            (run.result.run_id, conversation)
+            for run in self.runs
+            for conversation in run.conversations
         ]
 
 
@@ -380,9 +382,9 @@ def _example(
             Check(label, bool(ok), ok is None) for label, ok in verdict.checks
         )
     asked = [
-        one
-        for one in record.messages.values()
-        if (one.by, one.kind) == (planned.key, "ask")
+        message
+        for message in record.messages.values()
+        if (message.by, message.kind) == (planned.key, "ask")
     ]
     replied = [
         one for one in asked if {one.exchange, *one.about} <= record.replies.keys()
@@ -444,9 +446,9 @@ class RunSlice:
         """When the run was begun; for one that nobody timed, when its folder was written."""
         first = next(
             (
-                each.at
-                for each in iter_timings(self.run.path / TIMINGS, Began)
-                if each.at
+                timing.at
+                for timing in iter_timings(self.run.path / TIMINGS, Began)
+                if timing.at
             ),
             None,
         )
@@ -465,7 +467,10 @@ class RunSlice:
     @property
     def complete(self) -> bool:
         """Whether every conversation has come to its end."""
-        return all(held.result.ended == "complete" for held in self.conversations)
+        return all(
+            conversation.result.ended == "complete"
+            for conversation in self.conversations
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
@@ -479,7 +484,10 @@ class RunSlice:
             "span_label": self.column.span_label,
             "span": self.column.span,
             "trials": len(
-                {held.result.name.planned_name.trial for held in self.conversations}
+                {
+                    conversation.result.name.planned_name.trial
+                    for conversation in self.conversations
+                }
             ),
             "suite": self.run.result.suite,
             **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
@@ -536,8 +544,8 @@ def run_slices(results: Results) -> Iterator[RunSlice]:
         for column in result_columns(run.result):
             place = column.agent, column.span_label
             mine = [
-                held
-                for held in run.conversations
-                if (held.result.agent, held.result.span_label) == place
+                conversation
+                for conversation in run.conversations
+                if (conversation.result.agent, conversation.result.span_label) == place
             ]
             yield RunSlice(run=run, column=column, conversations=tuple(mine))

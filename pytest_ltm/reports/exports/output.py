@@ -32,16 +32,16 @@ class ExportTarget(Struct, frozen=True):
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
     taken = [
-        each
-        for each in outputs
-        if (each.is_there if each.entry else each.path.exists())
+        output
+        for output in outputs
+        if (output.is_there if output.entry else output.path.exists())
     ]
     if taken and not force:
         more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
         raise LtmError(
             f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force"
         )
-    folders = {each.path.parent for each in outputs if not each.entry}
+    folders = {output.path.parent for output in outputs if not output.entry}
     if (
         len(outputs) > 1
         and len(folders) == 1
@@ -50,8 +50,8 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
         with build_folder(folder) as beside:  # files that belong together
             _write_each(
                 [
-                    structs.replace(each, path=beside / each.path.name)
-                    for each in outputs
+                    structs.replace(output, path=beside / output.path.name)
+                    for output in outputs
                 ]
             )
     else:
@@ -59,19 +59,19 @@ def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
 
 
 def _write_each(outputs: Sequence[ExportTarget]) -> None:
-    for each in outputs:
+    for output in outputs:
         try:
-            each.path.parent.mkdir(parents=True, exist_ok=True)
-            each.write(each.path)
+            output.path.parent.mkdir(parents=True, exist_ok=True)
+            output.write(output.path)
         except OSError as error:
             raise LtmError(
-                f"{each}: cannot be written ({error.strerror or error})"
+                f"{output}: cannot be written ({error.strerror or error})"
             ) from error
         except Exception as error:
-            if not each.entry:
+            if not output.entry:
                 raise
             raise LtmError(
-                f"{each}: cannot be written ({type(error).__name__}: {error})"
+                f"{output}: cannot be written ({type(error).__name__}: {error})"
             ) from error
 
 

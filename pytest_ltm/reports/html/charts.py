@@ -207,9 +207,9 @@ def _chart_lines(
     """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
     names = agents_under_test(series)
     ranked = [
-        each.agent
-        for each in rank_sides(material.series_at(largest_span_label(series)))
-        if each.agent in names
+        side.agent
+        for side in rank_sides(material.series_at(largest_span_label(series)))
+        if side.agent in names
     ]
     lines = []
     for number, agent in enumerate(

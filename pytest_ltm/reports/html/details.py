@@ -69,7 +69,7 @@ def example_details(
         "facts": [[name, text] for name, text in facts.items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
         "curves": [[name, points] for name, points in metric_curves(result.metrics)],
-        "questions": [_question_json(each) for each in result.questions],
+        "questions": [_question_json(question) for question in result.questions],
         "evidence": result.evidence,
         "talk": talk,
         "missing": lost,
@@ -84,9 +84,9 @@ def metric_curves(
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield name and values of each row of shares that are numbered from 1 on, as `lesson_1` and `lesson_2`."""
     pairs = [
-        (match["curve"], int(match["place"]), one.value)
-        for one in metrics
-        if (match := _POINT.fullmatch(one.name))
+        (match["curve"], int(match["place"]), metric.value)
+        for metric in metrics
+        if (match := _POINT.fullmatch(metric.name))
     ]
     for name, points in group_by(pairs, itemgetter(0)).items():
         values = {place: value for _, place, value in points if 0 <= value <= 1}
@@ -121,7 +121,9 @@ def own_exchanges(
     `unanswered`: those of the record, which makes them anew whenever it is asked for
     them.
     """
-    asked = filter(None, (record.exchange(one.number) for one in result.questions))
+    asked = filter(
+        None, (record.exchange(question.number) for question in result.questions)
+    )
     # By number, as most of what was asked for credit is an exchange of its own.
     own = [
         *record.transcript.exchanges_of(result.id),

@@ -80,7 +80,7 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
             yardsticks, key=lambda each: -(each.column.accuracy_lower_bound or 0.0)
         )
         question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
-        text = join_words([f"{each.agent} {each.column.share}" for each in parts])
+        text = join_words([f"{part.agent} {part.column.share}" for part in parts])
         text += ". They are yardsticks and take no part."
         answers.append(
             HeadlineAnswer(
@@ -135,15 +135,15 @@ def trust_line(material: Material) -> list[str]:
     results = [row.result for row in material.rows]
     columns = [each.column for each in material.series]
     trials = max(
-        (len(each.conversations) for each in columns if each.span is not None),
+        (len(column.conversations) for column in columns if column.span is not None),
         default=0,
     )
     calls = sum(row.judge_calls for row in results)
-    missing = [each for each in results if not each.scored]
-    unproven = sum(each.upper is not None for each in results)
+    missing = [result for result in results if not result.scored]
+    unproven = sum(result.upper is not None for result in results)
     lost, amended = (
         sum(each.infrastructure for each in missing),
-        sum(each.automatic is not None for each in results),
+        sum(result.automatic is not None for result in results),
     )
     here = [each.column for each in material.ranked[:1]]
     floor = here and here[0].floor
@@ -222,7 +222,7 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
     known = group_by(
-        [each for run in material.runs for each in leading_metrics(run.result)],
+        [metric for run in material.runs for metric in leading_metrics(run.result)],
         itemgetter(0),
     )
     parts = {
@@ -326,16 +326,16 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
 def _caveats(material: Material) -> list[HeadlineAnswer]:
     """Return what a reader should know before believing the figures, in one answer; nothing where all is well."""
     results = [row.result for row in material.rows]
-    missing = [each for each in results if not each.scored]
+    missing = [result for result in results if not result.scored]
     unproven, over = (
-        sum(each.upper is not None for each in results),
-        sum(each.overrun for each in results),
+        sum(result.upper is not None for result in results),
+        sum(result.overrun for result in results),
     )
     faults, lost = (
         sum(each.infrastructure for each in missing),
         sum(each.is_lost for each in missing),
     )
-    amended = sum(each.automatic is not None for each in results)
+    amended = sum(result.automatic is not None for result in results)
     free = [
         each
         for each in material.series

@@ -335,9 +335,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     ]
     versus = first.key, next(iter([*same, *others]), first).key
     best = (
-        held.key
-        for held in material.conversations
-        if held.series == versus[0] and held.key in parcels.lines
+        conversation.key
+        for conversation in material.conversations
+        if conversation.series == versus[0] and conversation.key in parcels.lines
     )
     _show_text.cache_clear()
     parts = (
@@ -369,7 +369,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             depths=depth_maps(material, parcels.asked, broken, shown),
             gaps=by_gap(material),
             averages=[
-                one for run in material.runs for one in agent_metrics(run.result)
+                metric for run in material.runs for metric in agent_metrics(run.result)
             ],
             # The first facts alone: results.json has what a memory made of each.
             needles=needle_rows(row.result for row in material.rows)[:2_000],
@@ -488,11 +488,11 @@ def _page_index(material: Material) -> dict[str, Any]:
         "columns": comparable_columns(material),
         "conversations": [
             {
-                "label": held.label,
-                "series": held.series,
-                "first": held.rows[0].key if held.rows else 0,
+                "label": conversation.label,
+                "series": conversation.series,
+                "first": conversation.rows[0].key if conversation.rows else 0,
             }
-            for held in material.conversations
+            for conversation in material.conversations
         ],
         "together": TOGETHER,
         "tests": {key: test.told.text for key, test in tested.items() if test},

@@ -120,7 +120,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
     held_in = Counter(
         agent
         for run in runs
-        for agent in {each.result.agent for each in run.conversations}
+        for agent in {conversation.result.agent for conversation in run.conversations}
     )
     all_series: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
@@ -131,9 +131,9 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
         for column in result_columns(run.result):
             place = column.agent, column.span_label
             mine = [
-                each
-                for each in run.conversations
-                if (each.result.agent, each.result.span_label) == place
+                conversation
+                for conversation in run.conversations
+                if (conversation.result.agent, conversation.result.span_label) == place
             ]
             series, own = len(all_series), list[ExampleEntry]()
             for key, folder in enumerate(mine, start=len(conversations)):
@@ -258,9 +258,9 @@ def run_origin(run: LoadedRun) -> Origin:
         else ""
     )
     notices = [
-        f"{at_span(held.agent, held.span_label)}, trial {held.trial}: {text}"
-        for held in run.result.conversations
-        for text in held.notes
+        f"{at_span(conversation.agent, conversation.span_label)}, trial {conversation.trial}: {text}"
+        for conversation in run.result.conversations
+        for text in conversation.notes
     ]
     shown = [(name, text) for name, text in facts.items() if text]
     trust = [f"trust: {run.result.trust}"] * bool(run.result.trust)

@@ -97,13 +97,17 @@ def figure_table(material: Material) -> FigureTable:
     figures = shown_figures(columns, "html")
     cells = [
         list(
-            map(FigureCell, each.cells(columns), map(each.order or each.value, columns))
+            map(
+                FigureCell,
+                figure.cells(columns),
+                map(figure.order or figure.value, columns),
+            )
         )
-        for each in figures
+        for figure in figures
     ]
     rows = [(series, row) for series, *row in zip(material.series, *cells, strict=True)]
     return FigureTable(
-        [(each.heading(columns), each.meaning) for each in figures],
+        [(figure.heading(columns), figure.meaning) for figure in figures],
         rows,
         figure_notes(columns),
     )

@@ -684,8 +684,10 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
                 "zorder": 4,
             }
             entries.append((dots(asked, marker=marker, **look), f"question: {name}"))
-    for at in content.jumps:
-        axes.axvline(at, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5)
+    for jump in content.jumps:
+        axes.axvline(
+            jump, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5
+        )
     if content.jumps:
         entries.append((axes.lines[-1], "time jump"))
     axes.set_ylim(lanes - 0.4, -1.6)

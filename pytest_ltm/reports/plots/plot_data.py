@@ -215,7 +215,11 @@ def chosen_material(
     if not series:
         raise LtmError("no run has these agents at these memory spans")
     keys = {each.key for each in series}
-    held = tuple(each for each in whole.conversations if each.series in keys)
+    held = tuple(
+        conversation
+        for conversation in whole.conversations
+        if conversation.series in keys
+    )
     return Material(runs=whole.runs, series=series, conversations=held)
 
 
@@ -239,7 +243,9 @@ def accuracy_curves(material: Material) -> Curve:
         for agent, of in group_by(scored, lambda each: each.agent).items()
     ]
     cheats = {
-        each.series for each in material.conversations if each.folder.result.is_cheat
+        conversation.series
+        for conversation in material.conversations
+        if conversation.folder.result.is_cheat
     }
     others = [each for each in scored if each.agent not in own]
     # What a cheat earns takes no memory, so it belongs to the floor and not to the
@@ -485,9 +491,9 @@ def depth_heatmap(material: Material, by: By) -> Heat:
         spots = list(_by_gap(material))
     else:
         asked: dict[int, int] = {}
-        for held in material.conversations:
-            record = held.folder.record()
-            asked |= asked_at(held.rows, record) if record else {}
+        for conversation in material.conversations:
+            record = conversation.folder.record()
+            asked |= asked_at(conversation.rows, record) if record else {}
         spots = [
             (spot.agent, spot.length, spot.band, spot.score)
             for spot in depth_spots(material, asked)

@@ -129,9 +129,9 @@ def test_a_replaced_error_keeps_its_name_text_and_causes() -> None:
 
 def test_a_mishap_that_lies_is_left_out() -> None:
     reply = Reply("x", mishaps=(Mishap("a"), object(), Mishap("b", 10**400)))  # type: ignore[arg-type]
-    assert [each.what for each in airlock.check_reply(reply, ValueError).mishaps] == [
-        "a"
-    ]
+    assert [
+        mishap.what for mishap in airlock.check_reply(reply, ValueError).mishaps
+    ] == ["a"]
 
 
 # Modules that hold foreign objects, and what they call them.

@@ -100,7 +100,7 @@ def test_a_flipped_bit_is_found_and_can_be_put_back(step: int) -> None:
 
 def test_flipped_bits_of_several_lines_are_all_found() -> None:
     damaged = flipped(flipped(JOURNAL, 30, 2), len(LINES[0]) + len(LINES[1]) + 9, 0)
-    assert [found.line for found in find_damages(damaged)] == [1, 3]
+    assert [damage.line for damage in find_damages(damaged)] == [1, 3]
 
 
 def edited(number: int, old: bytes, new: bytes) -> bytes:

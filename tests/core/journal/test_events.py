@@ -740,9 +740,10 @@ def test_a_conversation_is_folded_into_what_it_was(tmp_path: Path) -> None:
     assert {key: each.begin for key, each in record.examples.items()} == {
         k: v.start for k, v in played.lanes.items()
     }
-    assert all(each.end is not None for each in record.examples.values())
+    assert all(example.end is not None for example in record.examples.values())
     assert sorted(
-        (len(each.waits), len(each.watchers)) for each in record.examples.values()
+        (len(example.waits), len(example.watchers))
+        for example in record.examples.values()
     ) == [
         (0, 0),
         (1, 1),

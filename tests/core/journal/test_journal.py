@@ -123,11 +123,11 @@ def test_timings_are_begun_and_kept_as_a_journal_is(tmp_path: Path) -> None:
     found.write(ReplyTime(exchange=0, seconds=0.25))
     found.write(retry)
     found.close()
-    assert [replace(one, at=None) for one in timings.iter_timings(path, ReplyTime)] == [
-        ReplyTime(exchange=0, seconds=0.25)
-    ]
     assert [
-        replace(one, at=None) for one in timings.iter_timings(path, timings.Retry)
+        replace(timing, at=None) for timing in timings.iter_timings(path, ReplyTime)
+    ] == [ReplyTime(exchange=0, seconds=0.25)]
+    assert [
+        replace(timing, at=None) for timing in timings.iter_timings(path, timings.Retry)
     ] == [retry]
 
 

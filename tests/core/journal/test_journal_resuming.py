@@ -103,7 +103,7 @@ def test_timings_lose_a_torn_line_and_go_on(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"event":"rep')
     Timings.resuming(path).write(ReplyTime(exchange=1, seconds=0.5))
-    assert [one.exchange for one in iter_timings(path, ReplyTime)] == [0, 1]
+    assert [timing.exchange for timing in iter_timings(path, ReplyTime)] == [0, 1]
 
 
 class Full(io.StringIO):

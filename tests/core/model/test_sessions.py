@@ -125,7 +125,7 @@ def test_what_is_left_is_the_agents_own_memory(agent: Any, score: float) -> None
 def test_a_user_is_the_same_in_all_sessions_of_a_conversation_and_in_no_other() -> None:
     Keeps.users = {}
     played(Keeps), played(Keeps)
-    assert [len(told) for told in Keeps.users.values()] == [2, 2]
+    assert [len(user) for user in Keeps.users.values()] == [2, 2]
 
 
 def test_an_agent_of_one_session_is_never_a_zero() -> None:

@@ -113,7 +113,7 @@ def test_recall_leaves_out_what_stood_in_context_and_sees_texts_whole(
     result = played_by_finder(story)
 
     assert [needle.rank for needle in result.questions[0].needles] == [1, None, 0]
-    assert {one.name: one.value for one in result.metrics} == {
+    assert {metric.name: metric.value for metric in result.metrics} == {
         "recall@5": 0.5,
         "recall@10": 0.5,
         "needle_rank": 1,

@@ -22,7 +22,7 @@ def test_every_conversation_is_in_exactly_one_shard(
 ) -> None:
     shares = [shard_of(expected, Shard(number, of)) for number in range(1, of + 1)]
 
-    assert sorted(name for one in shares for name in one) == sorted(expected)
+    assert sorted(name for share in shares for name in share) == sorted(expected)
 
 
 @given(NAMES, st.integers(1, 6), st.randoms())

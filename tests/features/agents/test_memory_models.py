@@ -129,11 +129,11 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
     )  # these see it all, or its summary
     window = one.configuration()["window"]
     assert all(
-        sum(count_tokens(str(m["content"])) for m in asked.messages) <= window
-        for asked in chat_server.requests
+        sum(count_tokens(str(m["content"])) for m in request.messages) <= window
+        for request in chat_server.requests
     )
     assert one.usage().input_tokens == sum(
-        asked.prompt_tokens for asked in chat_server.requests
+        request.prompt_tokens for request in chat_server.requests
     )
     more = {
         role: times - told.get(role, 0)
@@ -382,7 +382,7 @@ def test_vectors_come_from_an_endpoint_and_are_counted(chat_server: ChatServer) 
     one.close()
 
     assert one.retrieved() == ["bbbb"]
-    assert [len(asked.body["input"]) for asked in chat_server.requests] == [2, 1]
+    assert [len(request.body["input"]) for request in chat_server.requests] == [2, 1]
     assert reply.usage.input_tokens > 0
     assert not reply.hypothetical
 

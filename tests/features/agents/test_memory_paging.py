@@ -41,7 +41,9 @@ def made(*steps: Any, query: str = "", **lines: Any) -> tuple[Paging, Script]:
 def shown(script: Script) -> str:
     """Return what the tools told in the last step that was asked for."""
     return "\n".join(
-        one["content"] for one in script.asked[-1].messages if one["role"] == "tool"
+        message["content"]
+        for message in script.asked[-1].messages
+        if message["role"] == "tool"
     )
 
 

@@ -334,7 +334,7 @@ def test_a_temperature_that_nobody_asked_for_is_left_out_where_the_model_refuses
     agent = chat()
     assert agent.reply("a").text == "Understood."
     agent.reply("b")
-    assert ["temperature" in asked.body for asked in chat_server.requests] == [
+    assert ["temperature" in request.body for request in chat_server.requests] == [
         True,
         False,
         False,
@@ -653,7 +653,8 @@ def test_a_question_asked_alone_is_in_no_later_prompt(
     agent.answer_alone("Which colours do I like?")
 
     shown = [
-        [one["content"] for one in request.messages] for request in chat_server.requests
+        [message["content"] for message in request.messages]
+        for request in chat_server.requests
     ]
     assert shown == [
         ["I like ochre.", "Noted.", "Which colour do I like?"],

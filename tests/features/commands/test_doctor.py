@@ -137,7 +137,7 @@ def test_a_damaged_journal_is_told_and_nothing_breaks(
     ) as file:
         file.write(line + "\n")
     found = diagnosed(run)
-    assert [one.state for one in found.conversations] == ["damaged"]
+    assert [conversation.state for conversation in found.conversations] == ["damaged"]
     assert found.problems
 
 
@@ -165,7 +165,10 @@ def test_folders_in_the_place_of_files_and_links_in_circles_are_survived(
     (run / "x~y~z").symlink_to(run)
     (run / "bot~2k~0" / "checkpoints").mkdir()
     (run / "bot~2k~0" / "checkpoints" / "loop").symlink_to(run)
-    assert [one.name for one in diagnosed(run).conversations] == ["a~b~c", "bot~2k~0"]
+    assert [conversation.name for conversation in diagnosed(run).conversations] == [
+        "a~b~c",
+        "bot~2k~0",
+    ]
 
 
 def test_a_lock_that_is_held_is_told_with_its_owner(tmp_path: Path) -> None:

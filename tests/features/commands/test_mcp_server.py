@@ -49,10 +49,10 @@ def ask(
             ]
             return [
                 (
-                    bool(each.is_error),
-                    "".join(getattr(part, "text", "") for part in each.content),
+                    bool(answer.is_error),
+                    "".join(getattr(part, "text", "") for part in answer.content),
                 )
-                for each in answers
+                for answer in answers
             ]
 
     return anyio.run(talk)

@@ -349,9 +349,10 @@ def test_what_a_killed_merge_left_is_no_run_and_in_nobodys_way(
 
     assert [path.name for path in folders_by_age(tmp_path)] == ["one"]
     assert merge(one)[0] == 0
-    assert [held.trial for held in read_run(tmp_path / "all").result.conversations] == [
-        "0"
-    ]
+    assert [
+        conversation.trial
+        for conversation in read_run(tmp_path / "all").result.conversations
+    ] == ["0"]
     assert not (tmp_path / ".all.new").exists()
 
 

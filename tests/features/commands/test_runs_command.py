@@ -284,7 +284,7 @@ def test_json_has_what_the_lines_are_made_of(
     run_folder(ltm, "20260101-080000-aaaa")
     (ltm / "runs" / "empty").mkdir()
     by_name = {
-        each["run"]: each for each in json.loads("\n".join(lines(capsys, "--json")))
+        load["run"]: load for load in json.loads("\n".join(lines(capsys, "--json")))
     }
     found = by_name["20260101-080000-aaaa"]
     assert (found["begun"], found["state"], found["commit"]) == (

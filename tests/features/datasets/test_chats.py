@@ -31,9 +31,9 @@ def split(
         Counter() if counts is None else counts,
     )
     rows: list[dict[str, Any]] = [
-        json.loads(msgspec.json.encode(one))
+        json.loads(msgspec.json.encode(session))
         for history in histories
-        for one in history.sessions
+        for session in history.sessions
     ]
     return rows
 
@@ -727,7 +727,9 @@ def test_a_field_of_an_export_missing_or_of_a_wrong_type_is_read_or_named(
                 split(path, layout)
             except DatasetError as error:
                 faults.append(str(error))
-    assert [one for one in faults if name not in one and "have a time" not in one] == []
+    assert [
+        fault for fault in faults if name not in fault and "have a time" not in fault
+    ] == []
 
 
 def written_export(tmp_path: Path, name: str, content: Any) -> Path:
@@ -796,7 +798,7 @@ def test_a_zone_reads_times_that_name_none_and_writes_all(tmp_path: Path) -> Non
     assert found["date"] == "2026-01-02 10:00+00:00"
     path = tmp_path / "export"
     histories = read_chats([path], "", Splitting(zone=zone), Counter())
-    assert [one.date for history in histories for one in history.sessions] == [
+    assert [session.date for history in histories for session in history.sessions] == [
         "2026-01-02 05:00-05:00"
     ]
 

@@ -189,7 +189,9 @@ FILES: dict[str, dict[str, Any]] = {
     "longmemeval-v2": {
         "questions.jsonl": WEB_QUESTIONS,
         "trajectories.jsonl": [TRAJECTORY],
-        "haystacks/lme_v2_small.json": [{one["id"]: ["t1"] for one in WEB_QUESTIONS}],
+        "haystacks/lme_v2_small.json": [
+            {WEB_question["id"]: ["t1"] for WEB_question in WEB_QUESTIONS}
+        ],
     },
 }
 """Of each kind its files, a row for each line."""
@@ -270,7 +272,7 @@ def test_memoryagentbench_tells_parts_and_matches_by_source(folder: Path) -> Non
     told = suite.told("Conflict_Resolution_1")
     assert len(told.history) == 2
     assert "part by part" in told.opening
-    assert [one.parameters["match"] for one in questions(suite).values()] == [
+    assert [question.parameters["match"] for question in questions(suite).values()] == [
         "contains",
         "contains",
     ]
@@ -305,14 +307,14 @@ def test_longmemeval_v2_tells_states_and_asks_by_its_rules(folder: Path) -> None
     first, last = suite.told("lme_v2_small_1").history
     assert first.message == "Goal: Sell a lamp\nState: http://shop.test\n[1] Save"
     assert first.reply == "first\nAction: click(1)"
-    assert [Path(one).name for one in first.images] == ["0.png"]
+    assert [Path(image).name for image in first.images] == ["0.png"]
     assert last.message == "Outcome: success"
     asked = questions(suite)
     assert [
         asked[name].parameters.get("match") for name in ("q1", "q2", "q3", "q4")
     ] == ["set", None, None, "sequence"]
     assert asked["q2"].questions[0].text == "Which one?\n(A) Save\n(B) Send"
-    assert [Path(one).name for one in asked["q2"].questions[0].images] == ["0.png"]
+    assert [Path(image).name for image in asked["q2"].questions[0].images] == ["0.png"]
     assert asked["q3"].parameters["never_told"] is True
 
 
@@ -386,7 +388,9 @@ def test_a_field_missing_or_of_a_wrong_type_is_named_with_its_file(
         except DatasetError as error:
             faults.append(str(error))
     assert [
-        one for one in faults if str(tmp_path) not in one and "ltm-data-" not in one
+        fault
+        for fault in faults
+        if str(tmp_path) not in fault and "ltm-data-" not in fault
     ] == []
 
 
@@ -597,11 +601,11 @@ def test_data_sets_with_suites_of_their_own_are_converted_as_well(
     ]
     assert [
         (
-            one["kind"],
-            one.get("gold"),
-            one.get("evidence", []),
-            one.get("never_told", False),
+            question["kind"],
+            question.get("gold"),
+            question.get("evidence", []),
+            question.get("never_told", False),
         )
-        for one in questions
+        for question in questions
     ] == asked
     assert LOGS.open(out, {}, seed=0).told("c1" if kind == "locomo" else "r1").history

@@ -331,4 +331,6 @@ def test_the_published_audit_fits_every_question_it_names() -> None:
 
     assert audit.notes == ()
     assert len(audit.corrections) == 156
-    assert sum(one.gold_is_wrong for one in audit.corrections.values()) == 99
+    assert (
+        sum(correction.gold_is_wrong for correction in audit.corrections.values()) == 99
+    )

@@ -106,12 +106,12 @@ def waits(definition: Definition) -> int:
 
 def test_tasks_are_entries_and_only_those_named_are_played(tmp_path: Path) -> None:
     assert [
-        one.name for one in suite(tmp_path, tasks="dialogue,events").suite.entries
+        entry.name for entry in suite(tmp_path, tasks="dialogue,events").suite.entries
     ] == ["dialogue", "events"]
     assert "single_hop" in [
-        one.name for one in suite(tmp_path, tasks="questions,events").suite.entries
+        entry.name for entry in suite(tmp_path, tasks="questions,events").suite.entries
     ]
-    assert "events" not in [one.name for one in suite(tmp_path).suite.entries]
+    assert "events" not in [entry.name for entry in suite(tmp_path).suite.entries]
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def played_by(
 
 def measures(fault: str) -> dict[str, Any]:
     row = played_by(type("Faulty", (Memory,), {"fault": fault}))
-    return {one.name: one.of_rows([row]) for one in MEASURES}
+    return {measure.name: measure.of_rows([row]) for measure in MEASURES}
 
 
 def test_a_memory_without_fault_keeps_updates_finds_and_forgets_all() -> None:
@@ -241,7 +241,7 @@ def test_of_an_agent_that_says_nothing_of_its_memory_nothing_is_measured() -> No
     row = played_by(lambda: lambda _: "unknown")
 
     assert row.memory is None
-    assert all(one.of_rows([row]) is None for one in MEASURES)
+    assert all(measure.of_rows([row]) is None for measure in MEASURES)
 
 
 class Searched(Memory):
@@ -256,7 +256,7 @@ def test_where_only_searches_are_said_nothing_counts_as_never_written() -> None:
 
     assert row.memory is not None
     assert row.memory.lost == ""
-    values = {one.name: one.of_rows([row]) for one in MEASURES}
+    values = {measure.name: measure.of_rows([row]) for measure in MEASURES}
     assert {name for name, value in values.items() if value is not None} == {
         "deleted_served"
     }
@@ -292,7 +292,9 @@ def test_an_old_value_is_stale_unless_a_right_answer_has_it(
     asked = Definition(steps=(*told, Ask(question)), replies=(right,))
     row = played_by(type("Faulty", (Memory,), {"fault": "returns stale"}), asked)
 
-    assert {one.name: one.of_rows([row]) for one in MEASURES}["stale_served"] == stale
+    assert {measure.name: measure.of_rows([row]) for measure in MEASURES}[
+        "stale_served"
+    ] == stale
 
 
 class Chooser(Memory):

@@ -249,7 +249,8 @@ def test_a_run_that_crashes_at_times_hardly_ever_raises_an_alarm(
         <= 200 * 0.05 + 3 * (200 * 0.05 * 0.95) ** 0.5
     )
     assert (
-        sum(each.low <= 0 <= each.high for each in intervals) >= len(intervals) * 0.93
+        sum(interval.low <= 0 <= interval.high for interval in intervals)
+        >= len(intervals) * 0.93
     )
 
 

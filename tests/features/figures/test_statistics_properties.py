@@ -220,8 +220,10 @@ def test_a_run_compared_with_itself_differs_by_exactly_nothing(
     assert not found.dropped_beyond_chance
     assert found.p in {1.0, None}
     assert not any(
-        each.dropped_beyond_chance
-        for each in compare_scenarios(pair_rows(run(rows), run(rows)).pairs).values()
+        scenario.dropped_beyond_chance
+        for scenario in compare_scenarios(
+            pair_rows(run(rows), run(rows)).pairs
+        ).values()
     )
 
 

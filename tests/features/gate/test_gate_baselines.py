@@ -53,8 +53,8 @@ def test_equal_results_give_equal_files_in_whatever_order_they_come(
 ) -> None:
     one = several()
     backwards = tuple(
-        replace(each, scenarios=each.scenarios[::-1])
-        for each in reversed(one.result.conversations)
+        replace(conversation, scenarios=conversation.scenarios[::-1])
+        for conversation in reversed(one.result.conversations)
     )
     other = structs.replace(
         one,

@@ -108,8 +108,8 @@ def test_the_order_of_rows_and_conversations_changes_nothing(
 
 def _mixed(one: GateSide, rng: random.Random) -> GateSide:
     held_ = [
-        replace(each, scenarios=tuple(_shuffled(each.scenarios, rng)))
-        for each in one.result.conversations
+        replace(conversation, scenarios=tuple(_shuffled(conversation.scenarios, rng)))
+        for conversation in one.result.conversations
     ]
     result = structs.replace(one.result, conversations=tuple(_shuffled(held_, rng)))
     return structs.replace(one, result=result, plans=tuple(_shuffled(one.plans, rng)))
@@ -143,9 +143,9 @@ def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
     """Return the side after a fifth of its replies was lost at random, and how many examples that cost."""
     lost = 0
     conversations = []
-    for each in one.result.conversations:
+    for conversation in one.result.conversations:
         rows = []
-        for row in each.scenarios:
+        for row in conversation.scenarios:
             gone = rng.random() < 0.2
             lost += gone
             rows.append(
@@ -153,7 +153,7 @@ def _lossy(one: GateSide, rng: random.Random) -> tuple[GateSide, int]:
                 if gone
                 else row
             )
-        conversations.append(replace(each, scenarios=tuple(rows)))
+        conversations.append(replace(conversation, scenarios=tuple(rows)))
     return structs.replace(
         one, result=structs.replace(one.result, conversations=tuple(conversations))
     ), lost

@@ -350,7 +350,8 @@ def test_one_span_or_none_has_no_effective_span() -> None:
 
 def test_the_report_file_tells_how_far_they_remember(tmp_path: Path) -> None:
     conversations = [
-        replace(one, agent_spec="bot") for one in forgetful().conversations
+        replace(conversation, agent_spec="bot")
+        for conversation in forgetful().conversations
     ]
     folder = run_folders.write_run(tmp_path / "run", *conversations, journals=False)
     build_report([folder], tmp_path / "r.html")

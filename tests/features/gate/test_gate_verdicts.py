@@ -409,13 +409,13 @@ def test_so_many_trials_must_pass(scores: tuple[float | None, ...], state: str) 
     ]
     marked = [
         replace(
-            one,
+            part,
             scenarios=tuple(
                 replace(row, pass_k=2 if row.scenario == "colours" else None)
-                for row in one.scenarios
+                for row in part.scenarios
             ),
         )
-        for one in parts
+        for part in parts
     ]
     verdict = decide_gate(RunResult(run_id="r", conversations=tuple(marked)), [])
     assert verdict.state == state

@@ -111,7 +111,7 @@ def test_no_question_is_asked_within_the_history_of_another(
     call = judge_at(chat_server)
     for answer in ("Brno.", "Porto."):
         call(inquiry(answer))
-    assert all(len(asked.messages) == 1 for asked in chat_server.requests)
+    assert all(len(request.messages) == 1 for request in chat_server.requests)
     assert "Brno." not in chat_server.requests[1].last
 
 
@@ -119,7 +119,7 @@ def test_each_vote_has_a_seed_of_its_own(chat_server: ChatServer) -> None:
     chat_server.default = "GRADE: no"
     call = judge_at(chat_server)
     decide_by_votes(lambda asked: call(asked).text, inquiry("Brno."), votes=3)
-    assert [asked.body["seed"] for asked in chat_server.requests] == [0, 1]
+    assert [request.body["seed"] for request in chat_server.requests] == [0, 1]
 
 
 @pytest.mark.slow

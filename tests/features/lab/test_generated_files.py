@@ -44,7 +44,7 @@ def test_generated_questions_are_sound(
 ) -> None:
     records = made(tmp_path, "data", "longmemeval-generate", f"--seed={seed}", *size)
 
-    assert [found for one in records for found in longmemeval_faults(one)] == []
+    assert [fault for record in records for fault in longmemeval_faults(record)] == []
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_compiled_histories_are_sound(tmp_path: Path, size: list[str]) -> None:
         tmp_path, "data", "longmemeval-compile", str(tmp_path / "oracle.json"), *size
     )
 
-    assert [found for one in records for found in longmemeval_faults(one)] == []
+    assert [fault for record in records for fault in longmemeval_faults(record)] == []
 
 
 @pytest.mark.parametrize(

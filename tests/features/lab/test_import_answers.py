@@ -51,11 +51,14 @@ def test_locomos_predictions_of_two_models_are_two_systems(tmp_path: Path) -> No
     }
     answers, problems = read(tmp_path, [{"sample_id": "conv-1", "qa": [qa]}])
     assert problems == []
-    assert [(one.agent, one.group, one.f1, one.ruling.verdict) for one in answers] == [
+    assert [
+        (answer.agent, answer.group, answer.f1, answer.ruling.verdict)
+        for answer in answers
+    ] == [
         ("a", "conv-1", 1.0, "yes"),
         ("b", "conv-1", None, "no"),
     ]
-    assert [one.official_f1 for one in answers] == [1.0, 0.0]
+    assert [answer.official_f1 for answer in answers] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("grade", [{"llm_score": 1}, {"llm_score": 0}, {}])
@@ -64,9 +67,9 @@ def test_results_by_conversation_carry_their_grade(
 ) -> None:
     answers, problems = read(tmp_path, {"0": [ROW | grade], "1": [ROW | grade]})
     assert problems == []
-    assert [one.group for one in answers] == ["0", "1"]
-    assert {one.grade for one in answers} == {grade.get("llm_score")}
-    assert {one.kind for one in answers} == {"temporal"}
+    assert [answer.group for answer in answers] == ["0", "1"]
+    assert {answer.grade for answer in answers} == {grade.get("llm_score")}
+    assert {answer.kind for answer in answers} == {"temporal"}
 
 
 def test_results_under_results_name_gold_and_category_elsewhere(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_hypotheses_are_read_as_lines_or_a_list_and_with_a_mark_at_the_beginning
         for name in ("a", "b")
     ]
     answers, problems = read(tmp_path, text, known)
-    assert ([one.id for one in answers], problems) == (["a", "b"], [])
+    assert ([answer.id for answer in answers], problems) == (["a", "b"], [])
 
 
 @pytest.mark.parametrize(
@@ -311,12 +314,14 @@ def test_published_rows_are_read_and_mostly_agree(path: Path, least: int) -> Non
     answers, _ = read_published_answers([path], None)
     assert len(answers) > least
     known = [
-        one for one in answers if one.f1 is not None and one.official_f1 is not None
+        answer
+        for answer in answers
+        if answer.f1 is not None and answer.official_f1 is not None
     ]
     assert all(abs((one.official_f1 or 0) - (one.f1 or 0)) < 1e-5 for one in known)
     decided = [
-        (one.ruling.verdict == "yes") == (one.grade >= 0.5)
-        for one in answers[::10]
-        if one.grade is not None and one.ruling.verdict != "unscored"
+        (answer.ruling.verdict == "yes") == (answer.grade >= 0.5)
+        for answer in answers[::10]
+        if answer.grade is not None and answer.ruling.verdict != "unscored"
     ]
     assert sum(decided) / len(decided) > 0.8

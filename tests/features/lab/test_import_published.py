@@ -186,7 +186,7 @@ def test_older_versions_have_no_memory_span_to_overrun(tmp_path: Path) -> None:
 
 def test_a_published_name_is_kept_whole_as_the_agents_spec(tmp_path: Path) -> None:
     run = run_of(tmp_path, result())
-    assert [each.agent_spec for each in run.result.conversations] == [
+    assert [conversation.agent_spec for conversation in run.result.conversations] == [
         f"published: {BOT}"
     ]
 
@@ -199,14 +199,17 @@ def test_plans_are_equal_for_agents_of_one_benchmark_and_no_others(
         tmp_path, result(), result(**other), result(benchmark="Benchmark 3 - 32k #2")
     )
     prints = {
-        (each.agent, each.trial): each.plan_fingerprint
-        for each in run.result.conversations
+        (conversation.agent, conversation.trial): conversation.plan_fingerprint
+        for conversation in run.result.conversations
     }
     assert (
         prints["bot_1.8k", "0"] == prints["GeminiPro", "0"] != prints["bot_1.8k", "1"]
     )
-    for each in run.conversations:
-        assert Plan.from_json(each.plan()).fingerprint == each.result.plan_fingerprint
+    for conversation in run.conversations:
+        assert (
+            Plan.from_json(conversation.plan()).fingerprint
+            == conversation.result.plan_fingerprint
+        )
 
 
 def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(
@@ -215,7 +218,7 @@ def test_a_second_run_is_another_trial_and_a_total_is_the_mean_of_both(
     run = run_of(
         tmp_path, result(), result(benchmark="Benchmark 3 - 32k #2", score=0)
     ).result
-    assert [each.trial for each in run.conversations] == ["0", "1"]
+    assert [conversation.trial for conversation in run.conversations] == ["0", "1"]
     assert imported_totals(run) == {"bot_1.8k": {"32k": (0.5, 2)}}
 
 
@@ -575,7 +578,9 @@ def test_the_papers_table_is_reproduced_from_both_branches() -> None:
     found = imported_totals(
         RunResult(
             run_id="",
-            conversations=tuple(each.result for each in import_conversations(rows)),
+            conversations=tuple(
+                conversation.result for conversation in import_conversations(rows)
+            ),
         )
     )
     published = json.loads((GOODAI / "leaderboard.json").read_bytes())
@@ -623,9 +628,9 @@ def test_published_transcripts_open_and_the_others_are_told_as_missing() -> None
     found = import_conversations(rows)
     examples = [row for each in found for row in each.result.scenarios]
     owners = {
-        (each.result.agent, each.result.trial, said.by)
+        (each.result.agent, each.result.trial, exchange.by)
         for each in found
-        for said in each.talk.exchanges
+        for exchange in each.talk.exchanges
     }
     there = [row for row in examples if (row.agent, row.trial, row.id) in owners]
     assert 0 < len(there) == sum(bool(row.log) for row in rows) < len(rows)

@@ -160,7 +160,11 @@ def test_a_day_agrees_with_the_period_that_holds_it(
 def test_the_solver_notices_a_wrong_gold_and_knows_no_strange_question() -> None:
     made = generate_conversation("x", Size(), random.Random(1))
     solver = Solver(made.world)
-    right = next(one for one in made.questions if one.category is Category.SINGLE_HOP)
+    right = next(
+        question
+        for question in made.questions
+        if question.category is Category.SINGLE_HOP
+    )
 
     assert agrees(solver.answer(right.text), right.gold)
     assert not agrees(solver.answer(right.text), "something else")

@@ -35,12 +35,12 @@ def test_the_event_graph_answers_every_question_and_no_adversarial_one(
     one = made(size, seed)
     solver = Solver(one.world)
 
-    for asked in one.questions:
-        answer = solver.answer(asked.text)
+    for question in one.questions:
+        answer = solver.answer(question.text)
         assert (
             answer is None
-            if asked.category is Category.ADVERSARIAL
-            else agrees(answer, asked.gold)
+            if question.category is Category.ADVERSARIAL
+            else agrees(answer, question.gold)
         )
 
 
@@ -82,20 +82,20 @@ def test_sessions_follow_each_other_and_effects_their_causes(
 @given(SIZES, SEEDS)
 def test_evidence_exists_and_shows_the_answer(size: Size, seed: int) -> None:
     one = made(size, seed)
-    turns = {said.id: said for said in one.turns}
+    turns = {turn.id: turn for turn in one.turns}
 
-    for asked in one.questions:
-        cited = [turns[name] for name in asked.evidence]
+    for question in one.questions:
+        cited = [turns[name] for name in question.evidence]
         assert cited
-        if asked.category is Category.SINGLE_HOP:
+        if question.category is Category.SINGLE_HOP:
             shown = (
                 " ".join(f"{said.text} {said.caption}" for said in cited)
                 .casefold()
                 .replace(" my ", " their ")
             )
-            assert asked.gold.casefold() in shown
-        if asked.category is not Category.ADVERSARIAL:
-            assert {said.speaker for said in cited} == {asked.filling["who"]}
+            assert question.gold.casefold() in shown
+        if question.category is not Category.ADVERSARIAL:
+            assert {said.speaker for said in cited} == {question.filling["who"]}
 
 
 @few
@@ -105,11 +105,13 @@ def test_what_an_adversarial_question_is_about_was_said_by_nobody_it_could_be_as
 ) -> None:
     one = made(size, seed)
 
-    for asked in one.questions:
-        theme = asked.filling.get("theme")
-        if asked.category is Category.ADVERSARIAL and theme:
+    for question in one.questions:
+        theme = question.filling.get("theme")
+        if question.category is Category.ADVERSARIAL and theme:
             whole = re.compile(rf"(?<!\w){re.escape(theme)}(?!\w)", re.IGNORECASE)
-            own = [said for said in one.turns if said.speaker == asked.filling["who"]]
+            own = [
+                turn for turn in one.turns if turn.speaker == question.filling["who"]
+            ]
             assert not any(whole.search(f"{said.text} {said.caption}") for said in own)
 
 
@@ -137,7 +139,7 @@ def test_speakers_take_turns_and_no_question_is_asked_twice(
     size: Size, seed: int
 ) -> None:
     one = made(size, seed)
-    texts = [asked.text for asked in one.questions]
+    texts = [question.text for question in one.questions]
 
     assert len(set(texts)) == len(texts)
     for number, session in enumerate(one.sessions, start=1):

@@ -390,8 +390,8 @@ def test_the_real_oracle_records_compile_with_real_fillers(tmp_path: Path) -> No
     file = LongMemEvalFile(tmp_path / "compiled.json")
     assert not [
         note
-        for one in file.records()
-        for note in one.notes
+        for record in file.records()
+        for note in record.notes
         if "absent" in note or "more than once" in note
     ]
     for row in found:

@@ -35,15 +35,15 @@ def test_a_model_writes_every_part_of_a_file_that_loads(tmp_path: Path) -> None:
     rows = generated(tmp_path / "made.json", *CURATED)
     records = list(LongMemEvalFile(tmp_path / "made.json").records())
 
-    assert {one.type for one in records} == set(TYPES)
-    assert not any(one.notes for one in records)
+    assert {record.type for record in records} == set(TYPES)
+    assert not any(record.notes for record in records)
     assert all(row["curation"]["attribute"] == "the tram pass" for row in rows)
-    for one in records:
-        least, most = STATEMENTS[one.type]
-        assert least <= len(one.answer_sessions) <= most
+    for record in records:
+        least, most = STATEMENTS[record.type]
+        assert least <= len(record.answer_sessions) <= most
         assert all(
             sum(turn.has_answer for turn in session.turns) == 1
-            for session in one.sessions
+            for session in record.sessions
         )
 
 
@@ -130,7 +130,9 @@ def test_what_is_wrong_with_statements_is_said_to_the_model(
 
 def test_statements_are_in_the_order_of_their_days() -> None:
     later = {**PASS, "said": "Another pass is for line Yak.", "days": 3}
-    assert [one.days for one in check_statements([later, PASS], MULTI, "2")] == [10, 3]
+    assert [
+        statement.days for statement in check_statements([later, PASS], MULTI, "2")
+    ] == [10, 3]
 
 
 def test_curating_needs_a_model(tmp_path: Path, capsys: Capture) -> None:

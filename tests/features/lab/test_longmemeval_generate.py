@@ -349,7 +349,7 @@ def test_the_command_writes_a_file_that_the_loader_reads_without_a_note(
     assert {one.type for one in found} == set(TYPES)
     assert not any(one.notes for one in found)
     assert all(
-        sum(turn.has_answer for one in row.sessions for turn in one.turns)
+        sum(turn.has_answer for session in row.sessions for turn in session.turns)
         for row in found
     )
 

@@ -128,11 +128,11 @@ def test_a_session_has_rounds_of_two_and_about_the_tokens_asked_for(
 @settings(max_examples=share(30), deadline=None)
 @given(seeds)
 def test_the_golds_of_any_seed_follow_from_the_facts(seed: int) -> None:
-    for one in generate_needles(22, seed):
-        found = solve(one)
-        assert (found is None) == one.abstains
+    for needle in generate_needles(22, seed):
+        found = solve(needle)
+        assert (found is None) == needle.abstains
         assert (
             found is None
-            or str(one.answer) == found
-            or str(one.answer).startswith(f"{found}. ")
+            or str(needle.answer) == found
+            or str(needle.answer).startswith(f"{found}. ")
         )

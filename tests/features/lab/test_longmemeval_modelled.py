@@ -90,10 +90,10 @@ def test_a_chat_model_talks_to_itself_as_the_person_and_as_the_assistant(
     rows = generated(tmp_path / "served.json", *BY_MODEL[:2], *words)
 
     assert {
-        one.type for one in LongMemEvalFile(tmp_path / "served.json").records()
+        record.type for record in LongMemEvalFile(tmp_path / "served.json").records()
     } == set(TYPES)
     told = [turn for row in rows for said in row["haystack_sessions"] for turn in said]
-    prompts = [asked.last for asked in chat_server.requests]
+    prompts = [request.last for request in chat_server.requests]
     assert len(prompts) == len(told)
     assert [turn["role"] for turn in told] == ["user", "assistant"] * (len(told) // 2)
     for prompt, turn in zip(prompts, told, strict=True):

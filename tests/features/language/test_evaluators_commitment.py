@@ -90,12 +90,12 @@ def test_short_words_are_hardly_misspelt() -> None:
     ],
 )
 def test_one_of_two_is_no_answer(text: str, both: list[bool]) -> None:
-    assert [is_alternative(text, one) for one in COLOURS(text)] == both
+    assert [is_alternative(text, colour) for colour in COLOURS(text)] == both
 
 
 def test_what_is_taken_back_at_once_is_not_meant() -> None:
     text = normalize_text("Teal... no, wait: ochre.")
-    assert [is_retracted(text, one) for one in COLOURS(text)] == [True, False]
+    assert [is_retracted(text, colour) for colour in COLOURS(text)] == [True, False]
 
 
 def test_a_correction_counts_only_where_it_says_something() -> None:
@@ -113,21 +113,21 @@ def test_what_is_listed_behind_a_denial_is_denied_as_well() -> None:
     text = normalize_text("not teal, ochre or dark teal")
     assert asserted_mentions(text, COLOURS) == []
     assert [
-        one.value
-        for one in asserted_mentions(normalize_text("teal, not ochre"), COLOURS)
+        mention.value
+        for mention in asserted_mentions(normalize_text("teal, not ochre"), COLOURS)
     ] == ["teal"]
 
 
 def test_what_was_so_is_claimed_only_where_that_is_asked_for() -> None:
     text = normalize_text("It was teal.")
-    assert [one.value for one in asserted_mentions(text, COLOURS)] == []
-    assert [one.value for one in asserted_mentions(text, COLOURS, formerly=True)] == [
-        "teal"
-    ]
+    assert [mention.value for mention in asserted_mentions(text, COLOURS)] == []
+    assert [
+        mention.value for mention in asserted_mentions(text, COLOURS, formerly=True)
+    ] == ["teal"]
 
 
 def test_a_longer_name_hides_the_shorter_one_in_it() -> None:
-    assert [one.value for one in COLOURS("dark teal, and teal")] == [
+    assert [colour.value for colour in COLOURS("dark teal, and teal")] == [
         "dark teal",
         "teal",
     ]

@@ -62,7 +62,8 @@ def test_what_is_cut_off_is_kept_elsewhere(case: Case, data: st.DataObject) -> N
         cut_back(Path(folder), read_recording(path))
         kept = path.read_bytes()
         cut = "".join(
-            one.cut for one in iter_timings(Path(folder) / "timings.jsonl", Resumed)
+            timing.cut
+            for timing in iter_timings(Path(folder) / "timings.jsonl", Resumed)
         )
     assert kept + cut.encode() == torn
 

@@ -74,8 +74,8 @@ def test_an_answer_that_another_question_gives_away_tells_nothing() -> None:
     )
 
     assert all(
-        "kestrel" not in one.telling
-        for one in probe_questions({"boats": BOAT, "other": asks_first})
+        "kestrel" not in question.telling
+        for question in probe_questions({"boats": BOAT, "other": asks_first})
     )
 
 
@@ -203,8 +203,8 @@ def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(
         prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
 
     assert [
-        (one.of, one.verdict, one.estimated)
-        for one in prechecks.probe_prechecks(tmp_path)
+        (precheck.of, precheck.verdict, precheck.estimated)
+        for precheck in prechecks.probe_prechecks(tmp_path)
     ] == [
         ("bot", "unfinished", False),
         ("priced", "unfinished", True),

@@ -558,6 +558,6 @@ def test_list_prices_are_known_at_the_addresses_of_the_registry() -> None:
     ) == Price(3, 15)
     assert all(
         read_price(text)
-        for known in ENDPOINTS.values()
-        for text in known.prices.values()
+        for endpoint in ENDPOINTS.values()
+        for text in endpoint.prices.values()
     )

@@ -346,7 +346,9 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_the_choices_of_the_command_are_the_tables_there_are() -> None:
-    [table] = [each for each in make_parser("export")._actions if each.dest == "table"]
+    [table] = [
+        action for action in make_parser("export")._actions if action.dest == "table"
+    ]
     assert table.choices == list(TABLES)
 
 

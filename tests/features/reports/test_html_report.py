@@ -419,7 +419,7 @@ def test_of_a_large_run_those_are_listed_that_went_worst_and_it_is_said_where_th
     assert "results.json" in page.text
     assert "poor80% at 2k; weakest in " in page.text
     links = [each for each in page.values("href") if re.fullmatch(r"#e\d+", each)]
-    assert {each[1:] for each in links} <= set(listed(page))
+    assert {link[1:] for link in links} <= set(listed(page))
     assert "Listed here" not in report(tmp_path, run).text
 
 

@@ -137,7 +137,7 @@ def test_sums_over_rows_are_those_of_the_summary(run: Path) -> None:
         scores: dict[str, list[float]] = defaultdict(list)
         for row in examples:
             scores[row.scenario] += [] if row.score is None else [row.score]
-        assert sum(mean(each) for each in scores.values() if each) == pytest.approx(
+        assert sum(mean(score) for score in scores.values() if score) == pytest.approx(
             column["total"]
         )
         assert len(examples) == column["examples"]

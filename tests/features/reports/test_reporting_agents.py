@@ -19,8 +19,10 @@ from pytest_ltm.reports.agent_sentences import agents_under_test as under_test
 
 def sides(*conversations: ConversationResult) -> list[AgentAtSpan]:
     return [
-        AgentAtSpan(one.agent, one)
-        for one in result_columns(RunResult(run_id="run", conversations=conversations))
+        AgentAtSpan(column.agent, column)
+        for column in result_columns(
+            RunResult(run_id="run", conversations=conversations)
+        )
     ]
 
 

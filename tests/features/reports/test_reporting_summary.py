@@ -87,7 +87,7 @@ def test_what_there_is_not_is_absent_and_zero_is_there() -> None:
 def test_results_hold_totals_with_spread_for_each_agent_and_span() -> None:
     results = summary(sample_runs.grid())["results"]
 
-    assert [(one["agent"], one["span_label"]) for one in results] == [
+    assert [(result["agent"], result["span_label"]) for result in results] == [
         (agent, span)
         for agent in ("full", "window_8k")
         for span in ("2k", "32k", "120k")
@@ -117,7 +117,10 @@ def test_without_any_score_there_is_no_total() -> None:
 def test_every_example_has_its_properties_outcome_and_reason() -> None:
     examples = summary(sample_runs.gaps())["conversations"][1]["examples"]
 
-    assert [(one["outcome"], one["cause"], "ltm_score" in one) for one in examples] == [
+    assert [
+        (example["outcome"], example["cause"], "ltm_score" in example)
+        for example in examples
+    ] == [
         ("error", "agent", False),
         ("error", "agent", False),
         ("skipped", "not reached", False),

@@ -44,9 +44,9 @@ def texts(definition: Definition) -> list[str]:
 def named(sentence: str, values: list[str] | tuple[str, ...]) -> list[str]:
     """Return those of the values that the sentence names, in order."""
     found = [
-        (found.start(), value)
+        (match.start(), value)
         for value in values
-        for found in re.finditer(re.escape(value), sentence, re.IGNORECASE)
+        for match in re.finditer(re.escape(value), sentence, re.IGNORECASE)
     ]
     return [value for _, value in sorted(found)]
 

@@ -205,8 +205,8 @@ def test_every_wording_of_a_fact_is_understood_and_no_ordinary_day_tells_one() -
         ]
         facts += [
             (words.claim(fact), fact)
-            for made in _town.beginnings(town, rng, 6, 3)
-            for fact in made.facts
+            for beginning in _town.beginnings(town, rng, 6, 3)
+            for fact in beginning.facts
         ]
         wrong = [
             sentence
@@ -226,9 +226,9 @@ def test_false_beginnings_contradict_the_first_chapter_thrice_and_something_late
 ):
     town = _town.town_of(random.Random(2), 8, 3, 3)
     false = [
-        made.broken
-        for made in _town.beginnings(town, random.Random(2), 6, 3)
-        if made.broken
+        beginning.broken
+        for beginning in _town.beginnings(town, random.Random(2), 6, 3)
+        if beginning.broken
     ]
     last = town.last_told()
     assert [fact.key in town.kept for fact in false] == [True, True, True, False, False]

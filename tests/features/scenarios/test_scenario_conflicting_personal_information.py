@@ -184,16 +184,16 @@ def test_full_reads_every_wording_of_a_habit(
 ) -> None:
     when = "when it snows" if wordings is scenario.EXCEPTIONS else "as a rule"
     rng = random.Random(0)
-    for said in variants(wordings):
+    for variant in variants(wordings):
         reader = FULL()
         (clause,) = rng.sample(list(variants([habit.clause])), 1)
         reader.reply(
-            capital(said.format(clause=clause.format(v=habit.values[0]), when=when))
+            capital(variant.format(clause=clause.format(v=habit.values[0]), when=when))
         )
         question = rng.choice(list(variants([scenario.LEADS + habit.question])))
         assert (
             reader.reply(capital(question.format(when=when))) == f"{habit.values[0]}."
-        ), said
+        ), variant
 
 
 def test_an_unknown_kind_of_conflict_is_named() -> None:

@@ -174,15 +174,15 @@ def test_the_oracle_decides_all_dilemmas_and_silence_none() -> None:
 
 @pytest.mark.parametrize("maxim", how_to_think.MAXIMS)
 def test_full_takes_no_maxim_for_a_joke(maxim: how_to_think.Maxim) -> None:
-    for said in variants(how_to_think.PRINCIPLES):
+    for variant in variants(how_to_think.PRINCIPLES):
         assert (
-            FULL().reply(capital(said.format(maxim=maxim.words)))
+            FULL().reply(capital(variant.format(maxim=maxim.words)))
             == "I will think like that."
-        ), said
+        ), variant
 
 
 def test_dilemmas_are_as_many_as_asked_for() -> None:
-    assert [len(one.expected) for one in dilemmas(2, cases=2)] == [2, 2]
+    assert [len(dilemma.expected) for dilemma in dilemmas(2, cases=2)] == [2, 2]
     with pytest.raises(ValueError, match="cases is a whole number from 1 to 5, not 6"):
         dilemmas(1, cases=6)
     with pytest.raises(ValueError, match="principle is 'rules' or 'maxim', not 'none'"):

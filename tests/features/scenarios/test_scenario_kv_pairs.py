@@ -126,12 +126,12 @@ def test_half_of_the_entries_do_not_speak_of_the_register() -> None:
 def test_full_reads_every_wording_of_an_entry_and_every_question(
     wordings: Sequence[str],
 ) -> None:
-    for said in variants(wordings):
+    for variant in variants(wordings):
         reader = make_reader("full")()
-        reader.reply(capital(said.format(key="dima12", value="tivo42")))
+        reader.reply(capital(variant.format(key="dima12", value="tivo42")))
         for question in (*variants(kv_pairs.PLAIN), *variants(kv_pairs.NESTED)):
             assert reader.reply(capital(question.format(key="dima12"))) == "tivo42", (
-                said,
+                variant,
                 question,
             )
 

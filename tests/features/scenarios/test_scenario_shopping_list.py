@@ -175,7 +175,8 @@ def test_half_of_the_later_changes_do_not_speak_of_the_list_and_some_not_of_the_
 ):
     definitions = generated(shopping_list.shopping_list, 200)
     told = [
-        [step.text for step in one.steps if type(step) is Say] for one in definitions
+        [step.text for step in definition.steps if type(step) is Say]
+        for definition in definitions
     ]
     assert all("shopping list" in first for first, *_ in told)
     later = [text for _, *others in told for text in others]

@@ -103,8 +103,8 @@ def test_the_agent_is_asked_for_what_it_picked_whatever_that_was(
     own = rule.asked.index("own")
     options = rule.others[rule.picks[own]]
     swapped = [
-        dict(zip(options, reversed(options), strict=True)).get(one.rstrip("."), one)
-        for one in definition.replies
+        dict(zip(options, reversed(options), strict=True)).get(reply.rstrip("."), reply)
+        for reply in definition.replies
     ]
     assert rule(swapped).value == 1
     assert (

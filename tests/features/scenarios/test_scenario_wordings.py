@@ -110,13 +110,13 @@ def test_each_kind_of_message_has_many_wordings(kind: str) -> None:
 def test_no_wording_has_a_blank_before_a_sign_or_two_of_them() -> None:
     package = importlib.import_module("pytest_ltm.scenarios")
     modules = [
-        importlib.import_module(f"{package.__name__}.{one.name}")
-        for one in iter_modules(package.__path__)
+        importlib.import_module(f"{package.__name__}.{module.name}")
+        for module in iter_modules(package.__path__)
     ]
     lists = [
         held
-        for one in modules
-        for held in vars(one).values()
+        for module in modules
+        for held in vars(module).values()
         if isinstance(held, tuple | list)
     ]
     wordings = {
@@ -145,14 +145,14 @@ def test_alternatives_are_drawn_and_slots_filled() -> None:
 def test_full_reads_every_wording_of_a_favourite_colour(
     wordings: Sequence[str],
 ) -> None:
-    for said in variants(wordings):
+    for variant in variants(wordings):
         reader = make_reader("full")()
         reader.reply("My favourite colour is teal.")
-        reader.reply(said.format(colour="mauve"))
+        reader.reply(variant.format(colour="mauve"))
         assert (
             reader.reply("What is my favourite colour?").lower()
             == "your favourite colour is mauve."
-        ), said
+        ), variant
 
 
 def test_full_reads_every_question_for_a_favourite_colour() -> None:
@@ -165,7 +165,8 @@ def test_full_reads_every_question_for_a_favourite_colour() -> None:
 def test_half_of_what_changes_a_favourite_colour_does_not_say_that_it_is_one() -> None:
     definitions = [colours.colours(random.Random(seed), {}) for seed in range(200)]
     told = [
-        [step.text for step in one.steps if type(step) is Say] for one in definitions
+        [step.text for step in definition.steps if type(step) is Say]
+        for definition in definitions
     ]
     assert all("colour" in first for first, *_ in told)
     changes = [text for _, *later in told for text in later]
@@ -174,10 +175,10 @@ def test_half_of_what_changes_a_favourite_colour_does_not_say_that_it_is_one() -
 
 @pytest.mark.parametrize("wordings", jokes.WAYS.values())
 def test_full_reads_every_way_to_tell_a_joke(wordings: Sequence[str]) -> None:
-    for said in variants(wordings):
+    for variant in variants(wordings):
         assert jokes.JOKES[0] in asked_again(
-            capital(said.format(joke=jokes.JOKES[0]))
-        ), said
+            capital(variant.format(joke=jokes.JOKES[0]))
+        ), variant
 
 
 @pytest.mark.slow
@@ -208,7 +209,10 @@ def test_most_jokes_are_told_without_the_word_and_half_without_any_introduction(
 ):
     definitions = [jokes.jokes(random.Random(seed), {}) for seed in range(200)]
     told = [
-        step.text for one in definitions for step in one.steps if isinstance(step, Say)
+        step.text
+        for definition in definitions
+        for step in definition.steps
+        if isinstance(step, Say)
     ]
     assert 0.15 < sum("joke" in text for text in told) / len(told) < 0.35
     assert 0.4 < sum(text.startswith(jokes.JOKES) for text in told) / len(told) < 0.6
@@ -219,11 +223,11 @@ def test_most_jokes_are_told_without_the_word_and_half_without_any_introduction(
     [_first_names.INTRODUCTIONS, _first_names.CHANGES, _first_names.WITHOUT_THE_WORD],
 )
 def test_full_reads_every_wording_of_a_name(wordings: Sequence[str]) -> None:
-    for said in variants(wordings):
+    for variant in variants(wordings):
         reader = make_reader("full")()
         reader.reply("My name is Sorcha.")
-        reader.reply(capital(said.format(name="Eoin")))
-        assert reader.reply("What is my name?") == "Your name is Eoin.", said
+        reader.reply(capital(variant.format(name="Eoin")))
+        assert reader.reply("What is my name?") == "Your name is Eoin.", variant
 
 
 @pytest.mark.slow
@@ -242,8 +246,8 @@ def test_full_reads_every_question_for_names() -> None:
 def test_half_of_the_later_names_are_told_without_the_word() -> None:
     definitions = [name_list.name_list(random.Random(seed), {}) for seed in range(200)]
     told = [
-        [step.text for step in one.steps if type(step) is Say][1:]
-        for one in definitions
+        [step.text for step in definition.steps if type(step) is Say][1:]
+        for definition in definitions
     ]
     later = [text for one in told for text in one]
     assert (
@@ -264,14 +268,14 @@ def test_full_reads_every_wording_of_a_place(wordings: Sequence[str]) -> None:
         "km": 3,
         "way": "west",
     }
-    for said in variants(wordings):
+    for variant in variants(wordings):
         reader = make_reader("full")()
         reader.reply("The fire station is 2 km north of the lido.")
-        reader.reply(capital(said.format(**slots)))
+        reader.reply(capital(variant.format(**slots)))
         told = reader.reply(
             "How do I get from the lido to the music hall, following the places I named?"
         )
-        assert "From the fire station, go 3 km west to the music hall." in told, said
+        assert "From the fire station, go 3 km west to the music hall." in told, variant
 
 
 @pytest.mark.slow
@@ -313,9 +317,9 @@ def test_half_of_the_questions_about_a_world_do_not_name_it() -> None:
         delayed_recall.delayed_recall(random.Random(seed), {}) for seed in range(60)
     ]
     asked = [
-        (one.questions[0].about[0], question.text)
-        for one in definitions
-        for question in one.questions
+        (definition.questions[0].about[0], question.text)
+        for definition in definitions
+        for question in definition.questions
     ]
     invented = re.compile(r"(?<=[ \n])[A-Z][a-z]{4,}")
     named = [
@@ -323,8 +327,10 @@ def test_half_of_the_questions_about_a_world_do_not_name_it() -> None:
         for told, text in asked
     ]
     assert 0.4 < sum(named) / len(named) < 0.6
-    calls = [one.questions[0].about[0].split(":")[0] for one in definitions]
-    assert 0.3 < sum("fictional world" in told for told in calls) / len(calls) < 0.7
+    calls = [
+        definition.questions[0].about[0].split(":")[0] for definition in definitions
+    ]
+    assert 0.3 < sum("fictional world" in call for call in calls) / len(calls) < 0.7
 
 
 def test_half_of_the_questions_about_steps_do_not_name_the_machine() -> None:
@@ -347,8 +353,8 @@ def test_half_of_the_rules_have_no_name_and_their_cases_none_either() -> None:
     ]
     cases = [
         (question.about[0], question.text)
-        for one in definitions
-        for question in one.questions
+        for definition in definitions
+        for question in definition.questions
     ]
     named = [" rule" in text.split("\n")[0] for _, text in cases]
     assert 0.4 < sum(named) / len(named) < 0.6

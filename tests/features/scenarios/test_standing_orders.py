@@ -20,9 +20,11 @@ ROOT = Path(__file__).parents[3]
 ENOUGH = 30
 MESSAGES = {
     "told": [
-        said.replace("{clause}", one).replace("{holds}", standing_orders.HOLDS["about"])
+        said.replace("{clause}", clause).replace(
+            "{holds}", standing_orders.HOLDS["about"]
+        )
         for said in standing_orders.TOLD
-        for one in standing_orders.CLAUSES.values()
+        for clause in standing_orders.CLAUSES.values()
     ],
     **{
         name: getattr(standing_orders, name)

@@ -44,13 +44,13 @@ MESSAGES = {
     },
     "users_apart, opening": users_apart.INTRODUCTIONS,
     "users_apart, told": [
-        said.replace("{text}", topic)
-        for said in users_apart.SPEAKERS
+        speaker.replace("{text}", topic)
+        for speaker in users_apart.SPEAKERS
         for topic in [users_apart.TOPICS[0].clause]
     ],
     "users_apart, in private": [
-        said.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0])
-        for said in users_apart.SPEAKERS
+        speaker.replace("{text}", users_apart.PRIVATE + users_apart.SECRETS[0][0])
+        for speaker in users_apart.SPEAKERS
     ],
     "users_apart, question": users_apart.QUESTIONS,
     "forget_on_request, told": forget_on_request.TOLD,
