@@ -84,10 +84,11 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def run(project: pytest.Pytester, *words: str, agent: str) -> pytest.RunResult:
-    return project.runpytest_inprocess(
-        *([f"--ltm-agent={agent}"] if agent else []), "--ltm-retries=0", *words
-    )
+def run(
+    project: pytest.Pytester, *words: str, agent: str, retries: int = 0
+) -> pytest.RunResult:
+    agents = [f"--ltm-agent={agent}"] if agent else []
+    return project.runpytest_inprocess(*agents, f"--ltm-retries={retries}", *words)
 
 
 def events(project: pytest.Pytester, *kinds: str) -> list[dict[str, Any]]:
@@ -264,10 +265,10 @@ def test_attempts_that_are_made_again_count_beside_the_reply(
     chat_server.next(truncated(), says("Noted."))
     run(
         project,
-        "--ltm-retries=2",
         "--ltm-max-tokens=1m",
         "test_talk.py",
         agent=f"chat=openai:m@{chat_server.url}",
+        retries=2,
     )
     first = events(project, "reply")[0]
     assert first["lost"]["input_tokens"] > 0
