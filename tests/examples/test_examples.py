@@ -53,6 +53,9 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "acting_agent": [
         ({"passed": 1, "failed": 1}, "table                     1.00      0.50"),
     ],
+    "compacting_agent": [
+        ({"passed": 1, "failed": 1}, "convention          1.00    0.00"),
+    ],
     "simulated_user": [
         ({"passed": 2, "failed": 2}, "birthday              1.00           0.00"),
         ({"skipped": 2}, "user calls, at most         6"),
