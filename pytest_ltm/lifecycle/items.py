@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -23,9 +23,6 @@ from pytest_ltm.lifecycle.row import NoControl
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised, Subject
 from pytest_ltm.lifecycle.suite import TESTS, LifeTest
-
-if TYPE_CHECKING:
-    from _pytest._code.code import ExceptionInfo, TerminalRepr
 
 ROOT = "ltm/lifecycle"
 FILE = "lifecycle.json"
@@ -163,7 +160,7 @@ class LifecycleSession:
         if not lines:
             return
         terminalreporter.section("the life of a memory")
-        width = min(terminalreporter._tw.fullwidth, 120) - 1  # noqa: SLF001 - pytest offers no other
+        width = min(self._config.get_terminal_writer().fullwidth, 120) - 1
         for agent in self.makers:
             terminalreporter.write_line(f"{agent}")
             own = [line for line in lines if line.agent == agent]
@@ -273,8 +270,8 @@ class LifeItem(pytest.Item):
         self.user_properties.append((_PROPERTY, json.dumps(line.record())))
 
     def repr_failure(
-        self, excinfo: ExceptionInfo[BaseException], style: Any = None
-    ) -> str | TerminalRepr:
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
+    ) -> Any:
         """Return what was found, not where in this module."""
         if not isinstance(excinfo.value, (Finding, LtmError)):
             return super().repr_failure(excinfo, style)
