@@ -93,7 +93,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     """
     topic = _Topic(question, gold)
     text, spots = _find_gold(gold, reply)
-    sentences = list(_split_at(RE.stop, text))
+    sentences = _sentences_of(text, spots, gold)
     is_open_row = _ends_in_others(sentences)
     if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
         return _AMONG
@@ -333,6 +333,21 @@ def _split_at(stops: re.Pattern[str], text: str) -> Iterator[_Part]:
         yield _Part(start, match.end(), text=text[start : match.end()])
         start = match.end()
     yield _Part(start, len(text), text=text[start:])
+
+
+def _sentences_of(text: str, spots: Sequence[Span], gold: Gold) -> list[_Part]:
+    """Return the sentences of a reply; one may go on behind a value that is a question: "Who came? would be wrong"."""
+    inner_stops = set()
+    if gold.whole.rstrip().endswith("?"):
+        inner_stops = {end + 1 for _, end in spots if text[end:].startswith("? ")}
+    sentences: list[_Part] = []
+    for sentence in _split_at(RE.stop, text):
+        whole = sentence
+        if sentence.start in inner_stops:
+            start = sentences.pop().start
+            whole = _Part(start, sentence.end, text=text[start : sentence.end])
+        sentences.append(whole)
+    return sentences
 
 
 def _sentence_of(sentences: Sequence[_Part], spot: Span) -> _Part:
