@@ -45,7 +45,11 @@ def test_a_run_whose_workers_are_killed_ends_like_the_undisturbed_one(
 def test_a_run_killed_with_conversations_in_flight_ends_like_the_undisturbed_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(killed, "IN_FLIGHT", (*killed.IN_FLIGHT, "--ltm-trials=2"))
+    words = [
+        "--ltm-trials=2" if word.startswith("--ltm-trials=") else word
+        for word in killed.IN_FLIGHT
+    ]
+    monkeypatch.setattr(killed, "IN_FLIGHT", words)
 
     assert main(["in-flight", "--size", "1"]) == 0
 
