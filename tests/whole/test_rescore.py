@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import importlib
 import os
 import re
 from collections.abc import Callable
@@ -591,6 +592,8 @@ def test_a_run_that_may_only_be_read_is_scored_again(
     def denied(_folder: Path) -> str:  # root may write everywhere
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm.modes.rescoring.lock_holder", denied)
+    # a module that a run inside this process imports is forgotten after it
+    rescoring = importlib.import_module("pytest_ltm.modes.rescoring")
+    monkeypatch.setattr(rescoring, "lock_holder", denied)
     _, _, rescored = again(project)
     assert rescored["same"] == 3
