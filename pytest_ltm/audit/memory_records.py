@@ -41,7 +41,7 @@ class Dump(Struct, frozen=True):
 
 
 def read_dump(path: Path) -> Dump:
-    """Return the records of a file, or of all files of a folder whose kind is known.
+    """Return the records of a file, or of all files of a folder whose kind is known; links in it are not followed.
 
     ConfigurationError where there is none, or a file cannot be read.
     """
@@ -50,7 +50,8 @@ def read_dump(path: Path) -> Dump:
     rows: list[Row] = []
     places: list[str] = []
     for file in sorted(path.rglob("*")):
-        if file.suffix.lower() in SUFFIXES and file.is_file():
+        is_own = file.is_file() and not file.is_symlink()
+        if is_own and file.suffix.lower() in SUFFIXES:
             dump = _read_file(file)
             rows += dump.rows
             name = file.relative_to(path).as_posix()

@@ -78,6 +78,7 @@ def test_a_folder_is_read_whole_and_each_place_names_its_file(tmp_path: Path) ->
     (tmp_path / "people" / "ann.md").write_text(f"- {TEXTS[0]}\n", encoding="utf-8")
     (tmp_path / "bela.json").write_text(json.dumps([TEXTS[1]]), encoding="utf-8")
     (tmp_path / "photo.png").write_bytes(b"\x89PNG")
+    (tmp_path / "other.md").symlink_to(tmp_path / "people" / "ann.md")
     dump = read_dump(tmp_path)
     assert dump.places == ["bela.json: [0]", "people/ann.md: line 1"]
 
