@@ -880,9 +880,7 @@ def luminance(colour: str) -> float:
 
 
 def test_every_shade_of_a_score_can_be_read_in_both_themes(page: Page) -> None:
-    pairs = re.findall(
-        r"--(\w+): light-dark\((#\w+), (#\w+)\);", page.scripts["style"]
-    )
+    pairs = re.findall(r"--(\w+): light-dark\((#\w+), (#\w+)\);", page.scripts["style"])
     light = {name: colour for name, colour, _ in pairs}
     dark = {name: colour for name, _, colour in pairs}
     for colours in (light, dark):
