@@ -327,7 +327,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
 class _Caveat(NamedTuple):
     """One thing that a reader should know before believing the figures."""
 
-    count: int
+    number: int
     what: str
     """What there are so many of, in a few words."""
     sentences: list[str]
@@ -342,12 +342,12 @@ def _caveats(material: Material) -> list[HeadlineAnswer]:
         _amendments(material),
         _guesses(material),
     ]
-    present = [caveat for caveat in caveats if caveat.count]
+    present = [caveat for caveat in caveats if caveat.number]
     if not present:
         return []
     first = present[0]
     text = " ".join(sentence for caveat in present for sentence in caveat.sentences)
-    return [HeadlineAnswer("Caveats", f"{first.count:,} {first.what}", text)]
+    return [HeadlineAnswer("Caveats", f"{first.number:,} {first.what}", text)]
 
 
 def _missing_scores(material: Material) -> _Caveat:
