@@ -19,7 +19,7 @@ def pytest_ltm_check_calls(
 
 @hookimpl
 def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
-    """Register the share of what was to be done that was."""
+    """Register the share of the checks of calls and files that passed."""
     register(
         Figure(
             "acted",
