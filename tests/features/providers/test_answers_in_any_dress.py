@@ -99,10 +99,10 @@ def shuffled(fields: Mapping[str, Any], rng: Random) -> dict[str, Any]:
 
 def add_error(body: dict[str, Any], words: str, rng: Random) -> dict[str, Any]:
     """Return a body that also reports an error, at some place under some name."""
-    message = {spell(rng.choice(("message", "msg", "error message")), rng): words}
-    code = {"code": rng.choice((None, "", 0, "bad", 1002))}
+    message: Any = {spell(rng.choice(("message", "msg", "error message")), rng): words}
+    code: Any = {"code": rng.choice((None, "", 0, "bad", 1002))}
     error = rng.choice((message, words, [message], {**message, **code}))
-    named = {spell(rng.choice(("error", "errors", "exception")), rng): error}
+    named: Any = {spell(rng.choice(("error", "errors", "exception")), rng): error}
     if rng.random() < 0.2:
         named = {"base resp": {"status code": 1002, "status msg": words}}
     if rng.random() < 0.2:
@@ -119,7 +119,9 @@ def add_garbage(fields: dict[str, Any], rng: Random) -> dict[str, Any]:
     """Return fields beside others that mean nothing, and some that usually mean something, empty."""
     names = ("x meta", "service tier", "system fingerprint", "index", "logprobs", "id")
     strange = {spell(rng.choice(names), rng): rng.choice(GARBAGE)}
-    empty = {rng.choice(("error", "errors", "warning")): rng.choice((None, "", [], {}))}
+    empty: Any = {
+        rng.choice(("error", "errors", "warning")): rng.choice((None, "", [], {}))
+    }
     return shuffled({**strange, **empty, **fields}, rng)
 
 
@@ -187,7 +189,7 @@ def write_response(content: Content, rng: Random) -> dict[str, Any]:
     if content.calls:
         items.append({"type": "function_call", "name": "recall", "arguments": "{}"})
     body: dict[str, Any] = {"output": items, **write_usage(rng)}
-    details = {spell("incomplete details", rng): None}
+    details: Any = {spell("incomplete details", rng): None}
     if content.end:
         end = spell(content.end, rng)
         details = {spell("incomplete details", rng): {"reason": end}}
