@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         read_order,
         recalls_drink,
     )
+    from pytest_ltm.evaluators._restraint import ShowsRestraint
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
@@ -95,6 +96,7 @@ __all__ = (
     "RecallsValue",
     "RemindsInTime",
     "SaysAtEachTrigger",
+    "ShowsRestraint",
     "SpeaksLanguage",
     "Stage",
     "WorksOut",
@@ -134,6 +136,7 @@ __getattr__, __dir__ = lazy_exports(
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_aggregates": "AnswersWithSources WorksOut",
+        "_restraint": "ShowsRestraint",
         "_worlds": "KeepsWorldsApart SpeaksLanguage",
     },
 )
