@@ -90,7 +90,7 @@ def _settles(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
 
 
 def _recalls(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
-    """Return whether an answer settles on what was; None if it has that beside what is, and seems to mean the latter."""
+    """Return whether an answer settles on what was; None if it names that, too, and seems to mean what is."""
     ok = tells_value(answer, expected, aside)
     if ok is not False or not find_mentions(normalize_text(answer), (expected,)):
         return ok
@@ -103,7 +103,7 @@ def _leaves_both(text: str) -> bool:
 
 
 def _joins(text: str, values: Sequence[str]) -> bool:
-    """Return whether a levelled text has two of the values side by side, and nothing that sets one against the other."""
+    """Return whether a levelled text has two of the values side by side, and sets neither against the other."""
     mentions = sorted(find_mentions(text, tuple(values)), key=lambda one: one.start)
     links = [
         text[first.end : second.start]
