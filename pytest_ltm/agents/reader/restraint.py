@@ -15,7 +15,6 @@ from pytest_ltm.agents.reader.notes import (
 
 _RE = Patterns("restraint")
 TOLD = "restraint"
-_UNKNOWN = "I don't know."
 
 
 class Restraint(Topic, kinds=(TOLD,), about=_RE.about, forgets=_RE.forgets):
@@ -24,15 +23,17 @@ class Restraint(Topic, kinds=(TOLD,), about=_RE.about, forgets=_RE.forgets):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, or answer what it asks."""
         for kind, patterns in _RE["asked"].items():
-            if found := first_match(patterns, turn.text):
-                return _answer(kind, found, notes)
+            found = first_match(patterns, turn.text)
+            if found and (answer := _answer(kind, found, notes)):
+                return answer
         for kind, patterns in _RE["told"].items():
             if found := first_match(patterns, turn.text):
                 return notes.add(turn, TOLD, [kind, found["key"], found["value"]])
         return None
 
 
-def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str:
+def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | None:
+    """Return the answer; None if nothing that it needs can be seen: another ability may know it."""
     match kind:
         case "kept":
             return _answer_kept((found["key"], found["other"]), notes)
@@ -42,7 +43,7 @@ def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str:
             return _ask_which(found["key"], notes)
         case _:
             values = [*_values_of(notes, kind, found["key"])]
-    return f"{values[0]}." if values else _UNKNOWN
+    return f"{values[0]}." if values else None
 
 
 def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
@@ -52,17 +53,17 @@ def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
             yield value
 
 
-def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str:
-    """Return who is paid for those of the things that are still of use."""
+def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
+    """Return who is paid for those of the things that are still of use; None if that is not known."""
     gone = [key for kind, key, _ in notes.contents(TOLD) if kind == "gone"]
     useless = [_RE["needed_for"][thing] for thing in gone if thing in _RE["needed_for"]]
     kept = [thing for thing in things if first_match(useless, thing) is None]
     values = [value for thing in kept for value in _values_of(notes, "paid", thing)]
-    return f"{' and '.join(values)}." if values else _UNKNOWN
+    return f"{' and '.join(values)}." if values else None
 
 
-def _ask_which(relation: str, notes: ReaderNotebook) -> str:
-    """Return the place of the only person of that relation, or ask which of them is meant."""
+def _ask_which(relation: str, notes: ReaderNotebook) -> str | None:
+    """Return the place of the only person of that relation, or ask which of them is meant; None if none is known."""
     places = {
         key: value
         for kind, key, value in notes.contents(TOLD)
@@ -71,4 +72,4 @@ def _ask_which(relation: str, notes: ReaderNotebook) -> str:
     if len(places) > 1:
         people = (f"{key} in {value}" for key, value in places.items())
         return f"Which one do you mean: your {' or your '.join(people)}?"
-    return f"{next(iter(places.values()))}." if places else _UNKNOWN
+    return f"{next(iter(places.values()))}." if places else None
