@@ -18,7 +18,7 @@ from ._parameters import last_wait
 from ._wording import worded
 
 VALUE, SILENT, ASK, TWIN = "value", "silent", "ask", "twin"
-"""How a question is to be answered, as `ShowsRestraint` has it."""
+"""How a question must be answered, as `ShowsRestraint` has it."""
 
 LEADS = "[|by the way, |for the record: |just so you know, |small thing: |while I think of it: |about me: ]"
 ENDS = "[.|, as it happens.|, that's all.|, if you're interested.|, for what it's worth.|, to be precise.]"
@@ -141,7 +141,7 @@ HABITS = (
     ("sauce on my noodles", "crackers"),
     ("oil on my salad", "cider"),
 )
-"""What the user likes, and what there is for guests."""
+"""What the user likes, and what guests get."""
 FOR_GUESTS = (LEADS + "for my guests I keep {v} {food}" + ENDS,)
 GUESTS_CAME = (
     ASKS
@@ -313,7 +313,7 @@ Statement = tuple[str, str, Sequence[str], Mapping[str, str]]
 
 @dataclass
 class Story:
-    """What is said and asked in one example, and how each question is to be answered."""
+    """What is said and asked in one example, and how each question must be answered."""
 
     rng: random.Random
     inventions: Inventions
@@ -357,7 +357,7 @@ class Story:
 
         Args:
             wording: Of the question.
-            manner: How it is to be answered.
+            manner: How it must be answered.
             values: The value that answers it, "" for none, then those that do not.
             about: The messages that the answer needs.
             private: The clause that must stay out.

@@ -1,4 +1,4 @@
-"""When not to use a memory: what no longer holds, what belongs elsewhere, what was no statement, what is not sure."""
+"""When not to use a memory: what no longer holds, what belongs elsewhere, what was not meant, what is not sure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RE = LEXICON.expressions("restraint")
 class ShowsRestraint(Ruled, Struct, frozen=True):
     """The share of questions answered without what must stay out, times the share of their twins that ask for it.
 
-    So nothing is earned by leaving a memory out always, nor by always using it. There
-    are no published results to agree with: every scoring has this rule.
+    So nothing is earned by leaving a memory out always, nor by always using it. No
+    published results exist to agree with: every scoring has this rule.
     """
 
     family: ClassVar[str] = "restraint"

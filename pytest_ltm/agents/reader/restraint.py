@@ -1,4 +1,4 @@
-"""What no longer holds, belongs elsewhere or was no statement: it is noted, and left out of answers."""
+"""What no longer holds, belongs elsewhere or was not meant: it is noted, and left out of answers."""
 
 from __future__ import annotations
 
