@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal import amendments
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import RunResult, ScenarioResult, at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -24,6 +23,7 @@ from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm._core.storage.schema import fields_of
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.commands.arguments import add_flags, add_place, add_run
+from pytest_ltm.figures import amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.totals import group_by

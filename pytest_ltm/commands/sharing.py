@@ -15,7 +15,6 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, structs
 
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.journal.section import Section, sections_of
@@ -32,6 +31,7 @@ from pytest_ltm.commands.arguments import (
     add_output,
     add_runs,
 )
+from pytest_ltm.figures.amendments import read_amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run, results_in
 from pytest_ltm.figures.text import clip_text, columns_of

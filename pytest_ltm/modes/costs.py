@@ -12,12 +12,12 @@ from msgspec import Struct, structs
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.journal import cost as _cost
-from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.run_file import conversations_in
 from pytest_ltm._core.model.agent import Promised
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.figures import judge_checks, probe_record
 
 FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
 _WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
@@ -205,19 +205,19 @@ class RunCosts:
             )
             for side, spent in spent_budgets.items():
                 sides[side][name.folder] = spent
-        calls, tokens, usd, _ = prechecks.precheck_usage(
+        calls, tokens, usd, _ = judge_checks.precheck_usage(
             self._folder, self.judge.tariff
         )
         if calls:
-            sides["judge"][prechecks.JOURNAL] = _cost.SpentBudget(
+            sides["judge"][judge_checks.JOURNAL] = _cost.SpentBudget(
                 usd or 0.0, tokens, calls
             )
-        rows = prechecks.read_probe(self._folder)
+        rows = probe_record.read_probe(self._folder)
         for label in {row.agent for row in rows}:
-            calls, tokens, usd, _ = prechecks.probe_usage(
+            calls, tokens, usd, _ = probe_record.probe_usage(
                 rows, label, self.tariff_of(label)
             )
-            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = _cost.SpentBudget(
+            sides["agent"][f"{probe_record.PROBE_FILE} {label}"] = _cost.SpentBudget(
                 usd or 0.0, tokens, calls
             )
         self._budget.begin(sides)

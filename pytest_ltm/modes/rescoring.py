@@ -21,7 +21,6 @@ from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.playback import Playback, plan_of, recorded_plan
 from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
@@ -42,6 +41,7 @@ from pytest_ltm._core.session.resume_command_line import RESCORE, resume_identit
 from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.figures import amendments as _amendments
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes

@@ -18,7 +18,6 @@ from msgspec import structs
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
     DECIDED,
@@ -47,6 +46,7 @@ from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
+from pytest_ltm.figures import amendments as _amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import (
     ResultsInFolder,

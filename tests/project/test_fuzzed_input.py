@@ -23,7 +23,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.cost import read_dollars, read_price
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import FORMAT, find_run, read_run_file
@@ -41,6 +40,7 @@ from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
+from pytest_ltm.figures.amendments import read_amendments
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file

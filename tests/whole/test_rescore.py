@@ -16,8 +16,8 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm.figures import amendments as _amendments
 from pytest_ltm.figures.run_loading import read_run
 
 pytestmark = pytest.mark.nightly(

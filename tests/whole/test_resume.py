@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm.figures import amendments as _amendments
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.modes import unfinished
 

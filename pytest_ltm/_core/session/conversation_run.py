@@ -17,8 +17,8 @@ from pytest_ltm._core.engine.scoring import scenario_result, usage_totals
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
-from pytest_ltm._core.journal.memory_ledger import covers_all
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
+from pytest_ltm._core.journal.retrieval import covers_all
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.tokens import token_counter

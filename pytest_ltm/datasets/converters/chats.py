@@ -16,10 +16,10 @@ from typing import Any, Literal, NamedTuple
 from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import json_in, json_of
 from pytest_ltm.datasets._interchange import History, Session, ToolCall, Turn
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
+from pytest_ltm.datasets.rows import json_in, json_of
 
 LAYOUTS = (
     "openai",

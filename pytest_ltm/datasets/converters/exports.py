@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import json_of
 from pytest_ltm.datasets._interchange import ToolCall
 from pytest_ltm.datasets.converters.chats import (
     ExportedMessage,
@@ -29,6 +28,7 @@ from pytest_ltm.datasets.converters.chats import (
     iter_objects,
     utc_time,
 )
+from pytest_ltm.datasets.rows import json_of
 
 # --- ChatGPT: conversations.json, or numbered parts of it, each a list of trees of
 # messages.

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import check_size
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.datasets.converters.chats import ExportedMessage, Splitting, Talk
+from pytest_ltm.datasets.rows import check_size
 
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 """Where year, month and day stand among a date's three numbers."""
