@@ -17,7 +17,6 @@ from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.port import Checkpoints, LivePort
-from pytest_ltm._core.engine.recorded_verdicts import recorded_result
 from pytest_ltm._core.internals.setup import users_traceback
 from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
 from pytest_ltm._core.journal.result import (
@@ -55,6 +54,7 @@ from pytest_ltm._core.storage.secrets import (
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.figures.recorded_verdicts import recorded_result
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
 

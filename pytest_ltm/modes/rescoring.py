@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.engine import recorded_verdicts as _verdicts
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.playback import Playback, plan_of, recorded_plan
 from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.engine.scoring import ending_of, ending_told
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
@@ -42,6 +42,7 @@ from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.figures import amendments as _amendments
+from pytest_ltm.figures import recorded_verdicts as _verdicts
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
@@ -402,5 +403,5 @@ class RescoredConversation(_setup.ConversationMode):
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:
-            return _verdicts.ending_of(self._rows[example])
-        return _verdicts.ending_told(self._playback.record.example(example).verdict)
+            return ending_of(self._rows[example])
+        return ending_told(self._playback.record.example(example).verdict)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_ltm._core.journal.codec import find_damages
-from pytest_ltm._core.journal.cost import JUDGE, OPINION, TokenUse
+from pytest_ltm._core.journal.cost import JUDGE
 from pytest_ltm._core.journal.events import Event, Journal, JudgeChecked
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.run_file import SUMMARY
@@ -25,6 +25,7 @@ from pytest_ltm._core.storage.errors import (
     BudgetSpent,
 )
 from pytest_ltm.figures import judge_checks
+from pytest_ltm.figures.forecast import OPINION, TokenUse
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection

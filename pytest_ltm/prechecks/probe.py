@@ -14,7 +14,6 @@ from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import TokenUse
 from pytest_ltm._core.journal.run_file import conversations_in
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
@@ -36,6 +35,7 @@ from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._spec_facts import is_free
 from pytest_ltm.figures import probe_record
+from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 from pytest_ltm.prechecks import probe_questions

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from pytest_ltm._core.calls.hub import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recorded_verdicts import ending_of
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
-from pytest_ltm._core.engine.scoring import scenario_result, usage_totals
+from pytest_ltm._core.engine.scoring import ending_of, scenario_result, usage_totals
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
