@@ -41,11 +41,11 @@ from pytest_ltm._core.storage.secrets import is_secret_name, redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.arguments import RUN, add_flags, add_json, add_ltm_dir
-from pytest_ltm.figures import amendments as _amendments
-from pytest_ltm.figures import judge_checks
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.text import pad_right, wrap_text
 from pytest_ltm.providers import key_names
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import find_discrepancies
 
 if TYPE_CHECKING:

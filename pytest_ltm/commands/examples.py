@@ -23,7 +23,6 @@ from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm._core.storage.schema import fields_of
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.commands.arguments import add_flags, add_place, add_run
-from pytest_ltm.figures import amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.totals import group_by
@@ -37,6 +36,7 @@ from pytest_ltm.figures.text import (
     verdict_text,
     wrap_text,
 )
+from pytest_ltm.records import amendments
 from pytest_ltm.reports.failure import (
     asker_of,
     check_lines,

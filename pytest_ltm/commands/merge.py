@@ -21,10 +21,10 @@ from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._core.storage.schema import json_text, to_record
 from pytest_ltm._core.storage.wording import first_and_rest, join_some, pluralize
 from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
-from pytest_ltm.figures import amendments as _amendments
-from pytest_ltm.figures.amendments import Amendment
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records.amendments import Amendment
 from pytest_ltm.reports.summary import rewrite_summary, write_summary, write_verdicts
 
 # The exit status where the merged run was written and something that belongs to it is

@@ -31,13 +31,13 @@ from pytest_ltm.commands.arguments import (
     add_output,
     add_runs,
 )
-from pytest_ltm.figures.amendments import read_amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run, results_in
 from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
 from pytest_ltm.gate.markdown import gate_section
+from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
     every_eval_ever,

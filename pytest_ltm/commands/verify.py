@@ -36,8 +36,8 @@ from pytest_ltm.commands.arguments import (
     add_pytest_options,
 )
 from pytest_ltm.commands.pytest_runs import run_pytest
-from pytest_ltm.figures import judge_checks
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import (
     Discrepancy,
     compare_results,

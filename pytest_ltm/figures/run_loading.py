@@ -23,9 +23,9 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record
-from pytest_ltm.figures import amendments as _amendments
-from pytest_ltm.figures import judge_checks, probe_record
 from pytest_ltm.figures.text import text_of
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import judge_checks, probe_record
 
 # The results of conversations, below a run folder.
 RESULTS = "*/results.json"

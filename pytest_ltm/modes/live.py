@@ -54,9 +54,9 @@ from pytest_ltm._core.storage.secrets import (
 from pytest_ltm.agents._adapt import AgentSource
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
-from pytest_ltm.figures.recorded_verdicts import recorded_result
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.records.recorded_verdicts import recorded_result
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection

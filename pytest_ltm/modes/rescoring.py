@@ -17,7 +17,6 @@ from msgspec import structs
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.playback import Playback, plan_of, recorded_plan
 from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, ending_told
@@ -41,13 +40,14 @@ from pytest_ltm._core.session.resume_command_line import RESCORE, resume_identit
 from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.figures import amendments as _amendments
-from pytest_ltm.figures import recorded_verdicts as _verdicts
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
 from pytest_ltm.modes.verdict_changes import rescored_lines
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import recorded_verdicts as _verdicts
+from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
 from pytest_ltm.users._user_connection import UserConnection
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
     BudgetSpent,
 )
-from pytest_ltm.figures import judge_checks
 from pytest_ltm.figures.forecast import OPINION, TokenUse
+from pytest_ltm.records import judge_checks
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection

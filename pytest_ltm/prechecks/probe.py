@@ -34,11 +34,11 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._spec_facts import is_free
-from pytest_ltm.figures import probe_record
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 from pytest_ltm.prechecks import probe_questions
+from pytest_ltm.records import probe_record
 
 # --- The isolation probe.
 

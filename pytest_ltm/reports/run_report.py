@@ -46,7 +46,6 @@ from pytest_ltm._core.storage.disk import refuse_named_pipe
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
-from pytest_ltm.figures import amendments as _amendments
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import (
     ResultsInFolder,
@@ -62,6 +61,7 @@ from pytest_ltm.figures.sentences import (
 )
 from pytest_ltm.figures.statistics.totals import agent_paces
 from pytest_ltm.figures.text import score_text, wrap_text
+from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts

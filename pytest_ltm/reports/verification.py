@@ -45,9 +45,9 @@ from pytest_ltm._core.storage.errors import DefinitionError, LtmError, describe_
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import parse_record, show_value, to_record
 from pytest_ltm._core.storage.wording import first_and_rest, pluralize
-from pytest_ltm.figures import judge_checks
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.summary import (
     VERDICTS_FILE,
     rewrite_summary,

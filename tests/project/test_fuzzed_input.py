@@ -40,7 +40,6 @@ from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
-from pytest_ltm.figures.amendments import read_amendments
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file
@@ -48,6 +47,7 @@ from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm.gate.sides import save_baseline
 from pytest_ltm.judges._judge_registry import find_judge
+from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.users._user_connection import find_user_model
 
 pytestmark = pytest.mark.slow

@@ -17,10 +17,10 @@ from pytest_ltm._core.journal.timings import ReplyTime, Timings
 from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm.commands import main
-from pytest_ltm.figures import amendments as _amendments
-from pytest_ltm.figures import probe_record
-from pytest_ltm.figures.amendments import Amendment
 from pytest_ltm.figures.run_loading import read_run
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import probe_record
+from pytest_ltm.records.amendments import Amendment
 
 Merge = Callable[..., tuple[int, str, str]]
 

@@ -19,9 +19,9 @@ from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.commands.review import Cases, read_cases
-from pytest_ltm.figures import amendments
-from pytest_ltm.figures.amendments import Amendment
 from pytest_ltm.gate.changes import GateSide
+from pytest_ltm.records import amendments
+from pytest_ltm.records.amendments import Amendment
 
 
 def run_of(

@@ -8,8 +8,8 @@ from pytest_ltm._core.journal.cost import Price, Tariff
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.timings import JudgeTime, Timings
 from pytest_ltm._core.model.agent import Usage
-from pytest_ltm.figures import judge_checks
-from pytest_ltm.figures.judge_checks import FILE, TIMINGS
+from pytest_ltm.records import judge_checks
+from pytest_ltm.records.judge_checks import FILE, TIMINGS
 
 
 def asked(run: Path, *remembered: bool) -> None:

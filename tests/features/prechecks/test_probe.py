@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from pytest_ltm import Ask, Definition, Say
 from pytest_ltm._core.journal.cost import Price, Tariff
 from pytest_ltm._core.model.agent import Usage
-from pytest_ltm.figures import probe_record
-from pytest_ltm.figures.probe_record import PROBE_FILE, Decided, ProbeExchange
 from pytest_ltm.prechecks.probe_questions import (
     QUESTIONS,
     Secret,
     is_known,
     probe_questions,
 )
+from pytest_ltm.records import probe_record
+from pytest_ltm.records.probe_record import PROBE_FILE, Decided, ProbeExchange
 
 
 def definition(said: str, question: str, expected: object) -> Definition:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.playback import Playback, plan_of
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._core.engine.scoring import classify_ending, ending_told
 from pytest_ltm._core.journal.result import (
@@ -14,6 +13,7 @@ from pytest_ltm._core.journal.result import (
     read_results,
 )
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.records.playback import Playback, plan_of
 
 
 def recorded_result(folder: Path) -> ConversationResult | None:

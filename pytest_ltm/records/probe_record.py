@@ -23,7 +23,7 @@ from pytest_ltm._core.storage.disk import (
     write_whole,
 )
 from pytest_ltm._core.storage.schema import ReportedDollars
-from pytest_ltm.figures.judge_checks import unfinished_precheck
+from pytest_ltm.records.judge_checks import unfinished_precheck
 
 PROBE_FILE = "probe.jsonl"
 ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]
