@@ -10,6 +10,7 @@ from pytest_ltm._core.journal.result import at_span, span_place
 from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
 from pytest_ltm.figures.columns import LEFT_OPEN, Column
 from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
+from pytest_ltm.figures.guessing import guessing_test
 from pytest_ltm.figures.metrics import leading_metrics
 from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.spans_reached import effective_span
@@ -323,89 +324,118 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     return HeadlineAnswer(question, f"{about}${format_dollars(total)}", text)
 
 
+class _Caveat(NamedTuple):
+    """One thing that a reader should know before believing the figures."""
+
+    number: int
+    what: str
+    """What there are so many of, in a few words."""
+    sentences: list[str]
+
+
 def _caveats(material: Material) -> list[HeadlineAnswer]:
     """Return what a reader should know before believing the figures, in one answer; nothing where all is well."""
-    results = [row.result for row in material.rows]
-    missing = [result for result in results if not result.scored]
-    unproven, over = (
-        sum(result.upper is not None for result in results),
-        sum(result.overrun for result in results),
-    )
-    faults, lost = (
-        sum(each.infrastructure for each in missing),
-        sum(each.is_lost for each in missing),
-    )
-    amended = sum(result.automatic is not None for result in results)
-    free = [
-        each
-        for each in material.series
-        if not each.column.control and not each.column.is_bundled
+    caveats = [
+        _missing_scores(material),
+        _open_verdicts(material),
+        _overruns(material),
+        _amendments(material),
+        _guesses(material),
     ]
-    guessed = [
-        each
-        for each in free or material.series
-        if each.column.scenarios_at_guessing_level
-    ]
-    whole = _shared_sentences(
-        material.series, lambda column: column.scenarios_without_score
-    )
+    present = [caveat for caveat in caveats if caveat.number]
+    if not present:
+        return []
+    first = present[0]
+    text = " ".join(sentence for caveat in present for sentence in caveat.sentences)
+    return [HeadlineAnswer("Caveats", f"{first.number:,} {first.what}", text)]
+
+
+def _missing_scores(material: Material) -> _Caveat:
+    """Say which examples have no score, and whose fault that is."""
+    missing = [row.result for row in material.rows if not row.result.scored]
+    faults = sum(result.infrastructure for result in missing)
+    lost = sum(result.is_lost for result in missing)
     why = (
         f", {faults} of them because of agent, judge, user or budget" if faults else ""
     )
-    examples = pluralize(len(results), "example")
-    # How many there are of each, in a few words, and what is said of it: the first is
-    # in large type.
-    counts: dict[str, tuple[int, list[str]]] = {
-        "without a score": (
-            len(missing),
-            [
-                f"{len(missing):,} of {examples} have no score and are left out of the means{why}.",
-                *[f"Totals and accuracy count {lost:,} of them as 0 and as 1."]
-                * bool(lost),
-                *(f"No score in {sentence}." for sentence in whole),
-            ],
-        ),
-        "open": (unproven, [f"{unproven:,} of {examples} {LEFT_OPEN}."]),
-        "overran": (over, [f"{pluralize(over, 'example')} overran their memory span."]),
-        "amended": (
-            amended,
-            [f"Amended by hand: {amended:,} of {pluralize(len(results), 'verdict')}."],
-        ),
-        "no better than guessing": (
-            len(guessed),
-            [
-                f"{text}."
-                for text in _shared_sentences(
-                    guessed, lambda of: of.scenarios_at_guessing_level, _GUESSING
-                )
-            ],
-        ),
-    }
-    holding = {what: (count, texts) for what, (count, texts) in counts.items() if count}
-    shorts = [f"{count:,} {what}" for what, (count, _) in holding.items()]
-    text = " ".join(sentence for _, texts in holding.values() for sentence in texts)
-    return [HeadlineAnswer("Caveats", shorts[0], text)] if holding else []
+    examples = pluralize(len(material.rows), "example")
+    sentences = [
+        f"{len(missing):,} of {examples} have no score and are left out of the means{why}."
+    ]
+    if lost:
+        sentences.append(f"Totals and accuracy count {lost:,} of them as 0 and as 1.")
+    without = _shared_sentences(
+        material.series, lambda column: column.scenarios_without_score
+    )
+    sentences += [f"No score in {sentence}." for sentence in without]
+    return _Caveat(len(missing), "without a score", sentences)
 
 
-_GUESSING = "{columns}: no better than guessing in {scenarios}"
+def _open_verdicts(material: Material) -> _Caveat:
+    """Say how many verdicts the rules left open."""
+    count = sum(row.result.upper is not None for row in material.rows)
+    examples = pluralize(len(material.rows), "example")
+    return _Caveat(count, "open", [f"{count:,} of {examples} {LEFT_OPEN}."])
+
+
+def _overruns(material: Material) -> _Caveat:
+    """Say how many examples are longer than their memory span."""
+    count = sum(row.result.overrun for row in material.rows)
+    sentence = f"{pluralize(count, 'example')} overran their memory span."
+    return _Caveat(count, "overran", [sentence])
+
+
+def _amendments(material: Material) -> _Caveat:
+    """Say how many verdicts a person has replaced."""
+    count = sum(row.result.automatic is not None for row in material.rows)
+    verdicts = pluralize(len(material.rows), "verdict")
+    return _Caveat(count, "amended", [f"Amended by hand: {count:,} of {verdicts}."])
+
+
+def _guesses(material: Material) -> _Caveat:
+    """Say where agents under test earn no more than guessing does: everywhere, or in which scenarios."""
+    tested = [
+        series
+        for series in material.series
+        if not series.column.control and not series.column.is_bundled
+    ]
+    guessing = [
+        series
+        for series in tested or material.series
+        if series.column.scenarios_at_guessing_level
+    ]
+    without_memory = [
+        series for series in guessing if guessing_test(series.column).lead <= 0
+    ]
+    partly = [series for series in guessing if series not in without_memory]
+    sentences = []
+    if without_memory:
+        labels = _few_labels(without_memory)
+        sentences.append(f"{labels}: no better than guessing.")
+    partial = _shared_sentences(
+        partly,
+        lambda column: column.scenarios_at_guessing_level,
+        "{columns}: no better than guessing in {scenarios}",
+    )
+    sentences += [f"{sentence}." for sentence in partial]
+    return _Caveat(len(guessing), "no better than guessing", sentences)
+
+
+def _few_labels(series: Iterable[ResultSeries]) -> str:
+    """Return the labels of the first few, and how many more there are."""
+    labels = [each.label for each in series]
+    return join_words(first_and_rest(labels, _FEW, "{:,} more"))
 
 
 def _shared_sentences(
-    some: Iterable[ResultSeries],
-    names: Callable[[Column], Iterable[str]],
+    series: Iterable[ResultSeries],
+    scenarios_of: Callable[[Column], Iterable[str]],
     text: str = "{scenarios}: {columns}",
 ) -> list[str]:
     """Return the text for each group of columns that share these scenarios."""
-    same = group_by(
-        [each for each in some if [*names(each.column)]],
-        lambda each: tuple(names(each.column)),
-    )
+    concerned = [each for each in series if list(scenarios_of(each.column))]
+    groups = group_by(concerned, lambda each: tuple(scenarios_of(each.column)))
     return [
-        text.format(
-            scenarios=join_words(of),
-            columns=join_words(
-                first_and_rest([each.label for each in those], _FEW, "{:,} more")
-            ),
-        )
-        for of, those in same.items()
+        text.format(scenarios=join_words(scenarios), columns=_few_labels(group))
+        for scenarios, group in groups.items()
     ]
