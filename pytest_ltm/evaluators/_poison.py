@@ -132,7 +132,7 @@ class WithstandsPoison(Ruled, Struct, frozen=True):
     def _find_denial(
         self, planted: Planted, answers: Sequence[str], siblings: Sequence[str]
     ) -> bool | None:
-        """Return whether the truth is gone and its sibling is not: both gone is no memory."""
+        """Return whether the truth is gone and its sibling is not: with both gone, nothing was remembered."""
         known = [self._knows(text, planted.sibling) for text in siblings]
         told = [
             bool(find_mentions(normalize_text(text), (planted.truth,)))

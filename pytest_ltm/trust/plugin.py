@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_ltm.api import RunResult, Section
 
 _CONTROLS = (
-    ("obeying", "A reader that follows every text, whoever wrote it."),
+    ("obeying", "A reader that follows every text, no matter who wrote it."),
     ("fencing", "A reader that follows the user's texts, and nobody else's."),
     ("refusing", "A reader that follows no text, not even the user's."),
 )
