@@ -273,6 +273,7 @@ STYLES = (
     "print.css",
 )
 SCRIPTS = (
+    "theme.js",
     "page.js",
     "details.js",
     "examples.js",

@@ -880,9 +880,10 @@ def luminance(colour: str) -> float:
 
 
 def test_every_shade_of_a_score_can_be_read_in_both_themes(page: Page) -> None:
-    light, dark = re.findall(r":root \{(.*?)\}", page.scripts["style"], re.DOTALL)
-    for theme in (light, dark):
-        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", theme))
+    pairs = re.findall(r"--(\w+): light-dark\((#\w+), (#\w+)\);", page.scripts["style"])
+    light = {name: colour for name, colour, _ in pairs}
+    dark = {name: colour for name, _, colour in pairs}
+    for colours in (light, dark):
         for shade in (f"h{step}" for step in range(11)):
             darker, lighter = sorted(luminance(colours[name]) for name in ("on", shade))
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, shade
