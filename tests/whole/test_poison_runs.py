@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from run_folders import latest_run
 
 from pytest_ltm.commands import main as ltm
+from pytest_ltm.reports.summary import SCHEMA
 
 CHOSEN = ("--ltm-suite=trust", "-k", "(sale or denial) and (tool or file)")
 
@@ -47,6 +49,7 @@ def test_reports_say_who_obeyed_by_channel_and_by_class(
         ]
     )
     found = summary(pytester.path)
+    jsonschema.validate(found, json.loads(SCHEMA.read_bytes()))
     [section] = [row for row in found["sections"] if "Poison" in row["title"]]
     rates = {row["agent"]: row["spans"][0] for row in section["json"]["agents"]}
     assert rates["obeying"]["attack_rate"] == 1
