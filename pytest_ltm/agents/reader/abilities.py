@@ -11,6 +11,7 @@ from pytest_ltm.agents.reader import (
     people,
     restraint,
     stories,
+    trust,
     work,
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
@@ -26,6 +27,7 @@ ABILITIES: tuple[Ability, ...] = (
     history_qa.ToldHistory(),
     work.Projects(),
     restraint.Restraint(),
+    trust.Trusts(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),
