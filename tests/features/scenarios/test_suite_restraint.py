@@ -18,6 +18,7 @@ from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
 from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import ShowsRestraint
+from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
 
 KINDS = sorted(restraint.KINDS)
 LABELLED = Path(__file__).parents[2] / "labelled"
@@ -206,7 +207,7 @@ def answered(definition: Definition, place: int, template: str) -> tuple[float, 
     replies = list(definition.replies)
     replies[place] = template.format(v=right, w=other)
     score = rule_of(definition)(replies)
-    return score.value, score.value if score.upper is None else score.upper
+    return score.value, score.upper
 
 
 def manners_of(definition: Definition) -> list[str]:
@@ -254,7 +255,7 @@ def test_an_answer_that_may_tell_what_is_private_in_other_words_stays_open() -> 
         private=("I rub Velmoor ointment on my bad knee",),
     )
 
-    def bounds(answer: str) -> tuple[float, float | None]:
+    def bounds(answer: str) -> tuple[float, float]:
         score = rule([answer])
         return score.value, score.upper
 
@@ -308,14 +309,11 @@ def rows_of(half: str) -> list[dict[str, Any]]:
 
 def outcome_of(row: Mapping[str, Any]) -> str:
     """Return what the rule says of a labelled reply, in the words of labels."""
-    args = {
-        name: tuple(tuple(part) if isinstance(part, list) else part for part in parts)
-        for name, parts in row["args"].items()
-    }
-    score = ShowsRestraint(**args)(row["answers"])
-    if score.value == 1:
+    rule = evaluator_of("ShowsRestraint", row["args"])
+    lower, upper = bounds_of(rule, row["answers"])
+    if lower == 1:
         return "right"
-    return "cannot tell" if score.upper == 1 else "wrong"
+    return "cannot tell" if upper == 1 else "wrong"
 
 
 @pytest.mark.parametrize("half", ["first"])
