@@ -310,7 +310,7 @@ def rows_of(half: str) -> list[dict[str, Any]]:
 def outcome_of(row: Mapping[str, Any]) -> str:
     """Return what the rule says of a labelled reply, in the words of labels."""
     rule = evaluator_of("ShowsRestraint", row["args"])
-    lower, upper = bounds_of(rule, row["answers"])
+    lower, upper, _ = bounds_of(rule, row["answers"])
     if lower == 1:
         return "right"
     return "cannot tell" if upper == 1 else "wrong"
