@@ -54,20 +54,16 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     @property
     def total(self) -> str:
         """`8.50 of 11`."""
-        return (
-            f"{self.standing.points} of {self.standing.full}"
-            if self.standing.low is not None
-            else NOTHING
-        )
+        if self.standing.low is None:
+            return NOTHING
+        return f"{self.standing.points} of {self.standing.full}"
 
     @property
     def date(self) -> str:
         """In UTC, to the minute."""
-        return (
-            f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
-            if self.at
-            else "date unknown"
-        )
+        if self.at is None:
+            return "date unknown"
+        return f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
 
     @property
     def place(self) -> str:
@@ -104,25 +100,23 @@ class TrendSeries(NamedTuple):
         """Return in what one of the last plans differs from the one before; "" where that is unknown."""
         if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
-        before = self.lines[line.number - 2]
+        previous = self.lines[line.number - 2]
         # The neighbouring results: they differ least in anything but their plans.
-        theirs, ours = (
-            [facts for facts in point.facts() if facts.span_label == self.span_label]
-            for point in (before.points[-1], line.points[0])
-        )
+        theirs = self._facts_of(previous.points[-1])
+        ours = self._facts_of(line.points[0])
         unequal = unequal_plans(theirs, ours)
-        some = (
-            join_some(list(unequal.sentences), 2)
-            if unequal
-            else "its trials differ"
-            if theirs and ours
-            else ""
-        )
-        return (
-            f"not the plan before ('there'): {some}".replace("this run", "this plan")
-            if some
-            else ""
-        )
+        if unequal:
+            differences = join_some(list(unequal.sentences), 2)
+        elif theirs and ours:
+            differences = "its trials differ"
+        else:
+            return ""
+        text = f"not the plan before ('there'): {differences}"
+        return text.replace("this run", "this plan")
+
+    def _facts_of(self, point: TrendPoint) -> list[PlanFacts]:
+        """Return the facts of the plans of a result at this span."""
+        return [facts for facts in point.facts() if facts.span_label == self.span_label]
 
     @property
     def label(self) -> str:
@@ -132,10 +126,10 @@ class TrendSeries(NamedTuple):
     @property
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, in the order of time."""
-        return sorted(
-            ((line.number, point) for line in self.lines for point in line.points),
-            key=lambda e: _point_order(e[1]),
-        )
+        numbered = [
+            (line.number, point) for line in self.lines for point in line.points
+        ]
+        return sorted(numbered, key=lambda pair: _point_order(pair[1]))
 
 
 def of_run(past: Past) -> list[TrendPoint]:
@@ -175,46 +169,49 @@ def series_of(
 
     `agents`, `spans`: the labels that are wanted; none: all.
     """
-    held = [
+    wanted = [
         point
         for point in points
         if (not agents or point.standing.agent in agents)
         and (not spans or point.standing.span_label in spans)
     ]
-    if not agents and any(point.standing.own for point in held):
-        held = [point for point in held if point.standing.own]
+    if not agents and any(point.standing.own for point in wanted):
+        wanted = [point for point in wanted if point.standing.own]
+    wanted.sort(key=_point_order)
     places = group_by(
-        sorted(held, key=_point_order),
-        lambda point: (point.standing.agent, point.standing.span_label),
+        wanted, lambda point: (point.standing.agent, point.standing.span_label)
     )
 
-    def order(place: tuple[str, str]) -> tuple[Any, ...]:
+    def place_order(place: tuple[str, str]) -> tuple[Any, ...]:
+        agent, label = place
         span = places[place][0].standing.span
         return (
-            natural_sort_key(place[0]),
+            natural_sort_key(agent),
             span is None,
             span or 0,
-            natural_sort_key(place[1]),
+            natural_sort_key(label),
         )
 
-    trend_serieses = []
-    for place in sorted(places, key=order):
-        plans = group_by(places[place], lambda point: point.standing.plan).values()
-        # The plan of the newest result comes last: a project that goes back to an old
-        # plan goes on with its line.
-        numbered = enumerate(
-            sorted(plans, key=lambda points: _point_order(points[-1])), start=1
-        )
-        trend_serieses.append(
-            TrendSeries(
-                *place,
-                tuple(TrendSegment(number, tuple(of)) for number, of in numbered),
-            )
-        )
-    return tuple(trend_serieses)
+    return tuple(
+        TrendSeries(*place, _segments(places[place]))
+        for place in sorted(places, key=place_order)
+    )
+
+
+def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
+    """Return the points of each plan, numbered from 1."""
+    plans = list(group_by(points, lambda point: point.standing.plan).values())
+    # The plan of the newest result comes last: a project that goes back to an old plan
+    # goes on with its line.
+    plans.sort(key=lambda plan_points: _point_order(plan_points[-1]))
+    return tuple(
+        TrendSegment(number, tuple(plan_points))
+        for number, plan_points in enumerate(plans, start=1)
+    )
 
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
+    """Order points by time."""
     return (
         point.at or datetime(1, 1, 1, tzinfo=timezone.utc),
         point.kind,
@@ -248,7 +245,7 @@ _GAP = "  "
 
 
 def trend_lines(
-    trend_serieses: Sequence[TrendSeries],
+    trends: Sequence[TrendSeries],
     width: int,
     *,
     color: bool = False,
@@ -257,135 +254,160 @@ def trend_lines(
 ) -> list[str]:
     """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
     lines: list[str] = []
-    for series in trend_serieses:
-        lines += [""] * bool(lines)
-        lines.append(
-            paint_text(clip_text(one_line(series.label), width), "strong", color=color)
-        )
+    for series in trends:
+        if lines:
+            lines.append("")
+        title = clip_text(one_line(series.label), width)
+        lines.append(paint_text(title, "strong", color=color))
         left_out = 0 if whole else max(len(series.lines) - MOST_PLANS, 0)
-        lines += [
-            f"{_GAP}… {pluralize(left_out, 'earlier plan')}: --all shows them",
-            "",
-        ] * bool(left_out)
-        for line in series.lines[left_out:]:
-            lines += [""] * (line.number > left_out + 1)
-            lines += _chart_lines(
-                series, line, width, color=color, signs=signs, whole=whole
-            )
-    if any(len(series.lines) > 1 for series in trend_serieses):
+        if left_out:
+            plans = pluralize(left_out, "earlier plan")
+            lines += [f"{_GAP}… {plans}: --all shows them", ""]
+        for number, segment in enumerate(series.lines[left_out:]):
+            if number:
+                lines.append("")
+            chart = _SegmentChart(series, segment, width, signs=signs, whole=whole)
+            lines += chart.lines(color=color)
+    if not trends:
+        return lines
+    lines.append("")
+    if any(len(series.lines) > 1 for series in trends):
         text = "Plans differ in what was said and asked (texts, seed, filler, trials): compare scores within one only."
-        lines += ["", *wrap_text(text, width)]
-    if trend_serieses:
-        text = f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95% interval, which needs trials."
-        lines += [""] * (not lines[-1].startswith("Plans")) + [text]
+        lines += wrap_text(text, width)
+    lines.append(
+        f"{signs.run} run, {signs.baseline} baseline, {signs.interval} 95% interval, which needs trials."
+    )
     return lines
 
 
-def _chart_lines(
-    series: TrendSeries,
-    line: TrendSegment,
-    width: int,
-    *,
-    color: bool,
-    signs: Signs,
-    whole: bool,
-) -> Iterator[str]:
-    shown = line.points if whole else line.points[-MOST_ROWS:]
-    totals = [point.total for point in shown]
-    total = max(map(columns_of, totals))
-    name = min(max(columns_of(one_line(point.name)) for point in shown), _NAME)
-    # Everything but bar and name has a fixed width; names give way first, then the bar.
-    fixed = _DATE + 7 + total + 4 + 4 * len(_GAP) + 2
-    name = min(name, max(width - fixed - _BAR[0] - len(_GAP), 0))
-    bar = min(max(width - fixed - name - len(_GAP), _BAR[0]), _BAR[1])
-    plan = (
-        f"plan {line.number} of {len(series.lines)}, " if len(series.lines) > 1 else ""
-    )
-    head = f"{plan}{pluralize(len(line.points), 'result')}"
-    spark = draw_sparkline(
-        [point.share for point in line.drawn_points],
-        width - len(head) - 2 * len(_GAP),
-        signs,
-    )
-    yield f"{_GAP}{head}  {spark}".rstrip()
-    if why := series.difference(line):
-        yield from wrap_text(f"{_GAP}{one_line(why)}", width, _GAP * 2)
-    if len(shown) < len(line.points):
-        yield f"{_GAP}… {len(line.points) - len(shown):,} earlier: --all shows them"
-    heads = [
-        pad_right("date (UTC)", _DATE),
-        pad_right("commit", 7),
-        pad_left("total", total),
-        pad_left("", 4),
-    ]
-    scale = f" {pad_right('0%', bar - 4)}100%"
-    yield paint_text(_GAP.join([*heads, scale]).rstrip(), "dim", color=color)
-    for point, said in zip(shown, totals, strict=True):
+class _SegmentChart:
+    """The results of one plan, a line each: date, commit, total, a bar, name."""
+
+    def __init__(
+        self,
+        series: TrendSeries,
+        segment: TrendSegment,
+        width: int,
+        *,
+        signs: Signs,
+        whole: bool,
+    ) -> None:
+        self._series = series
+        self._segment = segment
+        self._width = width
+        self._signs = signs
+        self._points = segment.points if whole else segment.points[-MOST_ROWS:]
+        self._total_width = max(columns_of(point.total) for point in self._points)
+        # Everything but bar and name has a fixed width; names give way first, then the
+        # bar.
+        fixed = _DATE + 7 + self._total_width + 4 + 4 * len(_GAP) + 2
+        room = width - fixed - len(_GAP)
+        longest = max(columns_of(one_line(point.name)) for point in self._points)
+        self._name_width = max(min(longest, _NAME, room - _BAR[0]), 0)
+        self._bar_width = min(max(room - self._name_width, _BAR[0]), _BAR[1])
+
+    def lines(self, *, color: bool) -> Iterator[str]:
+        """Yield the head, why the plan differs from the one before, and the results."""
+        yield self._head()
+        difference = self._series.difference(self._segment)
+        if difference:
+            text = f"{_GAP}{one_line(difference)}"
+            yield from wrap_text(text, self._width, _GAP * 2)
+        earlier = len(self._segment.points) - len(self._points)
+        if earlier:
+            yield f"{_GAP}… {earlier:,} earlier: --all shows them"
+        yield paint_text(self._column_heads(), "dim", color=color)
+        for point in self._points:
+            yield clip_text(self._point_line(point), self._width).rstrip()
+
+    def _head(self) -> str:
+        """Return which plan it is, the number of results, and a sparkline."""
+        plans = len(self._series.lines)
+        plan = f"plan {self._segment.number} of {plans}, " if plans > 1 else ""
+        head = f"{plan}{pluralize(len(self._segment.points), 'result')}"
+        shares = [point.share for point in self._segment.drawn_points]
+        room = self._width - len(head) - 2 * len(_GAP)
+        return f"{_GAP}{head}  {draw_sparkline(shares, room, self._signs)}".rstrip()
+
+    def _column_heads(self) -> str:
+        heads = [
+            pad_right("date (UTC)", _DATE),
+            pad_right("commit", 7),
+            pad_left("total", self._total_width),
+            pad_left("", 4),
+            f" {pad_right('0%', self._bar_width - 4)}100%",
+        ]
+        return _GAP.join(heads).rstrip()
+
+    def _point_line(self, point: TrendPoint) -> str:
+        """Return a result, with its bar or why it has none."""
         cells = [
             pad_right(point.date, _DATE),
             pad_right(point.place, 7),
-            pad_left(said, total),
+            pad_left(point.total, self._total_width),
         ]
-        label = clip_text(one_line(point.name), name) if name else ""
         if point.share is None:
-            why = f"not drawn: {point.standing.unmeasured}"
-            yield clip_text(
-                _GAP.join(
-                    [*cells, pad_right("", 4), f" {pad_right(why, bar)} ", label]
-                ),
-                width,
-            ).rstrip()
-            continue
-        drawn = f"{signs.edge}{_score_bar(point, bar, signs)}{signs.edge}"
-        cells += [pad_left(format_percent(point.share), 4), drawn, label]
-        yield clip_text(_GAP.join(cells), width).rstrip()
+            reason = f"not drawn: {point.standing.unmeasured}"
+            cells += [pad_right("", 4), f" {pad_right(reason, self._bar_width)} "]
+        else:
+            edge = self._signs.edge
+            bar = _score_bar(point, self._bar_width, self._signs)
+            cells += [pad_left(format_percent(point.share), 4), f"{edge}{bar}{edge}"]
+        name = one_line(point.name)
+        cells.append(clip_text(name, self._name_width) if self._name_width else "")
+        return _GAP.join(cells)
 
 
 def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
-    def at(share: float) -> int:
+    """Return a bar with the score at its place, and the interval around it."""
+
+    def place_share(share: float) -> int:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
     cells = [" "] * width
-    if interval := point.standing.interval:
-        low, high = at(interval.low), at(interval.high)
+    interval = point.standing.interval
+    if interval:
+        low, high = place_share(interval.low), place_share(interval.high)
         cells[low : high + 1] = [signs.interval] * (high - low + 1)
-    cells[at(point.share or 0.0)] = signs.run if point.kind == "run" else signs.baseline
+    mark = signs.run if point.kind == "run" else signs.baseline
+    cells[place_share(point.share or 0.0)] = mark
     return "".join(cells)
 
 
 def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
     """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
-    # A single mark shows no direction, so it is left out.
+    drawn = [share for share in shares if share is not None][-max(width, 1) :]
+    if len(drawn) < 2:
+        # A single mark shows no direction, so it is left out.
+        return ""
     top = len(signs.steps) - 1
-    known = [share for share in shares if share is not None][-max(width, 1) :]
-    return (
-        "".join(signs.steps[round(share * top)] for share in known)
-        if len(known) > 1
-        else ""
-    )
+    return "".join(signs.steps[round(share * top)] for share in drawn)
 
 
-def trend_json(trend_serieses: Sequence[TrendSeries]) -> list[dict[str, Any]]:
+def trend_json(trends: Sequence[TrendSeries]) -> list[dict[str, Any]]:
     """Return the series as JSON values; `plan` is equal where results can be compared."""
     return [
         {
             "agent": series.agent,
             "span_label": series.span_label,
-            "points": [
-                {
-                    **fields_of(point, "name", "kind"),
-                    "at": point.at and point.at.isoformat(),
-                    "commit": point.commit or None,
-                    "branch": point.branch or None,
-                    **fields_of(point.standing, "plan", "low", "high", "full"),
-                    "share": point.share,
-                    "interval": None
-                    if point.share is None
-                    else to_record(point.standing.interval),
-                    "unmeasured": point.standing.unmeasured,
-                }
-                for _, point in series.points
-            ],
+            "points": [_point_json(point) for _, point in series.points],
         }
-        for series in trend_serieses
+        for series in trends
     ]
+
+
+def _point_json(point: TrendPoint) -> dict[str, Any]:
+    """Return a result as JSON values."""
+    interval = None
+    if point.share is not None:
+        interval = to_record(point.standing.interval)
+    return {
+        **fields_of(point, "name", "kind"),
+        "at": point.at and point.at.isoformat(),
+        "commit": point.commit or None,
+        "branch": point.branch or None,
+        **fields_of(point.standing, "plan", "low", "high", "full"),
+        "share": point.share,
+        "interval": interval,
+        "unmeasured": point.standing.unmeasured,
+    }
