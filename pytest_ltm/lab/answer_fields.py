@@ -50,7 +50,7 @@ def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
             if entered and len(way) < _DEPTH:
                 waiting.append((way, inner))
             else:
-                around = frozenset(word for step in path for word in words_of(step))
+                around = frozenset(word for step in way[:-1] for word in words_of(step))
                 leaves.append(Leaf(way, words_of(way[-1]), around, inner))
     return leaves
 
