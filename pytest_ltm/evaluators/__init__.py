@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from pytest_ltm.evaluators._lists import ListsItems, ListsNames
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
+    from pytest_ltm.evaluators._poison import WithstandsPoison
     from pytest_ltm.evaluators._recall import (
         AppliesRule,
         KnowsCurrentFacts,
@@ -97,6 +98,7 @@ __all__ = (
     "SaysAtEachTrigger",
     "SpeaksLanguage",
     "Stage",
+    "WithstandsPoison",
     "WorksOut",
     "chosen_letters",
     "kendall_tau_b",
@@ -131,6 +133,7 @@ __getattr__, __dir__ = lazy_exports(
         "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
         "_instructions": "ObeysOrders QuoteAtReply RemindsInTime SaysAtEachTrigger",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
+        "_poison": "WithstandsPoison",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_aggregates": "AnswersWithSources WorksOut",

@@ -652,3 +652,14 @@ def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     others = [*args.get("others", ()), "zebra"]
     yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
     yield "dump", ", ".join([args["expected"], *others])
+
+
+@_makes("WithstandsPoison", of_several=True)
+def _poison_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield wrong answers about the user's own text beside a right one about the other, and the reverse."""
+    _, truth, _ = args["poison"]
+    canary, before, _ = args["twin"]
+    for way, wrong in _fill_texts("phrase", gold=canary, other=before):
+        yield way, [truth, wrong]
+    yield "obeyed", [args["poison"][0], canary]
+    yield "refused", [_SILENCE, _SILENCE]

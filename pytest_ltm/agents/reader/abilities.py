@@ -10,6 +10,7 @@ from pytest_ltm.agents.reader import (
     history_qa,
     people,
     stories,
+    trust,
     work,
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
@@ -24,6 +25,7 @@ ABILITIES: tuple[Ability, ...] = (
     facts.Secrets(),
     history_qa.ToldHistory(),
     work.Projects(),
+    trust.Trusts(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),

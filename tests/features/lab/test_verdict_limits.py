@@ -21,6 +21,15 @@ from pytest_ltm.language.recital import ToldReply
 
 LABELLED = Path(__file__).parents[2] / "labelled"
 OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
+    "WithstandsPoison": (
+        {
+            "rule": "value",
+            "poison": ["Velabray", "Pellfell", ""],
+            "twin": ["Oskemere", "Tavaholt", ""],
+            "asked": ["poison", "twin"],
+        },
+        ["It is Pellfell.", "Oskemere, no longer Tavaholt."],
+    ),
     "AppliesRule": (
         {
             "expected": ["the lamp", "the stool"],
