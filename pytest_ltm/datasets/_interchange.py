@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from pytest_ltm._core.model.dataset import INDEX_FOLDER
-from pytest_ltm._core.storage.disk import Appender, open_regular
+from pytest_ltm._core.storage.disk import Appender, open_regular, read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
@@ -239,7 +239,8 @@ def hub_address(path: Path) -> str:
     for folder in (path, *path.parents):
         marks = folder / ".cache" / "huggingface" / "download"
         for mark in sorted(marks.rglob("*.metadata"))[:1] if marks.is_dir() else ():
-            commit = mark.read_text(encoding="utf-8").partition("\n")[0].strip()
+            content = read_regular(mark).decode("utf-8", "replace")
+            commit = content.partition("\n")[0].strip()
             return f"from the hub: {folder.name} at {commit}"
     return ""
 
