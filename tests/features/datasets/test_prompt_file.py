@@ -83,7 +83,8 @@ def test_another_word_in_the_file_makes_another_plan(
     def plan() -> Any:
         suite = opened(tmp_path, prompts=str(file), protocol="official")
         definition = suite.definition("knowledge_update", "kiln", "0")
-        return definition, suite.told("kiln").described["prompts"]
+        described: Any = suite.told("kiln").described
+        return definition, described["prompts"]
 
     before = plan()
     assert before[0].parameters["judge"] == "all"
