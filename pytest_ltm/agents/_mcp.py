@@ -17,7 +17,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import Promised, operation_rows
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
@@ -50,6 +49,7 @@ from pytest_ltm.agents.memory.scopes import (
 from pytest_ltm.agents.memory.stores import Stored, separates_users
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 from pytest_ltm.providers import PARAMETERS, model_forms
+from pytest_ltm.providers.specs import Spec
 
 STORE_CAPABILITIES = frozenset(
     {

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import find_run, run_parts
@@ -40,6 +39,7 @@ from pytest_ltm.commands.check_memory import verify_card
 from pytest_ltm.commands.pytest_runs import run_pytest
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.lifecycle.cards.card import is_card
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import (
     Discrepancy,
     compare_results,
@@ -309,7 +309,7 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
         )
         yield from (
             f"known answers given to the judge: {precheck.verdict}"
-            for precheck in prechecks.judge_prechecks(run.path)
+            for precheck in judge_checks.judge_prechecks(run.path)
         )
     if run.summary and "sum" not in run.summary:
         yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
@@ -356,7 +356,7 @@ def _score_part_again(
     ignored = shutil.ignore_patterns(".lock", "checkpoints", "timings*")
     for name in names:
         shutil.copytree(run.path / name, source / name, ignore=ignored)
-    for name in (prechecks.FILE, prechecks.CHECKS):
+    for name in (judge_checks.FILE, judge_checks.CHECKS):
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, source / name)
     rows = [
