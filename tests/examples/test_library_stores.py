@@ -19,13 +19,17 @@ PINS = dict(
 )
 
 
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def lines_of_code(text: str) -> int:
     """Return how many lines are neither blank nor part of an import or a docstring."""
     spared: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_text or isinstance(node, (ast.Import, ast.ImportFrom)):
-            spared.update(range(node.lineno, (node.end_lineno or 0) + 1))
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_docstring(node):
+            first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+            spared.update(range(first, last + 1))
     rows = enumerate(text.splitlines(), 1)
     return sum(bool(row.strip()) and number not in spared for number, row in rows)
 
