@@ -34,7 +34,7 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
         power = next((way for way in ("export", "list") if subject.can(way)), "")
         if not power:
             raise ConfigurationError(
-                f"{spec} has neither export() nor list(), so nobody can tell what it holds. Audit a dump of it instead"
+                f"{spec} has neither export() nor list(), so its memories cannot be read. Audit a dump instead"
             )
         if subject.takes(power, "user") and not users:
             raise ConfigurationError(
@@ -83,7 +83,7 @@ def _json_value(made: Any) -> Any:
         return json.loads(json.dumps(made, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"export() returned what is no JSON: {describe_error(error)}"
+            f"export() did not return JSON values: {describe_error(error)}"
         ) from None
 
 
