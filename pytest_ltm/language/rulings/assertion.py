@@ -484,7 +484,8 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     An echo has the question's words in the value's own clause; a conclusion calls it
     the answer, or what it came to. What is bare has at most words of the question and
     of functions before the value: a statement, if the reply opens with it. In
-    other words, the clause has one verb or attribute that the question has not.
+    other words, the clause of an amount has one verb that the question has not, or
+    somebody is called by kin and name.
     """
     before = RE.settles.split(mention.before)[-1]
     before = RE.changed.sub(" to ", before)
@@ -503,6 +504,8 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
 
 def _is_governed(before: str, topic: _Topic) -> bool:
     """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
+    if topic.has_mark(RE.others_say, before):
+        return True
     *governors, _ = RE.governed.split(before)
     return any(map(topic.strange_words, governors)) or (
         bool(governors) and not plain_words(governors[0])
@@ -519,13 +522,12 @@ def _is_plain_lead(before: str, topic: _Topic) -> bool:
 
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     strange = topic.strange_words(before)
-    if not strange:
-        opens = mention.sentence.start == 0 and mention.first == 0
-        return "statement" if opens else "bare"
-    is_known = _is_attribute(strange, before)
-    if not _is_noun_alone(mention):
-        is_known = _has_known_subject(strange, before)
-    return "in other words" if is_known else _NO_CLAIM
+    if strange:
+        is_telling = topic.is_amount or RE.kin_before.search(before) is not None
+        is_known = is_telling and _has_known_subject(strange, before)
+        return "in other words" if is_known else _NO_CLAIM
+    opens = mention.sentence.start == 0 and mention.first == 0
+    return "statement" if opens else "bare"
 
 
 def _is_attribute(strange: Sequence[str], before: str) -> bool:
@@ -546,6 +548,10 @@ def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
     label = RE.row.match(mention.sentence.text)
     if label is None or mention.first == 0:
         return False
+    if plain_words(label[1]) == ["no"]:
+        return False
+    if topic.has_mark(RE.turns, label[1]):
+        return True
     if RE.interjection.fullmatch(label[1]):
         return False
     return topic.labels_another(mention.sentence.text)
@@ -687,12 +693,14 @@ def _rival_doubt(
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
         text = RE.label.sub("", clause.part.text)
-        if clause.start in claimed or not topic.holds_rival(text):
+        if clause.start in claimed:
+            continue
+        if _comments_on(clause, claims[-1], topic):
+            return _COMMENTED
+        if not topic.holds_rival(text):
             continue
         if _claims_again(clause, claims[-1], topic):
             return _ANOTHER
-        if _comments_on(clause, claims[-1]):
-            return _COMMENTED
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
@@ -711,13 +719,20 @@ def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     return not turns and topic.is_echo(text) and topic.holds_like(text)
 
 
-def _comments_on(clause: _Clause, claim: _Mention) -> bool:
+def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
-    if clause.start < claim.start or clause.part.depth:
+    text = clause.part.text
+    if clause.start < claim.start:
+        return False
+    if RE.retracts.match(text):
+        return True
+    if clause.part.depth or not topic.strange_words(text):
         return False
     if clause.part.link == "which":
-        return RE.copula_first.match(clause.part.text) is not None
-    return RE.first_person.match(clause.part.text) is not None
+        if topic.is_amount and read_quantities(write_digits(text)):
+            return False
+        return RE.copula_first.match(text) is not None
+    return RE.comment.match(text) is not None
 
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
