@@ -8,14 +8,17 @@ import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
+from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
 from pytest_ltm._core.model.tools import Call, Tools, shown_tools
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.storage.errors import AgentError, AgentFault, TransientFault
 from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import _adapt
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
@@ -122,7 +125,13 @@ class CommandAgent:
         if not isinstance(answer["reply"], str):
             value = _adapt.shorten_foreign_text(json.dumps(answer["reply"]))
             raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")
-        return Reply(answer["reply"], *self._took(answer), calls=calls)
+        return Reply(
+            answer["reply"],
+            *self._took(answer),
+            calls=calls,
+            finish_reason=find_end(answer),
+            thoughts=find_thoughts(answer),
+        )
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         answer = self._asked(
@@ -193,11 +202,20 @@ class CommandAgent:
             raise AgentFault(
                 f"{self._called()} {error}", fatal=not self._can_be_put_back()
             ) from None
-        if "error" in answer:
-            raise AgentError(
-                f"{self._called()} told an error: {_adapt.shorten_foreign_text(str(answer['error']))}"
-            )
+        if "error" in answer or wanted == "reply":
+            self._raise_told_error(answer, wanted)
         return answer
+
+    def _raise_told_error(self, answer: dict[str, Any], wanted: str) -> None:
+        """Raise the fault that an answer tells, which may pass; an error without a content is none."""
+        refusal = read_refusal(HTTPStatus.OK, "", answer)
+        if refusal is None and wanted in answer:
+            return
+        told = str(answer["error"]) if refusal is None else refusal.message
+        words = f"{self._called()} told an error: {_adapt.shorten_foreign_text(told)}"
+        if refusal is not None and refusal.passing:
+            raise TransientFault(words, taken=refusal.status not in UNTAKEN)
+        raise AgentError(words)
 
     def _can_be_put_back(self) -> bool:
         if not self._told or (

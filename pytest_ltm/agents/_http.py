@@ -14,8 +14,10 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls.refusal import read_refusal
+from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
+from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.calls.trace_context import add_trace
+from pytest_ltm._core.model.account import SCORED, sort_end
 from pytest_ltm._core.model.agent import (
     SAVES_REFERENCE,
     Promised,
@@ -106,7 +108,15 @@ _MESSAGE, _CONVERSATION, _REPLY = (
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
 _PATHS = ("message", "reply", "tool_results", "tool_calls", *_NUMBERS)
 # Settings that are in no fingerprint where they are not given: they came later.
-_LATER = ("written", "settle", "delete", "tools", "tool_results", "tool_calls")
+_LATER = (
+    "written",
+    "settle",
+    "delete",
+    "tools",
+    "tool_results",
+    "tool_calls",
+    "ends",
+)
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
@@ -147,6 +157,8 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     """The request's field for the answers to the calls of the response before."""
     tool_calls: JsonPath = _CALLS
     """The response's field for the tools that the agent calls: a list of {"name", "arguments", "id"}."""
+    ends: str = ""
+    """The name of an end that is as good as `stop` at this server."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
     max_message_tokens: int | None = None
@@ -279,6 +291,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
         ("reset", "history", "settle", "delete"),
         lambda field: field.text("a URL, or a path on the agent's server"),
     ),
+    "ends": lambda field: field.text("the name of an end"),
     "keeps_conversations": Field.boolean,
     "max_message_tokens": Field.tokens,
 }
@@ -290,11 +303,17 @@ _CONNECT = 10.0
 
 
 class HttpStatusError(AgentError):
-    """The server answered with another status than 2xx; `response` says all that it said."""
+    """The server answered with another status than 2xx; `response` says all that it said, `words` why."""
 
     def __init__(self, message: str, response: Any) -> None:
         super().__init__(message)
         self.response = response
+        try:
+            body = json.loads(response.text)
+        except (ValueError, RecursionError):
+            body = None
+        refusal = read_refusal(response.status_code, response.text, body)
+        self.words = "" if refusal is None else refusal.words
 
 
 class HttpAgent:
@@ -359,7 +378,7 @@ class HttpAgent:
             "", self._settings.message.written(self._common(user), message)
         )
         usage, cost = self._took(data)
-        return Reply(self._read(data, usage), usage, cost)
+        return self._replied(data, usage, cost)
 
     def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
         settings = self._settings
@@ -375,8 +394,23 @@ class HttpAgent:
         with suppress(LookupError):
             called = settings.tool_calls.read(data)
         calls = _adapt.parse_calls(called, settings.place(""))
-        text = "" if calls else self._read(data, usage)
-        return Reply(text, usage, cost, calls=calls)
+        if calls:
+            return Reply("", usage, cost, calls=calls)
+        return self._replied(data, usage, cost)
+
+    def _replied(self, data: Any, usage: Usage | None, cost: float | None) -> Reply:
+        """Return the reply that an answer holds, with how it ended and what was thought, where it tells."""
+        end = find_end(data)
+        # what is named as kept back or broken off need not have a text
+        is_lost = sort_end(end) not in SCORED
+        text = self._read(data, usage, may_lack=is_lost)
+        return Reply(
+            text,
+            usage,
+            cost,
+            finish_reason="stop" if end and end == self._settings.ends else end,
+            thoughts=find_thoughts(data) if isinstance(data, dict) else "",
+        )
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
         settings = self._settings
@@ -442,7 +476,7 @@ class HttpAgent:
                 f"{self._settings.place('')} answered with an error: {refusal.message}"
             )
             if refusal.passing:
-                raise TransientFault(words, taken=True)
+                raise TransientFault(words, taken=refusal.status not in UNTAKEN)
             raise _unusable_answer(words)
         return body
 
@@ -503,16 +537,20 @@ class HttpAgent:
             },
         )
 
-    def _read(self, data: Any, usage: Usage | None) -> str:
-        """Return the reply; `usage`: what an answer without one has used."""
+    def _read(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
+        """Return the reply; `usage`: what an answer without one has used; `may_lack`: "" for none."""
         place, path = self._settings.place(""), self._settings.reply
         try:
             text = path.read(data)
         except LookupError as error:
+            if may_lack:
+                return ""
             body = _adapt.shorten_foreign_text(json.dumps(data))
             raise _unusable_answer(
                 f"{place} answered with {error.args[0]}. Body: {body}", usage
             ) from None
+        if text is None and may_lack:
+            return ""
         if not isinstance(text, str):
             value = _adapt.shorten_foreign_text(json.dumps(text))
             raise _unusable_answer(

@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal import amendments
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import RunResult, ScenarioResult, at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -37,6 +36,7 @@ from pytest_ltm.figures.text import (
     verdict_text,
     wrap_text,
 )
+from pytest_ltm.records import amendments
 from pytest_ltm.reports.failure import (
     asker_of,
     check_lines,
@@ -293,10 +293,20 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
                 "message": exchange.message[:longest],
                 "reply": exchange.reply[:longest],
                 "fault": record.fault(exchange.number) if record else "",
+                **_calls_json(exchange),
             }
             for exchange in _shown_exchanges(chat, full=full)
         ],
     }
+
+
+def _calls_json(exchange: Exchange) -> dict[str, Any]:
+    """Return the calls of tools before a reply; nothing where there are none."""
+    calls = [
+        fields_of(call, "name", "arguments", "result", "refused")
+        for call in exchange.calls
+    ]
+    return {"calls": calls} if calls else {}
 
 
 def example_lines(

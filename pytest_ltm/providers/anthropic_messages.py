@@ -6,6 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_ltm._core.calls.answer_fields import (
+    calls_tool,
+    find_end,
+    find_thoughts,
+    is_thought,
+)
 from pytest_ltm._core.storage.errors import TransientFault
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.chat_responses import (
@@ -79,9 +85,13 @@ class Anthropic(Provider):
         if not isinstance(content, list):
             raise no_answer(answer, asked.model, "the content of a message")
         parts = [part for part in content if isinstance(part, dict)]
-        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        texts = [
+            part["text"]
+            for part in parts
+            if isinstance(part.get("text"), str) and not is_thought(part)
+        ]
         thoughts = [
-            part["thinking"] for part in parts if isinstance(part.get("thinking"), str)
+            find_thoughts({"thought": part}) for part in parts if is_thought(part)
         ]
         calls = [
             ToolCall(
@@ -90,13 +100,14 @@ class Anthropic(Provider):
                 received(json.dumps(part.get("input", {}))),
             )
             for part in parts
-            if part.get("type") == "tool_use"
+            if calls_tool(part)
         ]
+        beside = {name: answer[name] for name in answer if name != "content"}
         return response_of(
             asked,
             "".join(texts),  # a turn without any part is an empty reply
             self.used(answer),
-            finish_reason=answer.get("stop_reason", ""),
+            finish_reason=find_end(beside),
             thoughts="".join(thoughts),
             calls=calls,
         )
@@ -119,22 +130,23 @@ class Anthropic(Provider):
         made: dict[str, Any] = {"content": []}
         for event in events:
             kind = event.get("type")
-            if kind == "error":
-                return {"error": event.get("error")}
             if kind == "message_start":
-                made.update(event["message"], content=[])
+                made.update(_object_in(event, "message"), content=[])
             elif kind == "content_block_start":
-                made["content"].append(dict(event["content_block"]))
-            elif kind == "content_block_delta":
-                _extend(made["content"][-1], event["delta"])
+                made["content"].append({**_object_in(event, "content_block")})
+            elif kind == "content_block_delta" and made["content"]:
+                _extend(made["content"][-1], _object_in(event, "delta"))
             elif kind == "message_delta":
-                made.update(
-                    event["delta"],
-                    usage={**made.get("usage", {}), **event.get("usage", {})},
-                )
+                usage = {**_object_in(made, "usage"), **_object_in(event, "usage")}
+                made.update(_object_in(event, "delta"), usage=usage)
             elif kind == "message_stop":
                 return made
         raise TransientFault("the stream of an answer broke off")
+
+
+def _object_in(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = event.get(name)
+    return inner if isinstance(inner, dict) else {}
 
 
 # Tokens of a reply: the API wants a limit, and this is one that all its models take.
@@ -146,7 +158,8 @@ def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece to a part of a message; a tool's input comes as JSON, piece by piece."""
     for name in ("text", "thinking"):
         if isinstance(delta.get(name), str):
-            part[name] = part.get(name, "") + delta[name]
+            so_far = part.get(name)
+            part[name] = (so_far if isinstance(so_far, str) else "") + delta[name]
     if isinstance(delta.get("partial_json"), str):
         part["partial"] = part.get("partial", "") + delta["partial_json"]
         try:

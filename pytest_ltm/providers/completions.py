@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_ltm._core.calls.answer_fields import fold_names
 from pytest_ltm._core.calls.refusal import (
     UNTAKEN,
     Refusal,
     is_about_key,
     mentions,
     read_refusal,
+    reports_error,
     takes_not,
     too_long,
 )
@@ -249,9 +251,11 @@ class Completions:
         """Return a body as JSON, a stream as the body that it comes to; None where it is neither."""
         text, kind = arrived.text, arrived.headers.get("content-type", "")
         if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
-            return self._provider.assemble(list(_read_events(text)))
+            events = [fold_names(event) for event in _read_events(text)]
+            failed = next((event for event in events if reports_error(event)), None)
+            return failed or self._provider.assemble(events)
         try:
-            return json.loads(text)
+            return fold_names(json.loads(text))
         except (ValueError, RecursionError):  # the last where it is nested too deeply
             if "json" in kind and arrived.status < HTTPStatus.BAD_REQUEST:
                 raise TransientFault(
@@ -393,7 +397,8 @@ def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Messag
 
 def _read_events(text: str) -> Iterator[dict[str, Any]]:
     """Yield the events of a stream that are objects; `done` is in the one that ends it."""
-    for line in text.splitlines():
+    # other line ends may stand within a text
+    for line in re.split(r"\r?\n|\r", text):
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if data == "[DONE]":
             yield {"done": True}

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
+from pytest_ltm._core.calls.answer_fields import (
+    find_calls,
+    find_end,
+    find_thoughts,
+    is_thought,
+)
 from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,
@@ -87,44 +94,19 @@ class OpenAi(Provider):
             raise AgentFault(
                 f"model {model.name!r} answered with no choice at all: the provider kept its answer back"
             )
-        choice = (
-            choices[0]
-            if isinstance(choices, list) and isinstance(choices[0], dict)
-            else {}
-        )
+        choice = _first_object(choices)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise no_answer(answer, model, "choices as a chat completion has them")
         text, thoughts = split_parts(message.get("content"))
-        said = [
-            message.get(name) for name in ("reasoning_content", "reasoning", "thinking")
-        ]
-        thoughts = thoughts or next(
-            (each for each in said if isinstance(each, str) and each), ""
-        )
-        called = message.get("tool_calls")
-        functions = [
-            (
-                received(call.get("id")) or f"call_{number}",
-                call["function"],
-            )  # some servers give calls no id
-            for number, call in enumerate(called if isinstance(called, list) else ())
-            if isinstance(call, dict) and isinstance(call.get("function"), dict)
-        ]
-        calls = [
-            ToolCall(
-                known, received(function["name"]), received(function.get("arguments"))
-            )
-            for known, function in functions
-            if isinstance(function.get("name"), str)
-        ]
+        beside = {name: answer[name] for name in answer if name != "choices"}
         return response_of(
             asked,
             message.get("refusal") if text is None else text,
             self.used(answer),
-            finish_reason=choice.get("finish_reason", ""),
-            thoughts=thoughts,
-            calls=calls,
+            finish_reason=find_end(choice, beside),
+            thoughts=thoughts or find_thoughts(message) or find_thoughts(choice),
+            calls=_read_calls([*find_calls(message), *find_calls(choice)]),
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
@@ -153,70 +135,107 @@ class OpenAi(Provider):
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
         message: dict[str, Any] = {}
-        calls: dict[int, dict[str, Any]] = {}
-        usage, reason, done = None, None, False
+        calls: dict[Any, dict[str, Any]] = {}
+        usage, done = None, False
         for event in events:
-            if event.get("error"):
-                return dict(event)
             usage, done = event.get("usage") or usage, done or "done" in event
-            choices = event.get("choices")
-            choice = (
-                choices[0]
-                if isinstance(choices, list)
-                and choices
-                and isinstance(choices[0], dict)
-                else {}
-            )
-            reason = choice.get("finish_reason") or reason
-            for name, part in (
-                choice.get("delta") or choice.get("message") or {}
-            ).items():
-                if name == "tool_calls" and isinstance(part, list):
-                    _extend_calls(calls, part)
-                elif isinstance(part, str) and name != "role":
-                    message[name] = message.get(name, "") + part
-                elif isinstance(part, list):
-                    message[name] = [*message.get(name, ()), *part]
-        if not (done or reason):
+            choice = _first_object(event.get("choices"))
+            piece = choice.get("delta") or choice.get("message")
+            _extend_message(message, calls, piece if isinstance(piece, dict) else {})
+        reason = find_end(*map(_around_text, events))
+        if not done and reason in {"", "null"}:
             raise TransientFault("the stream of an answer broke off")
         if calls:
             message["tool_calls"] = list(calls.values())
-        return {
-            "choices": [{"message": message, "finish_reason": reason}],
-            "usage": usage,
-        }
+        choice = {"message": message, "finish_reason": reason}
+        return {"choices": [choice], "usage": usage}
+
+
+def _first_object(listed: Any) -> dict[str, Any]:
+    """Return the first of a list of objects, {} where there is none."""
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return first if isinstance(first, dict) else {}
+
+
+def _around_text(event: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return an event without the piece of text that it brings."""
+    choice = _first_object(event.get("choices"))
+    around = {name: choice[name] for name in choice if name not in {"delta", "message"}}
+    beside = {name: event[name] for name in event if name != "choices"}
+    return [{**beside, **around}]
 
 
 def split_parts(content: Any) -> tuple[Any, str]:
-    """Return the text of a content in parts and the thoughts among them; any other content as it is."""
+    """Return the text of a content in parts and the thoughts among them; any other content as it is.
+
+    A part is a thought where its type, or a field that is true, calls it one.
+    """
     if not isinstance(content, list):
         return content, ""
     parts = [part for part in content if isinstance(part, dict)]
+    thoughts = [find_thoughts({"thought": part}) for part in parts if is_thought(part)]
     texts = [
         part["text"]
         for part in parts
-        if part.get("type") == "text" and isinstance(part.get("text"), str)
+        if isinstance(part.get("text"), str) and not is_thought(part)
     ]
-    thoughts = [
-        split_parts(part.get("thinking"))[0]
-        for part in parts
-        if part.get("type") == "thinking"
-    ]
-    return "".join(texts) if texts else None, "".join(
-        thought for thought in thoughts if isinstance(thought, str)
-    )
+    return "".join(texts) if texts else None, "".join(thoughts)
 
 
-def _extend_calls(calls: dict[int, dict[str, Any]], parts: Sequence[Any]) -> None:
+def _read_calls(parts: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+    """Return the calls among the parts of a message; some servers give calls no id."""
+    calls: list[ToolCall] = []
+    for number, part in enumerate(parts):
+        function = part.get("function")
+        function = function if isinstance(function, dict) else part
+        if isinstance(function.get("name"), str):
+            call_id = received(part.get("id")) or f"call_{number}"
+            arguments = function.get("arguments")
+            if isinstance(arguments, dict):
+                arguments = json.dumps(arguments)
+            name = received(function["name"])
+            calls.append(ToolCall(call_id, name, received(arguments)))
+    return calls
+
+
+def _extend_message(
+    message: dict[str, Any], calls: dict[Any, dict[str, Any]], piece: Mapping[str, Any]
+) -> None:
+    """Add a piece of a message to what has come of it."""
+    for name, part in piece.items():
+        if name == "tool_calls" and isinstance(part, list):
+            _extend_calls(calls, part)
+        elif isinstance(part, str) and name != "role":
+            message[name] = _text_so_far(message, name) + part
+        elif isinstance(part, list):
+            parts = message.get(name)
+            message[name] = [*(parts if isinstance(parts, list) else ()), *part]
+        elif isinstance(part, dict):
+            fields = message.setdefault(name, {})
+            if isinstance(fields, dict):
+                _extend_fields(fields, part)
+
+
+def _extend_fields(fields: dict[str, Any], piece: Mapping[str, Any]) -> None:
+    for name, text in piece.items():
+        if isinstance(text, str):
+            fields[name] = _text_so_far(fields, name) + text
+
+
+def _text_so_far(fields: Mapping[str, Any], name: str) -> str:
+    text = fields.get(name)
+    return text if isinstance(text, str) else ""
+
+
+def _extend_calls(calls: dict[Any, dict[str, Any]], parts: Sequence[Any]) -> None:
     """Add the pieces of tool calls to those that have come."""
     for part in (part for part in parts if isinstance(part, dict)):
-        call = calls.setdefault(
-            part.get("index", len(calls)), {"function": {"name": "", "arguments": ""}}
-        )
+        index = part.get("index")
+        number = index if isinstance(index, (int, str)) else len(calls)
+        call = calls.setdefault(number, {"function": {"name": "", "arguments": ""}})
         call.update({"id": part["id"]} if part.get("id") else {})
-        for name, text in (part.get("function") or {}).items():
-            if isinstance(text, str):
-                call["function"][name] = call["function"].get(name, "") + text
+        function = part.get("function")
+        _extend_fields(call["function"], function if isinstance(function, dict) else {})
 
 
 class OpenAiTransport:

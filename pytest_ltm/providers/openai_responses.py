@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from pytest_ltm._core.calls.answer_fields import (
+    calls_tool,
+    find_end,
+    find_thoughts,
+    is_thought,
+)
 from pytest_ltm._core.storage.errors import TransientFault
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.chat_responses import (
@@ -66,23 +72,8 @@ class OpenAiResponses(OpenAi):
         if not isinstance(output, list):
             raise no_answer(answer, asked.model, "the output of a response")
         items = [item for item in output if isinstance(item, dict)]
-        held = [
-            (item.get("type"), item.get(name))
-            for item in items
-            for name in ("content", "summary")
-        ]
-        parts = [
-            (kind, part)
-            for kind, listed in held
-            for part in (listed if isinstance(listed, list) else ())
-            if isinstance(part, dict)
-        ]
-        texts = [
-            part.get("text", part.get("refusal"))
-            for kind, part in parts
-            if kind == "message"
-        ]
-        thoughts = [part.get("text") for kind, part in parts if kind == "reasoning"]
+        texts = [text for item in items for text in _spoken_texts(item)]
+        thoughts = [_thoughts_of(item) for item in items if is_thought(item)]
         calls = [
             ToolCall(
                 received(item.get("call_id")),
@@ -90,20 +81,17 @@ class OpenAiResponses(OpenAi):
                 received(item.get("arguments")),
             )
             for item in items
-            if item.get("type") == "function_call"
+            if calls_tool(item)
         ]
-        details = answer.get("incomplete_details")
-        reason = answer.get("status", "")
-        if isinstance(details, dict):
-            reason = details.get("reason", reason)
+        beside = {name: answer[name] for name in answer if name != "output"}
+        # the details are null wherever nothing was left out
+        end = find_end(beside).removeprefix("null") or answer.get("status", "")
         return response_of(
             asked,
-            "".join(text for text in texts if isinstance(text, str)) if texts else None,
+            "".join(texts) if texts else None,
             self.used(answer),
-            finish_reason=reason,
-            thoughts="\n".join(
-                thought for thought in thoughts if isinstance(thought, str)
-            ),
+            finish_reason=end,
+            thoughts="\n".join(thought for thought in thoughts if thought),
             calls=calls,
         )
 
@@ -118,15 +106,35 @@ class OpenAiResponses(OpenAi):
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the body that the events of a stream come to: the last one holds all of it."""
         for event in reversed(events):
-            if event.get("type") in {
+            response = event.get("response")
+            kind = event.get("type")
+            if isinstance(response, dict) and kind in {
                 "response.completed",
                 "response.incomplete",
                 "response.failed",
             }:
-                return dict(event["response"])
-            if event.get("type") == "error":
-                return {"error": dict(event)}
+                return dict(response)
         raise TransientFault("the stream of an answer broke off")
+
+
+def _spoken_texts(item: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message, a refusal among them; none of any other item."""
+    content = item.get("content")
+    if item.get("type") != "message" or not isinstance(content, list):
+        return []
+    parts = [
+        part for part in content if isinstance(part, dict) and not is_thought(part)
+    ]
+    texts = [part.get("text", part.get("refusal")) for part in parts]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _thoughts_of(item: Mapping[str, Any]) -> str:
+    """Return what an item tells of thoughts: all of them, or their summary."""
+    texts = [
+        find_thoughts({"thought": item.get(name)}) for name in ("content", "summary")
+    ]
+    return "\n".join(text for text in texts if text)
 
 
 def _items(message: Message) -> Iterator[dict[str, Any]]:

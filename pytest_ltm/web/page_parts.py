@@ -71,6 +71,6 @@ def static_files() -> Mapping[str, bytes]:
     own = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reports.html") / "assets"
     return {
-        "page.css": (report / "page.css").read_bytes(),
-        **{each.name: each.read_bytes() for each in own.iterdir()},
+        **{name: (report / name).read_bytes() for name in ("page.css", "theme.js")},
+        **{file.name: file.read_bytes() for file in own.iterdir()},
     }

@@ -574,6 +574,19 @@ def test_nothing_but_tables_is_wider_than_the_screen(
     assert page.run("document.documentElement.scrollWidth") <= width
 
 
+def test_the_theme_is_the_reader_s_choice(page: Chromium, report: Path) -> None:
+    page.open(report)
+    background = "getComputedStyle(document.body).backgroundColor"
+    bright = page.run(background)
+    page.click("nav .theme")  # light
+    assert page.run(background) == bright
+    page.click("nav .theme")
+    assert page.run("document.querySelector('nav .theme').textContent") == "Theme: dark"
+    assert page.run(background) != bright
+    page.click("nav .theme")
+    assert page.run(background) == bright
+
+
 def test_the_page_prints(page: Chromium, report: Path) -> None:
     page.open(report)
     page.wait_for(DRAWN)

@@ -17,6 +17,9 @@ _PASSING_4XX = frozenset({408, 409, 425, 429, 499})
 _FINAL_5XX = frozenset({501, 505, 511})
 # With these the message was not taken; who says so asks to be left alone for a while.
 UNTAKEN = frozenset({425, 429, 503, 529})
+# What a server calls any error says nothing of this one, nor does the name of its status.
+_SAYS_NOTHING = re.compile(r" (?:invalid request|unknown|unexpected) (?:err|exception)")
+_PHRASES = {status.value: split_words(status.phrase) for status in HTTPStatus}
 _DEEPEST = 6
 _LONGEST = 300
 # Where a body holds what was said, counted or filtered, no error is looked for.
@@ -77,8 +80,9 @@ def may_pass(status: int, text: str) -> bool:
 
     `status`: 200 where no number is known.
     """
-    # the type that some servers give each of their errors says nothing of this one
-    words = split_words(text).replace(" invalid request err", "")
+    words = _SAYS_NOTHING.sub("", split_words(text))
+    if status in _PHRASES:
+        words = words.replace(_PHRASES[status], "")
     state, again = has_word("passing", words), has_word("again", words)
     if has_word("paid", words) and not again:
         return False
@@ -86,7 +90,7 @@ def may_pass(status: int, text: str) -> bool:
     if state:
         return not final or status < 400 or _class_passes(status)
     if final:
-        return status in UNTAKEN or status in _PASSING_4XX
+        return status in _PASSING_4XX
     if again or has_word("perhaps", words):
         return status < 400 or _class_passes(status)
     return _class_passes(status)
@@ -97,6 +101,11 @@ def _class_passes(status: int) -> bool:
 
 
 # --- Where in a body an error is.
+
+
+def reports_error(data: Any) -> bool:
+    """Return whether a body, or an event of a stream, reports an error."""
+    return find_error(data) is not None
 
 
 def find_error(data: Any, depth: int = 0) -> Any:

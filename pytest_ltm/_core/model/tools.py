@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -247,6 +247,21 @@ class Tools(Sequence[Tool]):
         """
         return self._answer(Call(name, arguments)).result
 
+    def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, str]]:
+        """Return a tool as the async function that many frameworks take.
+
+        Args:
+            name: The tool's name.
+
+        Returns:
+            A function of the arguments by name, which does what `call` does.
+        """
+
+        async def call(**arguments: Any) -> str:
+            return self.call(name, **arguments)
+
+        return call
+
     def begin(self) -> None:
         """Begin the message anew: what was called for it before came to nothing."""
         self.results, self.failure = (), None
@@ -269,6 +284,15 @@ class Tools(Sequence[Tool]):
         for call in calls:
             if not call.refused:
                 self._carry_out(call.name, call.arguments)
+
+    def replay(self, calls: Sequence[AnsweredCall]) -> None:
+        """Take recorded calls, with what they came to, as those for this message.
+
+        Args:
+            calls: The recorded calls in order.
+        """
+        self.answered.extend(calls)
+        self.repeat(calls)
 
     def _answer(self, call: Call) -> AnsweredCall:
         if len(self.answered) >= MOST_CALLS:

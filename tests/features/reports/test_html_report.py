@@ -19,11 +19,11 @@ import journals
 import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
-from pytest_ltm._core.journal.amendments import Amendment, amend_verdict
 from pytest_ltm._core.journal.codec import strip_checksum
 from pytest_ltm._core.journal.result import ExampleMetric, RunResult
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands import main
+from pytest_ltm.records.amendments import Amendment, amend_verdict
 from pytest_ltm.reports.html import build_report
 
 
@@ -880,9 +880,10 @@ def luminance(colour: str) -> float:
 
 
 def test_every_shade_of_a_score_can_be_read_in_both_themes(page: Page) -> None:
-    light, dark = re.findall(r":root \{(.*?)\}", page.scripts["style"], re.DOTALL)
-    for theme in (light, dark):
-        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", theme))
+    pairs = re.findall(r"--(\w+): light-dark\((#\w+), (#\w+)\);", page.scripts["style"])
+    light = {name: colour for name, colour, _ in pairs}
+    dark = {name: colour for name, _, colour in pairs}
+    for colours in (light, dark):
         for shade in (f"h{step}" for step in range(11)):
             darker, lighter = sorted(luminance(colours[name]) for name in ("on", shade))
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, shade

@@ -7,13 +7,17 @@ import secrets
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from asking import ask
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal.result import QuestionResult, RunResult
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    QuestionResult,
+    RunResult,
+)
 from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm.commands import main
 from pytest_ltm.reports.summary import summary_json, write_summary
@@ -158,7 +162,7 @@ def test_every_answer_says_what_a_browser_may_do(app: Starlette) -> None:
         assert got.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("name", ["page.css", "pages.css", "live.js"])
+@pytest.mark.parametrize("name", ["page.css", "pages.css", "live.js", "theme.js"])
 def test_styles_and_scripts_come_from_here(app: Starlette, name: str) -> None:
     got = ask(app, f"/static/{name}")
     assert got.status == 200
@@ -221,37 +225,45 @@ def test_without_the_extra_the_command_says_what_to_install(
 # --- what the page opens on
 
 
-def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
-    for number, score in enumerate((0.25, 1.0)):
-        near = held([played(agent="bot", score=1.0)], agent_spec="bot:Bot")
-        far = held(
-            [
-                played(
-                    agent="bot",
-                    span=120_000,
-                    span_label="120k",
-                    score=score,
-                    nodeid="far",
-                )
-            ],
-            agent_spec="bot:Bot",
-        )
-        gate = (
-            {"state": "passed", "sentence": "gate: passed", "findings": []}
-            if number
-            else None
-        )
-        run = RunResult(run_id="r", conversations=(far, near))
-        summary = summary_json(
-            run, pytest_ltm_version="0", seed=0, plan={}, added={"gate": gate}
-        )
-        folder = write_run(
-            tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa", far, near
-        )
-        write_summary(folder / "summary.json", summary)
-    app = make_app(ltm_dir=tmp_path, secret="k", hosts=["127.0.0.1:1"], port=1)
+def write_finished_run(
+    folder: Path, *talks: ConversationResult, gate: dict[str, Any] | None = None
+) -> None:
+    """Write a run with results and a summary."""
+    run = RunResult(run_id="r", conversations=talks)
+    summary = summary_json(
+        run, pytest_ltm_version="0", seed=0, plan={}, added={"gate": gate}
+    )
+    write_summary(write_run(folder, *talks) / "summary.json", summary)
 
-    text = " ".join(ask(app, "/").text.split())
+
+def example_of(agent: str, label: str, score: float) -> ConversationResult:
+    """Return a conversation of an own agent with one example."""
+    row = played(
+        agent=agent,
+        span=int(label.removesuffix("k")) * 1_000,
+        span_label=label,
+        score=score,
+        nodeid=f"{agent}-{label}",
+    )
+    return held([row], agent_spec=f"{agent}:Bot")
+
+
+def server_over(ltm_dir: Path) -> Starlette:
+    """Return the pages of a folder of runs."""
+    return make_app(ltm_dir=ltm_dir, secret="k", hosts=["127.0.0.1:1"], port=1)
+
+
+def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
+    passed = {"state": "passed", "sentence": "gate: passed", "findings": []}
+    for number, score in enumerate((0.25, 1.0)):
+        write_finished_run(
+            tmp_path / "runs" / f"2026010{number + 1}-101500-aaaa",
+            example_of("bot", "120k", score),
+            example_of("bot", "2k", 1.0),
+            gate=passed if number else None,
+        )
+
+    text = " ".join(ask(server_over(tmp_path), "/").text.split())
 
     assert (
         '<strong class="score">100%</strong> at 120k <span class="gate passed">gate passed</span>'
@@ -262,4 +274,42 @@ def test_the_page_opens_on_what_each_agent_remembers(tmp_path: Path) -> None:
     assert text.index("20260102-101500-aaaa</th>") < text.index(
         "20260101-101500-aaaa</th>"
     )
-    assert '<td data-of="Score">25% at 120k</td>' in text
+
+
+@pytest.fixture
+def two_agents(tmp_path: Path) -> Starlette:
+    """Return the server over two runs of two agents at two spans."""
+    for name, shares in (("aaaa", (1.0, 0.5)), ("bbbb", (0.25, 0.0))):
+        talks = [
+            example_of(agent, label, share)
+            for agent, share in zip(("first", "second"), shares, strict=True)
+            for label in ("32k", "2k")
+        ]
+        write_finished_run(tmp_path / "runs" / f"20260103-000000-{name}", *talks)
+    return server_over(tmp_path)
+
+
+def test_the_list_has_every_agent_s_score_at_every_span(two_agents: Starlette) -> None:
+    text = ask(two_agents, "/").text
+
+    for agent, share in (("first", "100%"), ("second", "50%"), ("first", "25%")):
+        scores = f'<span class="figure">{share} at 2k</span> <span class="figure">{share} at 32k</span>'
+        assert f"<div>{agent} {scores}</div>" in text
+
+
+def test_a_column_sorts_the_list_and_once_more_the_other_way(
+    two_agents: Starlette,
+) -> None:
+    best_first = ask(two_agents, "/?sort=-Scores").text
+    assert best_first.index("aaaa</th>") < best_first.index("bbbb</th>")
+    assert 'aria-sort="descending"><a href="/?sort=Scores">' in best_first
+
+    worst_first = ask(two_agents, "/?sort=Scores").text
+    assert worst_first.index("bbbb</th>") < worst_first.index("aaaa</th>")
+    assert "aaaa</th>" in ask(two_agents, "/?sort=nothing").text
+
+
+def test_the_list_shows_what_is_chosen(two_agents: Starlette) -> None:
+    assert "aaaa</th>" in ask(two_agents, "/?agent=first&state=finished").text
+    assert "No run matches this" in ask(two_agents, "/?agent=nobody").text
+    assert 'value="first" selected' in ask(two_agents, "/?agent=first").text

@@ -1,0 +1,139 @@
+"""The fields of an answer by the form of their names, whatever its server calls them (docs/replies.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pytest_ltm._core.model.account import name_end, sort_end, split_words
+
+DEEPEST_FIELD: Final = 8
+# What stands in these was written by the model, for people or for tools.
+_OPAQUE = re.compile(r" (?:content|text|usage|filter|argument|logprob|input|output)")
+_WRITTEN_FOR_TOOLS = frozenset({"arguments", "args", "input", "parameters"})
+_END = re.compile(
+    r" (?:finish\w*|stop\w*|done|end\w*|incomplete|block\w*|terminat\w*)"
+    r" (?:reason|details?|type|cause)\Z"
+)
+_THOUGHT = re.compile(
+    r" (?:think|thought|reason)\w*(?: (?:content|text|details|summary|parts|blocks))?\Z"
+)
+# Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
+_CALL = re.compile(r"(?: custom)? (?:tool|function) (?:call|use)s?")
+_PLAIN_NAME = re.compile(r"[\w. -]+")
+_TEXT_FIELD = re.compile(r" (?:text|think|thought|reason|content|summary)\w*\Z")
+_BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")
+
+
+def fold_names(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value with all names in one spelling: `finish_reason` of `finishReason` and `Finish-Reason`.
+
+    What a model wrote for a tool stays as it is. Of two names that become one, the
+    first with a value counts.
+    """
+    if isinstance(value, list) and depth <= DEEPEST_FIELD:
+        # a list of numbers, as vectors are, is long and holds no names
+        has_names = bool(value) and isinstance(value[0], (dict, list))
+        return [fold_names(part, depth + 1) for part in value] if has_names else value
+    if not isinstance(value, dict) or depth > DEEPEST_FIELD:
+        return value
+    folded: dict[str, Any] = {}
+    for name, inner in value.items():
+        key = "_".join(split_words(name).split()) or name
+        if key not in folded or (inner and not folded[key]):
+            is_for_tools = key in _WRITTEN_FOR_TOOLS
+            folded[key] = inner if is_for_tools else fold_names(inner, depth + 1)
+    return folded
+
+
+def find_end(*holders: Any) -> str:
+    """Return the name of the end that an answer tells; "null" where its field names none, "" without such a field.
+
+    The first that is named counts, unless another one says that the reply is no whole
+    one. `holders`: the parts of the answer, the nearest to the text first.
+    """
+    values = [value for holder in holders for value in _ends_in(holder, 0)]
+    names = [
+        name_end(value)
+        for value in values
+        if isinstance(value, (str, dict)) and value not in ("", {})
+    ]
+    plain = [name for name in names if _PLAIN_NAME.fullmatch(name)]
+    for account in _BAD_ENDS:
+        for name in plain:
+            if sort_end(name) == account:
+                return name
+    if names:
+        return names[0]
+    return name_end(values[0]) if values else ""
+
+
+def _ends_in(holder: Any, depth: int) -> Iterator[Any]:
+    if isinstance(holder, list) and depth <= DEEPEST_FIELD:
+        for part in holder[:1]:
+            yield from _ends_in(part, depth + 1)
+    if not isinstance(holder, dict) or depth > DEEPEST_FIELD:
+        return
+    for name, value in holder.items():
+        words = split_words(str(name))
+        if _END.search(words):
+            yield value
+        elif not _OPAQUE.search(words):
+            yield from _ends_in(value, depth + 1)
+
+
+def find_thoughts(message: Mapping[str, Any]) -> str:
+    """Return what a message tells of its thoughts in a field of their own; "" where it has none."""
+    for name, value in message.items():
+        words = split_words(str(name))
+        if _THOUGHT.search(words) and not _END.search(words):
+            text = _text_in(value, 0)
+            if text.strip():
+                return text
+    return ""
+
+
+def is_thought(part: Mapping[str, Any]) -> bool:
+    """Return whether a part of a content is a thought, by its type or a field that is true."""
+    kind = part.get("type")
+    if isinstance(kind, str) and _THOUGHT.search(split_words(kind)):
+        return True
+    return any(
+        value is True and _THOUGHT.search(split_words(str(name)))
+        for name, value in part.items()
+    )
+
+
+def _text_in(value: Any, depth: int) -> str:
+    """Return the text of a field that holds one, alone or in parts."""
+    if isinstance(value, str):
+        return value
+    if depth > DEEPEST_FIELD:
+        return ""
+    if isinstance(value, list):
+        return "".join(_text_in(part, depth + 1) for part in value)
+    if not isinstance(value, dict):
+        return ""
+    named = (
+        _text_in(inner, depth + 1)
+        for name, inner in value.items()
+        if _TEXT_FIELD.search(split_words(str(name)))
+    )
+    return next((text for text in named if text), "")
+
+
+def find_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the calls of tools that a message holds in a field of their own."""
+    calls: list[dict[str, Any]] = []
+    for name, value in message.items():
+        if _CALL.fullmatch(split_words(str(name))):
+            parts = value if isinstance(value, list) else [value]
+            calls += [part for part in parts if isinstance(part, dict) and part]
+    return calls
+
+
+def calls_tool(part: Mapping[str, Any]) -> bool:
+    """Return whether a part of an answer is a call of a tool, by its type."""
+    kind = part.get("type")
+    return isinstance(kind, str) and _CALL.fullmatch(split_words(kind)) is not None
