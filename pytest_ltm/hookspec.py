@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         RunJudge,
     )
     from pytest_ltm._core.session.options import Option
-    from pytest_ltm._core.session.session import LtmRun, ShownProgress
+    from pytest_ltm._core.session.run_parts import ShownProgress
+    from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 
 hookspec = pluggy.HookspecMarker("pytest")

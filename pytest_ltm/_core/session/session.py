@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cache
 from itertools import chain
-from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
 
 from pytest_ltm._core.calls.event_loop import close_loops
-from pytest_ltm._core.calls.time_limits import lift
 from pytest_ltm._core.engine.conversation import Conversation
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals import setup as _internals
-from pytest_ltm._core.internals.item_context import CapturedStreams
-from pytest_ltm._core.journal.cost import LEDGER
 from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
-from pytest_ltm._core.journal.run_file import (
-    FILE,
-    LATEST,
-    RunFile,
-    conversations_in,
-    write_run_file,
-)
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session import collection as _collection
@@ -50,188 +36,16 @@ from pytest_ltm._core.session.items import (
     is_ltm_item,
     items_by_conversation,
 )
-from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm._core.session.run_folder import RunFolder, run_id
+from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
-from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.disk import (
     disk_fault,
-    make_private,
-    read_regular,
-    write_whole,
 )
 from pytest_ltm._core.storage.errors import DiskFault, Stopped
-from pytest_ltm._core.storage.locks import NAME as LOCK
-from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
-
-
-# The content of a run's folder before the first message.
-class ShownProgress(Protocol):
-    """Shows how far the conversations are."""
-
-    @property
-    def is_live(self) -> bool:
-        """Whether anybody can see lines that rewrite themselves."""
-
-    def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
-        """Show that a conversation of this process has moved on."""
-
-    def show(self, name: str, state: dict[str, Any]) -> None:
-        """Show the state of a conversation of another process."""
-
-    def remove_conversation(self, name: str, *, left: int) -> None:
-        """Show a conversation no more; `left`: the number not yet begun."""
-
-    def announce(self, text: str) -> None:
-        """Show what goes on before the first conversation."""
-
-    def draw(self) -> None:
-        """Show all lines (again)."""
-
-    def clear(self) -> None:
-        """Take the lines away before something else is written."""
-
-
-class ConcurrentPlayer(Protocol):
-    """Plays several conversations of a run at once."""
-
-    playing: list[PlayedConversation]
-    """Those that are open."""
-
-    @property
-    def notices(self) -> list[str]:
-        """What the report says of them."""
-
-    def play_until(self, reported: Callable[[], bool]) -> None:
-        """Carry them on until an item has been reported."""
-
-    def finish(self) -> None:
-        """Carry them on to their ends."""
-
-    def look_up(self) -> None:
-        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
-
-    def close(self) -> None:
-        """Unwind what is still in progress."""
-
-
-_BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
-
-
-def run_id() -> str:
-    """Return a name for a run that sorts by time and is not given twice."""
-    return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-class RunFolder:
-    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
-
-    Between either and `release` no other process can have it. `at`: where it is, if it
-    may have been moved elsewhere.
-    """
-
-    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
-        self.ltm_dir, self.name = ltm_dir, name
-        self.path = ltm_dir / "runs" / name
-        self.moved = at is not None and at.resolve() != self.path.resolve()
-        """Its id does not name it, only its path."""
-        if at is not None and self.moved:
-            self.path = at
-        self._lock = FolderLock(self.path)
-        self._before: str | None = None
-        """What `latest` said before this run was made; None: it was not made here."""
-
-    def create(self, started: RunFile) -> None:
-        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
-        try:
-            make_private(self.path)
-            ignore = self.ltm_dir / ".gitignore"
-            if not ignore.exists():
-                write_whole(ignore, b"*\n")
-            self._lock.acquire()
-            write_run_file(self.path, started)
-            # Take away the folders of runs that were killed before they had begun:
-            # nothing but a lock that nobody holds.
-            for folder in self.path.parent.iterdir():
-                with suppress(OSError):
-                    names = {path.name for path in folder.iterdir()}
-                    is_old = (
-                        wall_time().timestamp() - folder.stat().st_mtime
-                        > _YOUNG_SECONDS
-                    )
-                    if (
-                        is_old
-                        and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"}
-                        and not lock_holder(folder)
-                    ):
-                        for name in names:
-                            (folder / name).unlink()
-                        folder.rmdir()
-            self._before = self._latest()
-            self._point()
-        except (OSError, DiskFault) as error:
-            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
-            raise pytest.UsageError(
-                f"--ltm-dir: {why}. Name a writable folder"
-            ) from error
-
-    def reopen_folder(self) -> None:
-        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        walked = (
-            (Path(inside) / name for name in (*names, *files))
-            for inside, names, files in os.walk(self.path)
-        )
-        link = next(
-            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
-        )
-        if link is not None:
-            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
-            raise pytest.UsageError(
-                f"--ltm-resume: {why}. Replace it by a copy of its target"
-            )
-        name_option_in_errors("--ltm-resume", self._lock.acquire)
-        if not self.moved:
-            name_option_in_errors("--ltm-resume", self._point)
-
-    def release(self) -> None:
-        """Let others have it; a new one that was refused before anything was written into it is taken away."""
-        self._lock.release()
-        before, self._before = self._before, None
-        with suppress(OSError):
-            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
-                return
-            if self._latest() == self.name and not before:
-                (self.ltm_dir / LATEST).unlink()
-            elif self._latest() == self.name:
-                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
-            for name in _BEGUN:
-                (self.path / name).unlink(missing_ok=True)
-            self.path.rmdir()
-
-    def _latest(self) -> str:
-        try:
-            return read_regular(self.ltm_dir / LATEST).decode().strip()
-        except (OSError, UnicodeDecodeError):
-            return ""
-
-    def _point(self) -> None:
-        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
-
-    def has_journal(self, labels: str) -> bool:
-        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
-        name = ConversationName.of_labels(labels)
-        return any(one.whole == name for one in conversations_in(self.path, JOURNAL))
-
-    def shown(self) -> str:
-        """Return the folder as a person would type it from here."""
-        shown = os.path.relpath(self.path)
-        return str(self.path) if shown.startswith("..") else shown
-
-
-# The age of a folder of which another process may be about to take the lock.
-_YOUNG_SECONDS = 60.0
 
 
 class LtmRun:
@@ -714,40 +528,6 @@ class LtmRun:
         """Let others have the run folder."""
         close_loops()
         self.folder.release()
-
-    # --- living with others
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show the conversation below the traceback of a failed assertion."""
-        report = yield
-        body = item.stash.get(LANE, None)
-        if (
-            body is not None
-            and report.failed
-            and body.assertion is not None
-            and report.when == "call"
-        ):
-            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
-        return report
-
-    def pytest_enter_pdb(self) -> None:
-        """Leave the terminal, and all the time that it takes, to pdb."""
-        CapturedStreams.in_debugger = True
-        lift()
-
-    def pytest_leave_pdb(self) -> None:
-        """Capture again."""
-        CapturedStreams.in_debugger = False
-
-    @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_timeout_set_timer(
-        self, item: pytest.Item, settings: object
-    ) -> bool | None:
-        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
-        return True if item.stash.get(LTM_ITEM, None) is not None else None
 
 
 def _is_reported(item: pytest.Item) -> bool:
