@@ -51,13 +51,13 @@ class RunFolder:
     may have been moved elsewhere.
     """
 
-    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
+    def __init__(self, ltm_dir: Path, name: str, folder: Path | None = None) -> None:
         self.ltm_dir, self.name = ltm_dir, name
         self.path = ltm_dir / "runs" / name
-        self.moved = at is not None and at.resolve() != self.path.resolve()
+        self.moved = folder is not None and folder.resolve() != self.path.resolve()
         """Its id does not name it, only its path."""
-        if at is not None and self.moved:
-            self.path = at
+        if folder is not None and self.moved:
+            self.path = folder
         self._lock = FolderLock(self.path)
         self._before: str | None = None
         """What `latest` said before this run was made; None: it was not made here."""
@@ -91,9 +91,9 @@ class RunFolder:
             self._before = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
-            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
+            reason = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
             raise pytest.UsageError(
-                f"--ltm-dir: {why}. Name a writable folder"
+                f"--ltm-dir: {reason}. Name a writable folder"
             ) from error
 
     def reopen_folder(self) -> None:
@@ -106,9 +106,9 @@ class RunFolder:
             (path for path in chain.from_iterable(walked) if path.is_symlink()), None
         )
         if link is not None:
-            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
+            reason = f"{link} is a symbolic link, so what is written there could end up anywhere"
             raise pytest.UsageError(
-                f"--ltm-resume: {why}. Replace it by a copy of its target"
+                f"--ltm-resume: {reason}. Replace it by a copy of its target"
             )
         name_option_in_errors("--ltm-resume", self._lock.acquire)
         if not self.moved:
@@ -117,14 +117,14 @@ class RunFolder:
     def release(self) -> None:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
-        before, self._before = self._before, None
+        previous, self._before = self._before, None
         with suppress(OSError):
-            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
+            if previous is None or {path.name for path in self.path.iterdir()} - _BEGUN:
                 return
-            if self._latest() == self.name and not before:
+            if self._latest() == self.name and not previous:
                 (self.ltm_dir / LATEST).unlink()
             elif self._latest() == self.name:
-                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
+                write_whole(self.ltm_dir / LATEST, f"{previous}\n".encode())
             for name in _BEGUN:
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
@@ -141,9 +141,12 @@ class RunFolder:
     def has_journal(self, labels: str) -> bool:
         """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
         name = ConversationName.of_labels(labels)
-        return any(one.whole == name for one in conversations_in(self.path, JOURNAL))
+        return any(
+            conversation.whole == name
+            for conversation in conversations_in(self.path, JOURNAL)
+        )
 
     def shown(self) -> str:
         """Return the folder as a person would type it from here."""
-        shown = os.path.relpath(self.path)
-        return str(self.path) if shown.startswith("..") else shown
+        path = os.path.relpath(self.path)
+        return str(self.path) if path.startswith("..") else path

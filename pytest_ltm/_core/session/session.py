@@ -73,17 +73,17 @@ class LtmRun:
         )
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
-        made = config.hook.pytest_ltm_agent_sources(
+        agent_sources = config.hook.pytest_ltm_agent_sources(
             config=config, settings=settings, acts=acts, rehearses=self.rehearses
         )
-        self.sources: Mapping[str, Any] = made[0] if made else {}
+        self.sources: Mapping[str, Any] = agent_sources[0] if agent_sources else {}
         """Where the agents of each label come from."""
-        self.settings = settings = made[1] if made else settings
+        self.settings = settings = agent_sources[1] if agent_sources else settings
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is resumed."""
-        known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
-        self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
+        known_id = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
+        self.folder = RunFolder(settings.ltm_dir, known_id or run_id(), self.resumed)
         self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
         self.scenario_names: set[str] = set()
@@ -165,14 +165,19 @@ class LtmRun:
                 if everything
                 or (definitions and definitions.examples.get(ltm_item.scenario))
             ]
-            chosen = [one for one in known if selection.is_selected(one.item)]
+            chosen = [
+                ltm_item for ltm_item in known if selection.is_selected(ltm_item.item)
+            ]
             _collection.refuse_duplicates(chosen)
-            kept = [one.item for one in _collection.in_order(chosen, self.settings)]
+            kept_items = [
+                ltm_item.item
+                for ltm_item in _collection.in_order(chosen, self.settings)
+            ]
         except pytest.UsageError:
             items.clear()
             raise
-        _collection.deselect(config, items, set(items) - set(kept))
-        items[:] = kept
+        _collection.deselect(config, items, set(items) - set(kept_items))
+        items[:] = kept_items
         _collection.keep_shard(
             config, items, self.settings
         )  # before the rest is selected: all machines share alike
@@ -182,22 +187,26 @@ class LtmRun:
         """Remember scenarios that were taken away."""
         # Plugins deselect objects of their own: pytest-testmon has some without a stash.
         deselected: Sequence[object] = items
-        own = [item for item in deselected if isinstance(item, pytest.Item)]
-        known = [
+        deselected_items = [
+            item for item in deselected if isinstance(item, pytest.Item)
+        ]
+        ltm_items = [
             item.stash[LTM_ITEM]
-            for item in own
+            for item in deselected_items
             if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
         ]
-        self.deselected.update((one.conversation.folder, one.scenario) for one in known)
+        self.deselected.update(
+            (ltm_item.conversation.folder, ltm_item.scenario) for ltm_item in ltm_items
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
-        known = [item.stash[LTM_ITEM] for item in session.items]
+        ltm_items = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [
-            one.item for one in _collection.in_order(known, self.settings)
+            ltm_item.item for ltm_item in _collection.in_order(ltm_items, self.settings)
         ]
-        self.groups = items_by_conversation(known)
+        self.groups = items_by_conversation(ltm_items)
         for item in session.items:
             _internals.never_rerun(item)
 
@@ -314,11 +323,11 @@ class LtmRun:
         ):
             if not self.is_worker:
                 self.enqueue_conversations(self.groups)
-                for known in chain.from_iterable(
+                for ltm_item in chain.from_iterable(
                     self.groups[name] for name in self.to_come
                 ):
                     self._setup_state.hold_nodes(
-                        known.item
+                        ltm_item.item
                     )  # fixtures live until nobody needs them any more
             self._at_once = self.make_runner(self)
         return self._at_once
@@ -343,8 +352,8 @@ class LtmRun:
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
-            for known in chain.from_iterable(self.groups[name] for name in names):
-                self._setup_state.let_go(known.item)
+            for ltm_item in chain.from_iterable(self.groups[name] for name in names):
+                self._setup_state.let_go(ltm_item.item)
 
     @property
     def notices(self) -> list[str]:
@@ -361,7 +370,9 @@ class LtmRun:
     def in_progress(self) -> list[Conversation]:
         """The conversations that this process is playing."""
         return [
-            one.conversation for one in self._all_playing if not one.all_are_reported
+            played.conversation
+            for played in self._all_playing
+            if not played.all_are_reported
         ]
 
     @property
@@ -373,9 +384,9 @@ class LtmRun:
     def ended(self) -> list[str]:
         """The conversations that this process has played to their ends."""
         playing = {
-            str(one.given.items[0].conversation)
-            for one in self._all_playing
-            if not one.all_are_reported
+            str(played.given.items[0].conversation)
+            for played in self._all_playing
+            if not played.all_are_reported
         }
         return [name for name in self._results if name not in playing]
 
@@ -417,19 +428,19 @@ class LtmRun:
             )
         setup_state = self._setup_state
         self.hooks.tell_all("pytest_ltm_follow", name=name, state="begins")
-        given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
-        mode = self._mode(given)
+        inputs, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        mode = self._mode(inputs)
         conditions = BodyConditions(
             setup_state, self._pool, self._next_up, mode.withheld, limit
         )
-        again = cache(
-            lambda: _collection.repeat_command(self.config, self.settings, given.place)
+        repeat_command = cache(
+            lambda: _collection.repeat_command(self.config, self.settings, inputs.place)
         )
         playing = PlayedConversation(
-            given,
+            inputs,
             mode,
             conditions,
-            again=again,
+            again=repeat_command,
             heard=self._heard,
             hooks=self.hooks,
         )
@@ -443,19 +454,19 @@ class LtmRun:
             self._let_go([name])  # its bodies hold what they need from now on
         return playing
 
-    def _mode(self, given: ConversationInputs) -> ConversationMode:
+    def _mode(self, inputs: ConversationInputs) -> ConversationMode:
         """Return what composes a conversation: the first feature that knows decides."""
         compose = self.config.hook.pytest_ltm_conversation_mode(run=self)
-        mode: ConversationMode = compose(given)
+        mode: ConversationMode = compose(inputs)
         return mode
 
-    def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
+    def _given(self, ltm_items: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = (
-            known[0].place.agent,
-            self.folder.path / known[0].conversation.folder,
+            ltm_items[0].place.agent,
+            self.folder.path / ltm_items[0].conversation.folder,
         )
         return ConversationInputs(
-            items=known,
+            items=ltm_items,
             settings=self.settings,
             source=self.sources[agent],
             folder=folder,
@@ -465,17 +476,19 @@ class LtmRun:
             conversations=len(self.conversations()),
         )
 
-    def plan(self, known: Sequence[LtmItem]) -> Plan:
+    def plan(self, ltm_items: Sequence[LtmItem]) -> Plan:
         """Return the plan of the items of a conversation."""
-        return self._mode(self._given(known)).plan(plan_for(known, self.settings).plan)
+        return self._mode(self._given(ltm_items)).plan(
+            plan_for(ltm_items, self.settings).plan
+        )
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
         """Return the item whose fixtures must stay up although no item in progress needs them."""
         if self._asked_for is None or self.is_stopping:
             return None
-        asked, following = self._asked_for
-        if item is not asked:
-            return asked
+        asked_item, following = self._asked_for
+        if item is not asked_item:
+            return asked_item
         if following is None or not _is_reported(following):
             return following
         items = item.session.items
@@ -483,11 +496,13 @@ class LtmRun:
             following is item
         ):  # xdist has not said yet what follows on this worker, if anything does
             return next(
-                (one for one in items if not _is_reported(one)),
+                (other_item for other_item in items if not _is_reported(other_item)),
                 cast("Any", item.session),
             )
         later = items[items.index(item) + 1 :]
-        return next((one for one in later if not _is_reported(one)), None)
+        return next(
+            (other_item for other_item in later if not _is_reported(other_item)), None
+        )
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.show_progress(played, exchange)

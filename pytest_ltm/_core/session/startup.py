@@ -39,13 +39,13 @@ def _refuse_repeated_options(config: pytest.Config) -> None:
         flag, equals, value = str(word).partition("=")
         if flag.startswith("--ltm-") and equals:
             values.setdefault(flag, []).append(value)
-    for flag, given in values.items():
+    for flag, texts in values.items():
         dest = flag.removeprefix("--").replace("-", "_")
         is_list = isinstance(getattr(config.option, dest, []), list)
-        if len({*given}) > 1 and not is_list:
-            both = f", or both at once: {flag}={','.join(given)}" * (flag in _SEVERAL)
+        if len({*texts}) > 1 and not is_list:
+            both = f", or both at once: {flag}={','.join(texts)}" * (flag in _SEVERAL)
             raise pytest.UsageError(
-                f"{flag} is given {len(given)} times: {' and '.join(given)}. Give one{both}"
+                f"{flag} is given {len(texts)} times: {' and '.join(texts)}. Give one{both}"
             )
 
 
