@@ -367,7 +367,7 @@ def _find_command(name: str) -> Command | None:
     return bundled_commands().get(name) or added_commands().get(name)
 
 
-def added_commands() -> Mapping[str, Command]:
+def added_commands() -> dict[str, Command]:
     """Return the commands that installed packages add, by name."""
     from pytest_ltm._core.features import feature_hooks
 
