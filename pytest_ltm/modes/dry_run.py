@@ -269,7 +269,7 @@ class DryRun:
         self,
     ) -> Callable[[ConversationInputs], ConversationMode]:
         """Hold conversations with simulated agents."""
-        return partial(Rehearsed, kept=partial(add_forecast, self._found))
+        return partial(Rehearsed, keep_forecast=partial(add_forecast, self._found))
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> None:
         """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
