@@ -22,8 +22,9 @@ def check_calls(
     sameness = _judge(rule, wanted, made)
     label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, wanted)}".strip()
     if sameness is SAME:
-        return Check(label, ok=True)
-    return Check(f"{label}: {_show_made(calls)}", ok=False, open=sameness is UNKNOWN)
+        return Check(label, ok=True, acted=True)
+    found = f"{label}: {_show_made(calls)}"
+    return Check(found, ok=False, open=sameness is UNKNOWN, acted=True)
 
 
 _RULE_WORDS: Mapping[CallRule, str] = {

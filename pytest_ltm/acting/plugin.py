@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pytest_ltm.api import AnsweredCall, Call, CallRule, Check, hookimpl
+from pytest_ltm.api import AnsweredCall, Call, CallRule, Check, Figure, hookimpl, lazy
 
 
 @hookimpl(trylast=True)
@@ -15,3 +15,18 @@ def pytest_ltm_check_calls(
     from pytest_ltm.acting.call_rules import check_calls
 
     return check_calls(rule, wanted, calls)
+
+
+@hookimpl
+def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
+    """Register the share of the checks of calls and files that passed."""
+    register(
+        Figure(
+            "acted",
+            "share",
+            lazy("pytest_ltm.acting.figures:acted_share"),
+            "acted",
+            missing="absent",
+            definition="mean over examples of the share of checks of calls and files that passed",
+        )
+    )

@@ -22,6 +22,7 @@ from pytest_ltm._core.journal.run_file import LATEST, conversations_in, find_run
 from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._core.model.filler import is_cut
 from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import Count
 from pytest_ltm._core.storage.disk import open_regular, read_regular
 from pytest_ltm._core.storage.errors import (
@@ -278,6 +279,11 @@ class JournalReplay(Announced):
             for message in record.messages.values()
             if message.kind == "filler"
         }
+        self._compactions = [
+            message.text
+            for message in record.messages.values()
+            if message.kind == "compact"
+        ]
         self._numbers = list(record.messages)
         self._given = [
             record.replies.get(number) or record.faults.get(number)
@@ -363,6 +369,16 @@ class JournalReplay(Announced):
             given.thoughts,
             given.mishaps,
         )
+
+    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+        reply = self._reply(message, user)
+        recorded = self._given[self._last]
+        if tools is not None and isinstance(recorded, events.ReplyReceived):
+            tools.replay(recorded.calls)
+        return reply
+
+    def _compact(self) -> Reply:
+        return self._reply(self._compactions[0] if self._compactions else "")
 
     def _accept(self, message: str, reply: str, user: str = "") -> None:
         """Take filler or history in; nothing to remember."""

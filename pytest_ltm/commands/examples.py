@@ -293,10 +293,20 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
                 "message": exchange.message[:longest],
                 "reply": exchange.reply[:longest],
                 "fault": record.fault(exchange.number) if record else "",
+                **_calls_json(exchange),
             }
             for exchange in _shown_exchanges(chat, full=full)
         ],
     }
+
+
+def _calls_json(exchange: Exchange) -> dict[str, Any]:
+    """Return the calls of tools before a reply; nothing where there are none."""
+    calls = [
+        fields_of(call, "name", "arguments", "result", "refused")
+        for call in exchange.calls
+    ]
+    return {"calls": calls} if calls else {}
 
 
 def example_lines(

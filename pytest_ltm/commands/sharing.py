@@ -244,7 +244,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--table",
         default="",
-        choices=["examples", "questions", "exchanges", "verdicts"],
+        choices=["examples", "questions", "exchanges", "verdicts", "calls"],
         help=table,
     )
     add_flags(parser, force="overwrite what exists")

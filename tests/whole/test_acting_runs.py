@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import pytest_ltm
+from pytest_ltm.commands import main
 
 HALF = 2
 
@@ -44,6 +49,66 @@ def test_a_run_that_is_resumed_has_the_journal_of_an_undisturbed_one(
     assert journals(pytester.path) == whole
     result = pytester.runpytest("--ltm-rescore=latest")
     result.stdout.fnmatch_lines(["*scored again: run *, 0 moved*"])
+
+
+def spoken(path: Path, label: str) -> list[dict[str, Any]]:
+    """Return the events of an agent's only conversation, without header and sums."""
+    [journal] = path.glob(f".ltm/runs/*/{label}~*/journal.jsonl")
+    lines = [json.loads(line) for line in journal.read_bytes().splitlines()[1:]]
+    return [{**line, "sum": ""} for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("suite", "agent"), [("acting", "full"), ("long-work", "compactor")]
+)
+def test_a_run_with_calls_or_compactions_is_replayed_verified_and_bundled(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    suite: str,
+    agent: str,
+) -> None:
+    monkeypatch.chdir(pytester.path)
+    options = (f"--ltm-suite={suite}", "--ltm-span=2k", "--ltm-examples=1")
+    pytester.runpytest(*options, f"--ltm-agent={agent}")
+    [run] = (pytester.path / ".ltm" / "runs").iterdir()
+    assert main(["verify", str(run), "--pytest=-p no:randomly"]) == 0
+    bundle = pytester.path / "run.ltm.zip"
+    assert main(["lab", "bundle", str(run), "-o", str(bundle)]) == 0
+    assert main(["verify", str(bundle), "--pytest=-p no:randomly"]) == 0
+    capsys.readouterr()
+    result = pytester.runpytest(*options, "--ltm-agent=again=replay:latest")
+    assert result.ret == 0
+    assert spoken(pytester.path, "again") == spoken(pytester.path, agent)
+
+
+def test_reports_and_exports_have_what_was_called(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pytester.path)
+    options = ("--ltm-suite=acting", "--ltm-span=2k", "--ltm-examples=1")
+    result = pytester.runpytest(*options, "--ltm-agent=full,window:300")
+    result.stdout.re_match_lines([r"acted +100% +0%"])
+    results = pytest_ltm.load("latest")
+    assert {row.acted for row in results.examples if row.agent == "full"} == {1.0}
+    [pay] = [call for call in results.calls if call.name == "pay"]
+    assert json.loads(pay.arguments).keys() == {"person", "euros", "reference"}
+    assert (pay.place, pay.result, pay.refused) == (1, "done", False)
+    [run] = (pytester.path / ".ltm" / "runs").iterdir()
+    columns = json.loads((run / "summary.json").read_text())["results"]
+    assert [column["acted"] for column in columns] == [1.0, 0.0]
+
+
+def test_a_run_without_tools_says_nothing_of_acting(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pytester.path)
+    pytester.runpytest("--ltm-suite=standard", "-k", "colours", "--ltm-agent=full")
+    assert list(pytest_ltm.load("latest").calls) == []
+    [run] = (pytester.path / ".ltm" / "runs").iterdir()
+    [column] = json.loads((run / "summary.json").read_text())["results"]
+    assert "acted" not in column
+    assert '"acted"' not in "".join(path.read_text() for path in run.glob("*/*.json*"))
 
 
 def test_the_header_of_a_run_without_tools_names_no_later_capability(

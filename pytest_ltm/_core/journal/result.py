@@ -324,6 +324,12 @@ class ScenarioResult:
         )
 
     @property
+    def acted(self) -> float | None:
+        """The share of the checks of what the agent did that passed; None without any."""
+        passed = [check.ok for check in self.checks if check.acted]
+        return sum(passed) / len(passed) if passed else None
+
+    @property
     def conversation(self) -> ConversationName:
         """Where it was played."""
         return ConversationName(self.agent, self.span_label, self.trial)

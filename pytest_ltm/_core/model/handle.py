@@ -642,13 +642,21 @@ class Ltm:
         return summary
 
     @_refuse_misuse
-    def check(self, label: str, ok: bool | Opinion | re.Match[str] | None) -> bool:
+    def check(
+        self,
+        label: str,
+        ok: bool | Opinion | re.Match[str] | None,
+        *,
+        acted: bool = False,
+    ) -> bool:
         """Note one part of the score; the share of checks that pass is the score.
 
         Args:
             label: What should be true, as the report shows it.
             ok: Whether it is: True or False, the result of `re.search` (None is false),
                 or an `Opinion`, which adds the judge's reason.
+            acted: Whether it is about what the agent did, and not about what it said:
+                reports count such checks apart.
 
         Returns:
             Whether the check passes.
@@ -661,7 +669,9 @@ class Ltm:
         _refuse_arguments(label, ok)
         why = ok.reason if isinstance(ok, Opinion) and not ok else ""
         self.sheet.checks.append(
-            Check(f"{label} (the judge: {why})" if why else label, bool(ok))
+            Check(
+                f"{label} (the judge: {why})" if why else label, bool(ok), acted=acted
+            )
         )
         return bool(ok)
 

@@ -29,6 +29,8 @@ class Check:
     """Whether it is true."""
     open: bool = field(default=False, metadata={SPARSE: True})
     """Whether that could not be proven either way: then it is not `ok`, and it may be. Only evaluators leave it so."""
+    acted: bool = field(default=False, metadata={SPARSE: True})
+    """It is about what the agent did, by calls of tools or in files, and not about what it said."""
 
     def __post_init__(self) -> None:
         if self.ok and self.open:

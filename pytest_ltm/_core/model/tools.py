@@ -270,6 +270,15 @@ class Tools(Sequence[Tool]):
             if not call.refused:
                 self._carry_out(call.name, call.arguments)
 
+    def replay(self, calls: Sequence[AnsweredCall]) -> None:
+        """Take recorded calls, with what they came to, as those for this message.
+
+        Args:
+            calls: The recorded calls in order.
+        """
+        self.answered.extend(calls)
+        self.repeat(calls)
+
     def _answer(self, call: Call) -> AnsweredCall:
         if len(self.answered) >= MOST_CALLS:
             raise AgentFault(

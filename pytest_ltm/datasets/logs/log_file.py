@@ -12,7 +12,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, time, timedelta, timezone, tzinfo
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -51,6 +51,8 @@ from pytest_ltm.datasets.longmemeval.record import (
 
 _ROLES = ("user", "assistant", "tool")
 _DAY = timedelta(days=1, seconds=-1)
+LAST_SECOND = time(23, 59, 59)
+"""Of a day."""
 _DATE = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?",
     re.ASCII,
@@ -65,6 +67,10 @@ class Date(NamedTuple):
     """Aware; UTC where the file names no zone."""
     written: str
     """As messages have it: in the zone of the file, without a time where there is none."""
+    zone: tzinfo = timezone.utc
+    """The zone that it names."""
+    whole_day: bool = False
+    """Whether it is a day without a time."""
 
 
 class LogQuestion(Question, frozen=True, kw_only=True):
@@ -246,7 +252,7 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
 
 
 def parse_log_date(item: Field, *, ends: bool = False) -> Date:
-    """Return a date; `ends`: a day without a time means its last second, in its own zone, not its first."""
+    """Return a date; `ends`: a day without a time means its last second, not its first."""
     match = _DATE.fullmatch(item.text().strip())
     if match is None:
         raise item.error(
@@ -264,8 +270,8 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
         raise item.error("a date that there is") from None
     shown = format_longmemeval_date(local)
     if minute:
-        return Date(at, shown)
-    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0])
+        return Date(at, shown, local.tzinfo or timezone.utc)
+    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0], whole_day=True)
 
 
 # --- How sessions are told: what turns say in words, and a history whose exchanges are
@@ -315,7 +321,7 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
 
     `place`: its number in the history; `folder`: where its images are.
     """
-    at, written = session_date(session)
+    at, written, *_ = session_date(session)
     texts = [turn_text(turn, session.room) for turn in session.turns]
     if any(turn.role == "assistant" for turn in session.turns):
         roles = (
@@ -360,6 +366,20 @@ class SessionOffset:
     exchanges: int
     """In which it is told."""
     dated: bool
+    zone: tzinfo = timezone.utc
+    """Of its date."""
+
+    def is_told_by(self, asked: Date) -> bool:
+        """Return whether it is told before a question of a date: a day ends in the session's own zone."""
+        if asked.whole_day:
+            return self.at.astimezone(self.zone).date() <= asked.at.date()
+        return self.at <= asked.at
+
+    def question_time(self, asked: Date) -> datetime:
+        """Return when a question of a date is asked behind this session."""
+        if not asked.whole_day:
+            return asked.at
+        return datetime.combine(asked.at.date(), LAST_SECOND, self.zone)
 
     @property
     def turn_ids(self) -> list[str]:
@@ -556,16 +576,17 @@ class LogsFile:
         # told once to count its exchanges: how many there are must be known before the
         # first is told
         told = len(session_exchanges(0, session, self.path.parent))
-        at = session_date(session).at
+        date = session_date(session)
         place = SessionOffset(
             line,
             start,
             size,
             session.id,
-            at,
+            date.at,
             len(session.turns),
             told,
             bool(session.date),
+            date.zone,
         )
         _reject_repeated_id(user.sessions, place, top, "session")
         self.disorder += user.latest is not None and place.at < user.latest
@@ -621,7 +642,7 @@ class LogsFile:
             if place is None:
                 near = did_you_mean(one, [*user.sessions, *known])
                 yield f"{where}: no session and no turn{whose} is called {one!r}.{near}"
-            elif asked.asked and place.at > asked.asked.at:
+            elif asked.asked and not place.is_told_by(asked.asked):
                 yield f"{where}: {one!r} is later than the question, which is of {asked.asked.written}"
 
 

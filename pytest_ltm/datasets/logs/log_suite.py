@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -171,10 +170,12 @@ class LogsSuite:
             return (Wait(history=past.told_with(asked.after)),)
         if asked.asked is None:
             return (Wait(history=len(past)),)
-        total = past.told_by(
-            bisect_right(past.places, asked.asked.at, key=lambda place: place.at)
-        )
-        late = asked.asked.at - past.places[-1].at
+        told = [place.is_told_by(asked.asked) for place in past.places]
+        # several zones may mix days: what is of the day is told, with all before it
+        sessions = len(told) - told[::-1].index(True) if any(told) else 0
+        total = past.told_by(sessions)
+        last = past.places[-1]
+        late = last.question_time(asked.asked) - last.at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
 
 

@@ -243,6 +243,7 @@ def _sample_messages(
             "content": exchange.message,
             "metadata": {name: one for name, one in facts.items() if one != ""},
         }
+        yield from _tool_messages(exchange)
         if exchange.number in record.replies:
             yield {
                 "role": "assistant",
@@ -250,3 +251,17 @@ def _sample_messages(
                 "model": _model_name(agent),
             }
         before = exchange
+
+
+def _tool_messages(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """Yield the calls of tools before a reply, and what each came to."""
+    for number, call in enumerate(exchange.calls):
+        name = {"id": f"{exchange.number}.{number}", "function": call.name}
+        made = {**name, "type": "function", "arguments": dict(call.arguments)}
+        yield {"role": "assistant", "content": "", "tool_calls": [made]}
+        yield {
+            "role": "tool",
+            "content": call.result,
+            "tool_call_id": name["id"],
+            "function": call.name,
+        }

@@ -40,6 +40,7 @@ from pytest_ltm.figures.metrics import metrics_json
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.reports.exports.output import import_library
 from pytest_ltm.reports.exports.result_rows import (
+    CallRow,
     ExampleRow,
     ExchangeRow,
     PlacedRow,
@@ -146,7 +147,7 @@ _OF_PANDAS: Mapping[type, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Results:
-    """What `load` found: four tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
+    """What `load` found: five tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
 
     runs: tuple[LoadedRun, ...]
     """The runs, with the conversations that have not come to their end; for the exports of this package."""
@@ -177,9 +178,14 @@ class Results:
         return self._journals[0]
 
     @property
+    def calls(self) -> ResultTable[CallRow]:
+        """A row for each call of a tool that a scenario offered, from the journals as well."""
+        return self._journals[1]
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
-        return self.lost + self._journals[1]
+        return self.lost + self._journals[2]
 
     @cached_property
     def _results(
@@ -199,8 +205,10 @@ class Results:
         )
 
     @cached_property
-    def _journals(self) -> tuple[ResultTable[ExchangeRow], tuple[str, ...]]:
-        rows: list[ExchangeRow] = []
+    def _journals(
+        self,
+    ) -> tuple[ResultTable[ExchangeRow], ResultTable[CallRow], tuple[str, ...]]:
+        rows: list[ExchangeRow | CallRow] = []
         problems: list[str] = []
         for run, held in self._conversations:
             place = {
@@ -212,7 +220,11 @@ class Results:
             )
             rows += said
             problems += [problem] if problem else []
-        return ResultTable(ExchangeRow, rows), tuple(problems)
+        return (
+            _result_table(ExchangeRow, rows),
+            _result_table(CallRow, rows),
+            tuple(problems),
+        )
 
     @property
     def _conversations(self) -> list[tuple[str, ConversationFolder]]:
@@ -239,8 +251,8 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
         ltm_dir: where ids are looked up.
 
     Returns:
-        An object with the tables `examples`, `questions`, `exchanges` and `verdicts`. Amended verdicts stand in the
-        place of the automatic ones.
+        An object with the tables `examples`, `questions`, `exchanges`, `verdicts` and `calls`. Amended verdicts stand
+        in the place of the automatic ones.
 
     Raises:
         LtmError: there is no such run, or nothing of it can be read. Of a folder of

@@ -7,6 +7,7 @@ is described where it is declared. Units are in the names or in the descriptions
 # Annotations are evaluated here, because they say what the columns of frames and files
 # hold.
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
@@ -27,7 +28,7 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import ReplyTime, TellTime
 from pytest_ltm._core.journal.timings import load_all_timings as load_timings
-from pytest_ltm._core.model.transcript import Kind
+from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.storage.errors import LtmError
 
 
@@ -111,6 +112,8 @@ class ExampleRow(PlacedRow, frozen=True, kw_only=True):
     """Dollars for those; None where unknown."""
     user_estimated: bool
     """Some of the users' tokens were not reported."""
+    acted: float | None
+    """The share of the checks of calls and files that passed; None without any."""
     metrics: Mapping[str, float]
     """Figures beside the score, by name; in frames and files a column `metric_NAME` each."""
 
@@ -195,6 +198,31 @@ class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
     """Texts that the agent says it retrieved for the reply; None where it does not say."""
 
 
+class CallRow(PlacedRow, frozen=True, kw_only=True):
+    """One call of a tool that a scenario offered, from the journal."""
+
+    scenario: str
+    """The scenario that offered it."""
+    example: str
+    """The example that offered it."""
+    exchange: int
+    """Number of the exchange in which it was called."""
+    place: int
+    """Its place among the calls of that exchange, from 1."""
+    name: str
+    """The tool's name."""
+    arguments: str
+    """Its arguments, as a JSON object."""
+    result: str
+    """What the agent was told that it came to."""
+    refused: bool
+    """There is no such tool, or the arguments are not what it takes: no check counts it."""
+    tokens: int
+    """Tokens of name and arguments, by the run's tokenizer."""
+    result_tokens: int
+    """Tokens of the result, by the run's tokenizer."""
+
+
 class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     """What was decided about an example, and by whom: two rows where a person has corrected the first."""
 
@@ -235,6 +263,7 @@ TABLES: Mapping[str, type[PlacedRow]] = {
     "questions": QuestionRow,
     "exchanges": ExchangeRow,
     "verdicts": VerdictRow,
+    "calls": CallRow,
 }
 
 
@@ -269,6 +298,7 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
             "amended": result.automatic is not None,
             "questions": len(result.questions),
             "told_gap": result.told_gap,
+            "acted": result.acted,
             "metrics": {metric.name: metric.value for metric in result.metrics},
         }
         yield ExampleRow(**taken, **place)
@@ -335,8 +365,10 @@ def _verdict_rows(
     yield row
 
 
-def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow], str]:
-    """Return the exchanges of a conversation, and why those after the last are missing; "" if none is.
+def of_journal(
+    folder: Path, place: Mapping[str, Any]
+) -> tuple[list[ExchangeRow | CallRow], str]:
+    """Return the exchanges and calls of a conversation, and why those after the last are missing; "" if none is.
 
     A conversation without a journal has none.
     """
@@ -358,7 +390,7 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
     exchanges = {
         one.number: one for one in (*record.transcript, *record.unanswered.values())
     }
-    rows = []
+    rows: list[ExchangeRow | CallRow] = []
     for number, exchange in sorted(exchanges.items()):
         scenario, _, example = exchange.by.rpartition("/")
         reply = paid.get(number)
@@ -380,8 +412,20 @@ def of_journal(folder: Path, place: Mapping[str, Any]) -> tuple[list[ExchangeRow
             hypothetical=reply is not None and reply.hypothetical,
             retrieved=None if exchange.retrieved is None else len(exchange.retrieved),
         )
-        rows.append(row)
+        speaker = {**place, "scenario": scenario, "example": example}
+        rows += [row, *_call_rows(exchange, speaker)]
     return rows, problem
+
+
+def _call_rows(exchange: Exchange, place: Mapping[str, Any]) -> Iterator[CallRow]:
+    for number, call in enumerate(exchange.calls, start=1):
+        yield CallRow(
+            **place,
+            **{name: getattr(call, name) for name in _OF_CALL},
+            exchange=exchange.number,
+            place=number,
+            arguments=json.dumps(call.arguments, ensure_ascii=False),
+        )
 
 
 def seconds_of(folder: Path) -> dict[int, float]:
@@ -404,4 +448,5 @@ _OF_EXCHANGE = (
     "message_tokens",
     "reply_tokens",
 )
+_OF_CALL = ("name", "result", "refused", "tokens", "result_tokens")
 _USED = ("input_tokens", "output_tokens", "cached_tokens", "calls")

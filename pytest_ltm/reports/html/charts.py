@@ -42,9 +42,8 @@ class ChartFrame(NamedTuple):
 
     def y(self, share: float) -> float:
         """Return where a share of full marks stands."""
-        return self.top + (1 - min(max(share, 0.0), 1.0)) * (
-            self.height - self.top - self.bottom
-        )
+        height = self.height - self.top - self.bottom
+        return self.top + (1 - min(max(share, 0.0), 1.0)) * height
 
     @property
     def scores(self) -> list[Tick]:
@@ -68,11 +67,9 @@ class ChartPoint(NamedTuple):
 
 def path_through(points: Sequence[ChartPoint]) -> str:
     """Return the path of a line through the points; "" for none."""
-    return (
-        "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
-        if points
-        else ""
-    )
+    if not points:
+        return ""
+    return "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
 
 
 FRAME = ChartFrame(640, 300, left=44, right=16, top=14, bottom=44)
@@ -121,134 +118,139 @@ _BEGIN = FRAME.left + 20
 
 def score_by_span(material: Material) -> AccuracyChart | None:
     """Return accuracy against memory span, log scale, isolated examples first; None for less than two places."""
-    series = [each for each in material.series if each.column.out_of]
-    spans = {
-        each.column.span: each.column.span_label
-        for each in sorted(series, key=lambda one: one.column.span or 0)
-    }
-    if len(spans) < 2:
+    scored = [series for series in material.series if series.column.out_of]
+    scored_by_span = sorted(scored, key=lambda series: series.column.span or 0)
+    labels = {series.column.span: series.column.span_label for series in scored_by_span}
+    if len(labels) < 2:
         return None
-    in_tokens = [span for span in spans if span is not None]
-    scale = _log_scale(_BEGIN + 70 * (None in spans), min(in_tokens), max(in_tokens))
+    spans = [span for span in labels if span is not None]
+    begin = _BEGIN + 70 if None in labels else _BEGIN
+    scale = _log_scale(begin, min(spans), max(spans))
 
-    def x(span: int | None) -> float:
+    def place_span(span: int | None) -> float:
         return _BEGIN if span is None else scale(span)
 
-    # What nobody under test is measured against: what others earn at best, and what
-    # takes no memory.
-    names, bands = agents_under_test(series), []
-    others = [each.column for each in series if each.agent not in names]
+    def place_series(series: ResultSeries) -> tuple[float, str]:
+        return place_span(series.column.span), series.column.span_label
+
+    return AccuracyChart(
+        _chart_lines(material, scored, place_series),
+        [Tick(place_span(span), label) for span, label in labels.items()],
+        axis="memory span in tokens (log scale)",
+        title="Accuracy against memory span",
+        bands=_bands(scored, place_span),
+    )
+
+
+def _bands(
+    scored: Sequence[ResultSeries], place_span: Callable[[int | None], float]
+) -> list[Band]:
+    """Return what nobody under test is measured against: more than all others earn, and what takes no memory."""
+    tested = agents_under_test(scored)
+    others = [series.column for series in scored if series.agent not in tested]
     ceiling = [
-        (x(column.span), column.accuracy_lower_bound or 0.0) for column in others
+        (place_span(column.span), column.accuracy_lower_bound or 0.0)
+        for column in others
     ]
+    columns = [series.column for series in scored]
     floor = [
-        (x(each.column.span), each.column.floor / each.column.maximum_total)
-        for each in series
+        (place_span(column.span), column.floor / column.maximum_total)
+        for column in columns
     ]
+    bands = []
     if ceiling and min(_highest_scores(ceiling).values()) < FULL_MARKS:
         label = "above: more than any bundled agent or control earns"
         bands.append(Band("ceiling", label, _area_outline(ceiling, FRAME.top)))
     if any(score for _, score in floor):
-        bands.append(
-            Band(
-                "floor",
-                "below: earned without memory",
-                _area_outline(floor, FRAME.height - FRAME.bottom),
-            )
-        )
-    return AccuracyChart(
-        _chart_lines(
-            material, series, lambda each: (x(each.column.span), each.column.span_label)
-        ),
-        [Tick(x(span), label) for span, label in spans.items()],
-        axis="memory span in tokens (log scale)",
-        title="Accuracy against memory span",
-        bands=bands,
-    )
+        outline = _area_outline(floor, FRAME.height - FRAME.bottom)
+        bands.append(Band("floor", "below: earned without memory", outline))
+    return bands
 
 
 def score_by_cost(material: Material) -> AccuracyChart | None:
     """Return accuracy against cost, log scale; None unless two series report their cost."""
-    series = [
-        each for each in material.series if each.column.cost_usd and each.column.out_of
+    priced = [
+        series
+        for series in material.series
+        if series.column.cost_usd and series.column.out_of
     ]
-    costs = {each.key: each.column.cost_usd or 0.0 for each in series}
-    if len(series) < 2:
+    if len(priced) < 2:
         return None
-    low, high = min(costs.values()), max(costs.values())
+    costs = [series.column.cost_usd or 0.0 for series in priced]
+    low, high = min(costs), max(costs)
     if low == high:
         low, high = low / 2, high * 2
-    x = _log_scale(_BEGIN, low, high)
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
-    inside = [step for step in steps if low <= step <= high]
-    # About six round amounts have room; where none lies between the two, they stand
-    # themselves.
-    shown = inside[:: max(len(inside) // 6, 1)] or [low, high]
+    scale = _log_scale(_BEGIN, low, high)
 
-    def placed(each: ResultSeries) -> tuple[float, str]:
-        return x(
-            costs[each.key]
-        ), f"{each.column.span_label}, ${format_dollars(costs[each.key])}"
+    def place_series(series: ResultSeries) -> tuple[float, str]:
+        column = series.column
+        cost = column.cost_usd or 0.0
+        return scale(cost), f"{column.span_label}, ${format_dollars(cost)}"
 
     return AccuracyChart(
-        _chart_lines(material, series, placed),
-        [Tick(x(cost), f"${format_dollars(cost)}") for cost in shown],
+        _chart_lines(material, priced, place_series),
+        [
+            Tick(scale(cost), f"${format_dollars(cost)}")
+            for cost in _round_amounts(low, high)
+        ],
         axis="cost in US dollars (log scale)",
         title="Accuracy against cost",
     )
 
 
+def _round_amounts(low: float, high: float) -> Sequence[float]:
+    """Return about six round amounts between two, which stand themselves where none lies between them."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
+    inside = [step for step in steps if low <= step <= high]
+    return inside[:: max(len(inside) // 6, 1)] or [low, high]
+
+
 def _chart_lines(
     material: Material,
-    series: Sequence[ResultSeries],
-    placed: Callable[[ResultSeries], tuple[float, str]],
+    scored: Sequence[ResultSeries],
+    place_series: Callable[[ResultSeries], tuple[float, str]],
 ) -> list[ChartLine]:
-    """Return a line for each agent under test; `placed`: where a series stands on the x axis, and how that is said."""
-    names = agents_under_test(series)
-    ranked = [
-        side.agent
-        for side in rank_sides(material.series_at(largest_span_label(series)))
-        if side.agent in names
-    ]
+    """Return a line for each agent under test; `place_series`: where one stands on the x axis, and how that is said."""
+    tested = agents_under_test(scored)
+    best = rank_sides(material.series_at(largest_span_label(scored)))
+    ranked = [series.agent for series in best if series.agent in tested]
+    others = [agent for agent in material.agents if agent in tested]
     lines = []
-    for number, agent in enumerate(
-        dict.fromkeys([*ranked, *(one for one in material.agents if one in names)])
-    ):
-        points = []
-        for each in (each for each in series if each.agent == agent):
-            column, (x, where) = each.column, placed(each)
-            score = column.accuracy_lower_bound or 0.0
-            # Without an interval the bar shows what open scores leave undecided.
-            most = column.total_upper_bound / column.maximum_total
-            low, high = (
-                (column.interval.low, column.interval.high)
-                if column.interval
-                else (score, most)
-            )
-            level = (
-                f", to {score_text(high)} if all that is open or has no score passed"
-                if column.is_open
-                else ""
-            )
-            level = (
-                f", 95% interval {score_text(low)} to {score_text(high)}"
-                if column.interval
-                else level
-            )
-            title = f"{each.agent} at {where}: {score_text(score)}{level}"
-            points.append(
-                ChartPoint(x, FRAME.y(score), FRAME.y(low), FRAME.y(high), title)
-            )
+    for number, agent in enumerate(dict.fromkeys([*ranked, *others])):
+        points = [
+            _chart_point(series, *place_series(series))
+            for series in scored
+            if series.agent == agent
+        ]
         points.sort(key=lambda point: point.x)
         if points:
-            lines.append(
-                ChartLine(agent, min(number, COLOURS), path_through(points), points)
-            )
+            colour = min(number, COLOURS)
+            lines.append(ChartLine(agent, colour, path_through(points), points))
     return lines
 
 
+def _chart_point(series: ResultSeries, x: float, place: str) -> ChartPoint:
+    """Return the result of a series with its interval; without one, with what open scores leave undecided."""
+    column = series.column
+    score = column.accuracy_lower_bound or 0.0
+    interval = column.interval
+    if interval:
+        low, high = interval.low, interval.high
+        level = f", 95% interval {score_text(low)} to {score_text(high)}"
+    else:
+        low, high = score, column.total_upper_bound / column.maximum_total
+        level = ""
+        if column.is_open:
+            level = (
+                f", to {score_text(high)} if all that is open or has no score passed"
+            )
+    title = f"{series.agent} at {place}: {score_text(score)}{level}"
+    return ChartPoint(x, FRAME.y(score), FRAME.y(low), FRAME.y(high), title)
+
+
 def _highest_scores(places: Sequence[tuple[float, float]]) -> dict[float, float]:
+    """Return the highest score at each place."""
     highest: dict[float, float] = {}
     for x, score in places:
         highest[x] = max(score, highest.get(x, 0.0))
@@ -273,15 +275,15 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
 
 def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float]:
     """Return where an amount between `low` and `high` stands on the x axis, which it fills from `begin` on."""
-    bottom, top, room = (
-        math.log(low),
-        math.log(high),
-        FRAME.width - FRAME.right - 20 - begin,
-    )
-    return lambda value: (
-        begin
-        + ((math.log(value) - bottom) / (top - bottom) if top > bottom else 0.5) * room
-    )
+    bottom, top = math.log(low), math.log(high)
+    room = FRAME.width - FRAME.right - 20 - begin
+
+    def place_amount(amount: float) -> float:
+        if top <= bottom:
+            return begin + 0.5 * room
+        return begin + (math.log(amount) - bottom) / (top - bottom) * room
+
+    return place_amount
 
 
 # --- The shade of a score: eleven steps that the style sheet gives their colours, in

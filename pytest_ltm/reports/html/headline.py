@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ltm._core.journal.result import at_span, span_place
 from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
@@ -68,113 +68,121 @@ class HeadlineAnswer(NamedTuple):
 
 def headline_answers(material: Material) -> list[HeadlineAnswer]:
     """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
-    answers, ranked = [], material.ranked
-    largest = material.series_at(largest_span_label(material.series))
-    # Where others are tested, agents of this package show what is possible.
-    yardsticks = [
-        each
-        for each in largest
-        if each.column.is_bundled and each.column.out_of and each not in ranked
-    ]
-    if yardsticks and ranked:
-        parts = sorted(
-            yardsticks, key=lambda each: -(each.column.accuracy_lower_bound or 0.0)
-        )
-        question = f"What do the bundled agents earn {span_place(ranked[0].column.span_label)}".strip()
-        text = join_words([f"{part.agent} {part.column.share}" for part in parts])
-        text += ". They are yardsticks and take no part."
-        answers.append(
-            HeadlineAnswer(
-                f"{question}?", f"{parts[0].agent} {parts[0].column.share}", text
-            )
-        )
+    answers = _yardstick_answers(material)
+    ranked = material.ranked
     if len(ranked) > 1:
         answers.append(_significance(material, *ranked[:2]))
-    # The effective memory span of each agent that was tested isolated and at a memory
-    # span.
-    spans = group_by(material.series, lambda series: series.agent)
-    tested = {
-        name: each
-        for name, each in spans.items()
-        if len({one.column.span is None for one in each}) > 1
-    }
-    known = {
-        name: effective_span([row.result for one in each for row in one.rows])
-        for name, each in tested.items()
-    }
-    if known:
-        short = ", ".join(
-            f"{name}: {short_span(each)}" for name, each in list(known.items())[:_FEW]
-        )
-        text = " ".join(
-            f"{name}: {span_sentence(each)}." for name, each in known.items()
-        )
-        answers.append(HeadlineAnswer("How far do they remember?", short, text))
-    return [*answers, _cost_answer(material), *_caveats(material)]
+    answers += _effective_span_answers(material)
+    answers.append(_cost_answer(material))
+    return answers + _caveats(material)
+
+
+def _yardstick_answers(material: Material) -> list[HeadlineAnswer]:
+    """Return what agents of this package earn where others are tested: they show what is possible."""
+    ranked = material.ranked
+    yardsticks = [
+        series
+        for series in material.series_at(largest_span_label(material.series))
+        if series.column.is_bundled and series.column.out_of and series not in ranked
+    ]
+    if not yardsticks or not ranked:
+        return []
+    yardsticks.sort(key=lambda series: -(series.column.accuracy_lower_bound or 0.0))
+    place = span_place(ranked[0].column.span_label)
+    question = f"What do the bundled agents earn {place}".strip() + "?"
+    shares = [f"{series.agent} {series.column.share}" for series in yardsticks]
+    text = f"{join_words(shares)}. They are yardsticks and take no part."
+    return [HeadlineAnswer(question, shares[0], text)]
+
+
+def _effective_span_answers(material: Material) -> list[HeadlineAnswer]:
+    """Return how far each agent remembers that was tested isolated and at a memory span."""
+    spans = {}
+    for agent, series in group_by(material.series, lambda series: series.agent).items():
+        if len({part.column.span is None for part in series}) > 1:
+            rows = [row.result for part in series for row in part.rows]
+            spans[agent] = effective_span(rows)
+    if not spans:
+        return []
+    first = list(spans.items())[:_FEW]
+    short = ", ".join(f"{agent}: {short_span(span)}" for agent, span in first)
+    text = " ".join(f"{agent}: {span_sentence(span)}." for agent, span in spans.items())
+    return [HeadlineAnswer("How far do they remember?", short, text)]
 
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
     """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
-    beside: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     # A baseline knows agents by their labels; here those of several runs have the run's
     # name, too.
     for number in range(len(material.runs)):
         names = {
-            each.column.agent: each.agent
-            for each in material.series
-            if each.run == number
+            series.column.agent: series.agent
+            for series in material.series
+            if series.run == number
         }
         standings = baseline_standings(material.comparison(number))
-        beside |= {
-            names[agent]: text for agent, text in standings.items() if agent in names
-        }
-    return agent_sentences_for(material.series, beside)
+        for label, text in standings.items():
+            if label in names:
+                sentences[names[label]] = text
+    return agent_sentences_for(material.series, sentences)
 
 
 def trust_line(material: Material) -> list[str]:
     """Return what the figures rest on, a few words each."""
     results = [row.result for row in material.rows]
-    columns = [each.column for each in material.series]
-    trials = max(
-        (len(column.conversations) for column in columns if column.span is not None),
-        default=0,
-    )
-    calls = sum(row.judge_calls for row in results)
     missing = [result for result in results if not result.scored]
-    unproven = sum(result.upper is not None for result in results)
-    lost, amended = (
-        sum(each.infrastructure for each in missing),
-        sum(result.automatic is not None for result in results),
-    )
-    here = [each.column for each in material.ranked[:1]]
-    floor = here and here[0].floor
+    words = [pluralize(len(results), "example")]
+    trials = _most_trials(material)
+    if trials:
+        words.append(pluralize(trials, "trial"))
+    calls = sum(result.judge_calls for result in results)
+    if calls:
+        words.append(f"judged by rules and a judge ({pluralize(calls, 'question')})")
+    else:
+        words.append("judged by rules")
+    counts = {
+        "without a score": len(missing),
+        "open": sum(result.upper is not None for result in results),
+        "lost to faults": sum(result.infrastructure for result in missing),
+        "amended by hand": sum(result.automatic is not None for result in results),
+    }
+    words += [f"{number:,} {what}" for what, number in counts.items() if number]
+    share = _reply_share(material)
+    if round(100 * share):
+        words.append(f"agents wrote {share:.0%} of the tokens")
+    best = material.ranked[:1]
+    if best and best[0].column.floor:
+        column = best[0].column
+        words.append(
+            f"{column.floor:.2f} of {column.maximum_total} points need no memory"
+        )
+    return words
+
+
+def _most_trials(material: Material) -> int:
+    """Return the number of trials of the series that has most, isolated ones aside."""
+    columns = [series.column for series in material.series]
+    trials = [
+        len(column.conversations) for column in columns if column.span is not None
+    ]
+    return max(trials, default=0)
+
+
+def _reply_share(material: Material) -> float:
+    """Return the share of the tokens that agents wrote; 0 where it is unknown."""
     # Imported runs hold only part of their conversations: of their tokens no share is
     # known.
-    played = [
-        each.column
-        for each in material.series
-        if not material.runs[each.run].result.is_imported
+    columns = [
+        series.column
+        for series in material.series
+        if not material.runs[series.run].result.is_imported
     ]
-    tokens = sum(each.tokens for each in played)
-    share = (
-        sum(each.sum_of("reply_tokens") for each in played) / tokens if tokens else 0.0
-    )
-    parts = {
-        f"{pluralize(len(results), 'example')}": True,
-        f"{pluralize(trials, 'trial')}": trials,
-        f"judged by rules and a judge ({pluralize(calls, 'question')})"
-        if calls
-        else "judged by rules": True,
-        f"{len(missing):,} without a score": missing,
-        f"{unproven:,} open": unproven,
-        f"{lost:,} lost to faults": lost,
-        f"{amended:,} amended by hand": amended,
-        f"agents wrote {share:.0%} of the tokens": round(100 * share),
-        f"{floor:.2f} of {here[0].maximum_total} points need no memory"
-        if floor
-        else "": floor,
-    }
-    return [text for text, holds in parts.items() if holds]
+    tokens = sum(column.tokens for column in columns)
+    if not tokens:
+        return 0.0
+    reply_tokens: float = sum(column.sum_of("reply_tokens") for column in columns)
+    return reply_tokens / tokens
 
 
 _HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured"}
@@ -187,82 +195,81 @@ def gate_answers(material: Material) -> list[HeadlineAnswer]:
         gate = run.summary.get("gate")
         if not isinstance(gate, dict) or gate.get("state") not in _HELD:
             continue
-        state, broken = (
-            gate["state"],
-            [one for one in gate.get("findings", ()) if one["state"] != "passed"],
-        )
-        sentence = (
-            str(gate.get("sentence", ""))
-            .removeprefix("gate: ")
-            .removeprefix("could not be measured: ")
-        )
-        # A finding without a span is about an agent as a whole.
-        places = [
-            at_span(one["agent"], one["span_label"])
-            if one["span_label"]
-            else one["agent"]
-            for one in broken
-        ]
-        told = [
-            ": ".join(filter(None, (place, one["sentence"])))
-            for place, one in zip(places, broken, strict=True)
-        ]
-        texts = first_and_rest(told, _FEW, "{:,} more")
-        which = f" ({run.result.run_id})" if len(material.runs) > 1 else ""
-        text = ". ".join(
-            [*[sentence[:1].upper() + sentence[1:]] * bool(sentence), *texts]
-        )
-        answers.append(
-            HeadlineAnswer(
-                f"Did the gate hold?{which}", _HELD[state], f"{text}.", state
-            )
-        )
+        run_name = f" ({run.result.run_id})" if len(material.runs) > 1 else ""
+        question = f"Did the gate hold?{run_name}"
+        state = gate["state"]
+        answers.append(HeadlineAnswer(question, _HELD[state], _gate_text(gate), state))
     return answers
+
+
+def _gate_text(gate: Mapping[str, Any]) -> str:
+    """Return the sentence of a gate, and those of the first rules that did not hold."""
+    sentence = str(gate.get("sentence", "")).removeprefix("gate: ")
+    sentence = sentence.removeprefix("could not be measured: ")
+    findings = [
+        _finding_text(finding)
+        for finding in gate.get("findings", ())
+        if finding["state"] != "passed"
+    ]
+    sentences = first_and_rest(findings, _FEW, "{:,} more")
+    if sentence:
+        sentences = [sentence[:1].upper() + sentence[1:], *sentences]
+    return f"{'. '.join(sentences)}."
+
+
+def _finding_text(finding: Mapping[str, Any]) -> str:
+    """Return what a rule found, and where."""
+    place = finding["agent"]
+    # A finding without a span is about an agent as a whole.
+    if finding["span_label"]:
+        place = at_span(place, finding["span_label"])
+    return ": ".join(filter(None, (place, finding["sentence"])))
 
 
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
-    known = group_by(
-        [metric for run in material.runs for metric in leading_metrics(run.result)],
-        itemgetter(0),
-    )
-    parts = {
-        head: [part for _, means in of for part in means.items()]
-        for head, of in known.items()
-    }
-    return [
-        HeadlineAnswer(
-            head,
-            max(mean for _, mean in of),
-            f"{join_words([f'{place}: {mean}' for place, mean in of])}.",
-        )
-        for head, of in parts.items()
+    metrics = [
+        metric for run in material.runs for metric in leading_metrics(run.result)
     ]
+    answers = []
+    for head, group in group_by(metrics, itemgetter(0)).items():
+        means = [mean for _, part in group for mean in part.items()]
+        text = join_words([f"{place}: {mean}" for place, mean in means])
+        best = max(mean for _, mean in means)
+        answers.append(HeadlineAnswer(head, best, f"{text}."))
+    return answers
 
 
 def _significance(
     material: Material, first: ResultSeries, second: ResultSeries
 ) -> HeadlineAnswer:
+    """Return whether two series differ by more than chance."""
     question = "Is the difference real?"
     result = series_difference(first, second)
     if result is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
         return HeadlineAnswer(question, "Unknown", text)
-    held = group_by(material.conversations, lambda each: each.series)
-    plans = [
-        {each.folder.result.plan_fingerprint for each in held.get(side.key, ())}
-        for side in (first, second)
-    ]
-    # A gain on other questions may come from the questions.
-    other = " Their plans differ, so they were asked different things; that may be why."
-    return HeadlineAnswer(
-        question,
-        result.told.short,
-        result.told.text + other * bool(result.gain and plans[0].isdisjoint(plans[1])),
-    )
+    text = result.told.text
+    plans = _plans_of(material, first)
+    if result.gain and plans.isdisjoint(_plans_of(material, second)):
+        # A gain on other questions may come from the questions.
+        text += (
+            " Their plans differ, so they were asked different things; that may be why."
+        )
+    return HeadlineAnswer(question, result.told.short, text)
+
+
+def _plans_of(material: Material, series: ResultSeries) -> set[str]:
+    """Return the fingerprints of what a series was asked."""
+    return {
+        conversation.folder.result.plan_fingerprint
+        for conversation in material.conversations
+        if conversation.series == series.key
+    }
 
 
 def _cost_answer(material: Material) -> HeadlineAnswer:
+    """Return what the runs cost in all, and what of it the agents did not."""
     question = "What did it cost?"
     if all(run.result.is_imported for run in material.runs):
         return HeadlineAnswer(
@@ -272,30 +279,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
         )
     columns = [series.column for series in material.series]
     tokens = sum(column.tokens for column in columns)
-    filler = sum(
-        round((column.filler_share or 0.0) * column.tokens) for column in columns
-    )
-    reply = f"{short_count(tokens)} tokens were exchanged in {pluralize(len(material.conversations), 'conversation')}"
-    reply += f", {100 * filler / tokens:.0f}% of them filler." if tokens else "."
-    further = {
-        " Control agents estimate another ${} for a model: it was not spent.": sum(
-            column.cost_usd or 0.0 for column in columns if column.is_hypothetical
-        ),
-        " The judge cost another ${}.": sum(
-            row.result.judge_cost_usd or 0.0 for row in material.rows
-        ),
-        " Simulated users cost another ${}.": sum(
-            row.result.user_cost_usd or 0.0 for row in material.rows
-        ),
-    }
-    reply += "".join(
-        text.format(format_dollars(dollars))
-        for text, dollars in further.items()
-        if dollars
-    )
-    lost = sum(column.sum_of("lost_tokens") for column in columns)
-    if lost:
-        reply += f" Failed attempts used about {short_count(lost)} more tokens."
+    sentences = [_exchanged_tokens(material), *_other_costs(material)]
     # Controls have a price as well, that of the model they imitate, but nobody pays it.
     paid = [
         column
@@ -303,25 +287,68 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
         if column.cost_usd is not None and not column.is_hypothetical
     ]
     if not paid:
-        return HeadlineAnswer(
-            question,
-            f"{short_count(tokens)} tokens",
-            f"{reply} No agent reports its cost.",
-        )
-    total = sum(column.cost_usd or 0.0 for column in paid)
-    dearest = max(paid, key=lambda column: column.cost_usd or 0.0)
-    spent = sum(column.sum_of("filler_cost_usd") or 0.0 for column in paid)
-    about = "~" * any(column.is_estimated for column in paid)
-    text = (
-        f"Most of it for {dearest.label}: ${format_dollars(dearest.cost_usd or 0.0)}. "
-    )
-    text += "Some of it was not reported, and is estimated. " * bool(about)
-    text += f"${format_dollars(spent)} of it went to filler. " * bool(spent)
-    text += reply
+        sentences.append("No agent reports its cost.")
+        short = f"{short_count(tokens)} tokens"
+        return HeadlineAnswer(question, short, " ".join(sentences))
     untold = sum(column.cost_usd is None for column in columns)
     if untold:
-        text += f" {untold} of {len(columns)} columns report no cost."
-    return HeadlineAnswer(question, f"{about}${format_dollars(total)}", text)
+        sentences.append(f"{untold} of {len(columns)} columns report no cost.")
+    total = sum(column.cost_usd or 0.0 for column in paid)
+    about = "~" if any(column.is_estimated for column in paid) else ""
+    short = f"{about}${format_dollars(total)}"
+    return HeadlineAnswer(question, short, " ".join([*_agent_costs(paid), *sentences]))
+
+
+def _exchanged_tokens(material: Material) -> str:
+    """Say how many tokens were exchanged, and how many of them were filler."""
+    columns = [series.column for series in material.series]
+    tokens = sum(column.tokens for column in columns)
+    conversations = pluralize(len(material.conversations), "conversation")
+    text = f"{short_count(tokens)} tokens were exchanged in {conversations}"
+    if not tokens:
+        return f"{text}."
+    filler = sum(
+        round((column.filler_share or 0.0) * column.tokens) for column in columns
+    )
+    return f"{text}, {100 * filler / tokens:.0f}% of them filler."
+
+
+def _other_costs(material: Material) -> list[str]:
+    """Say what controls, judge, simulated users and failed attempts cost."""
+    columns = [series.column for series in material.series]
+    results = [row.result for row in material.rows]
+    hypothetical = sum(
+        column.cost_usd or 0.0 for column in columns if column.is_hypothetical
+    )
+    judge = sum(result.judge_cost_usd or 0.0 for result in results)
+    users = sum(result.user_cost_usd or 0.0 for result in results)
+    lost = sum(column.sum_of("lost_tokens") for column in columns)
+    sentences = []
+    if hypothetical:
+        dollars = format_dollars(hypothetical)
+        sentences.append(
+            f"Control agents estimate another ${dollars} for a model: it was not spent."
+        )
+    if judge:
+        sentences.append(f"The judge cost another ${format_dollars(judge)}.")
+    if users:
+        sentences.append(f"Simulated users cost another ${format_dollars(users)}.")
+    if lost:
+        sentences.append(f"Failed attempts used about {short_count(lost)} more tokens.")
+    return sentences
+
+
+def _agent_costs(paid: Sequence[Column]) -> list[str]:
+    """Say which series cost most, and what of all was estimated, and went to filler."""
+    dearest = max(paid, key=lambda column: column.cost_usd or 0.0)
+    dollars = format_dollars(dearest.cost_usd or 0.0)
+    sentences = [f"Most of it for {dearest.label}: ${dollars}."]
+    if any(column.is_estimated for column in paid):
+        sentences.append("Some of it was not reported, and is estimated.")
+    filler = sum(column.sum_of("filler_cost_usd") or 0.0 for column in paid)
+    if filler:
+        sentences.append(f"${format_dollars(filler)} of it went to filler.")
+    return sentences
 
 
 class _Caveat(NamedTuple):
@@ -423,7 +450,7 @@ def _guesses(material: Material) -> _Caveat:
 
 def _few_labels(series: Iterable[ResultSeries]) -> str:
     """Return the labels of the first few, and how many more there are."""
-    labels = [each.label for each in series]
+    labels = [part.label for part in series]
     return join_words(first_and_rest(labels, _FEW, "{:,} more"))
 
 
@@ -433,8 +460,8 @@ def _shared_sentences(
     text: str = "{scenarios}: {columns}",
 ) -> list[str]:
     """Return the text for each group of columns that share these scenarios."""
-    concerned = [each for each in series if list(scenarios_of(each.column))]
-    groups = group_by(concerned, lambda each: tuple(scenarios_of(each.column)))
+    concerned = [part for part in series if list(scenarios_of(part.column))]
+    groups = group_by(concerned, lambda part: tuple(scenarios_of(part.column)))
     return [
         text.format(scenarios=join_words(scenarios), columns=_few_labels(group))
         for scenarios, group in groups.items()

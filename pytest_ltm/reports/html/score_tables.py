@@ -53,31 +53,30 @@ class Grid(NamedTuple):
 
 def score_grid(material: Material) -> Grid:
     """Return the total of each agent at each span."""
-    by = {
+    by_place = {
         (series.agent, series.column.span_label): series for series in material.series
     }
-
-    def cell(agent: str, span: str) -> Shaded | None:
-        if (series := by.get((agent, span))) is None:
-            return None
-        column = series.column
-        if not column.out_of:
-            return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
-        shade = shade_class(column.accuracy_lower_bound)
-        return Shaded(
-            text=column.share,
-            more=column.total_with_spread,
-            shade=shade,
-            title=series.label,
-        )
-
     # An agent that is not ranked, such as a control, is below those that are.
-    agents = dict.fromkeys(
-        [*(each.agent for each in material.ranked), *material.agents]
-    )
-    return Grid(
-        material.spans,
-        [(agent, [cell(agent, span) for span in material.spans]) for agent in agents],
+    ranked = [series.agent for series in material.ranked]
+    rows = []
+    for agent in dict.fromkeys([*ranked, *material.agents]):
+        cells = [_total_cell(by_place.get((agent, span))) for span in material.spans]
+        rows.append((agent, cells))
+    return Grid(material.spans, rows)
+
+
+def _total_cell(series: ResultSeries | None) -> Shaded | None:
+    """Return the total of a series; None where there is none."""
+    if series is None:
+        return None
+    column = series.column
+    if not column.out_of:
+        return Shaded(text=NOTHING, shade=NONE, title=f"{series.label}: no score")
+    return Shaded(
+        text=column.share,
+        more=column.total_with_spread,
+        shade=shade_class(column.accuracy_lower_bound),
+        title=series.label,
     )
 
 
@@ -95,17 +94,14 @@ def figure_table(material: Material) -> FigureTable:
     """Return the figures of all series."""
     columns = [series.column for series in material.series]
     figures = shown_figures(columns, "html")
-    cells = [
-        list(
-            map(
-                FigureCell,
-                figure.cells(columns),
-                map(figure.order or figure.value, columns),
-            )
-        )
-        for figure in figures
+    rows: list[tuple[ResultSeries, list[FigureCell]]] = [
+        (series, []) for series in material.series
     ]
-    rows = [(series, row) for series, *row in zip(material.series, *cells, strict=True)]
+    for figure in figures:
+        texts = figure.cells(columns)
+        sort_key = figure.order or figure.value
+        for (_, cells), text, column in zip(rows, texts, columns, strict=True):
+            cells.append(FigureCell(text, sort_key(column)))
     return FigureTable(
         [(figure.heading(columns), figure.meaning) for figure in figures],
         rows,
@@ -122,52 +118,50 @@ def worst_scenarios(series: ResultSeries) -> str:
 
 def by_gap(material: Material) -> Grid | None:
     """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
-    asked = [
-        (row, row.result.gap)
-        for row in material.rows
-        if row.result.gap is not None and row.result.scored
-    ]
-    scored = [(row, sum(gap >= limit for limit in GAPS)) for row, gap in asked]
-    known = sorted({number for _, number in scored})
-    if len(known) < 2:
+    scores: dict[tuple[str, int], list[float]] = {}
+    for row in material.rows:
+        gap, score = row.result.gap, row.result.score
+        if gap is not None and score is not None:
+            place = material.series[row.series].agent, _gap_class(gap)
+            scores.setdefault(place, []).append(score)
+    classes = sorted({gap_class for _, gap_class in scores})
+    if len(classes) < 2:
         return None
-
-    by_square = group_by(
-        scored, lambda each: (material.series[each[0].series].agent, each[1])
-    )
-
-    def cell(agent: str, number: int) -> Shaded | None:
-        scores = [
-            row.result.score
-            for row, _ in by_square.get((agent, number), ())
-            if row.result.score is not None
+    rows = []
+    for agent in material.agents:
+        cells = [
+            _gap_cell(agent, gap_class, scores.get((agent, gap_class), ()))
+            for gap_class in classes
         ]
-        value, count = mean_or_none(scores), len(scores)
-        title = f"{agent}, gap {_gap_label(number)}: {count} examples"
-        return (
-            value
-            if value is None
-            else Shaded(score_text(value), shade_class(value), title, f"{count}")
-        )
-
-    heads = [*map(_gap_label, known)]
-    return Grid(
-        heads,
-        [
-            (agent, [cell(agent, number) for number in known])
-            for agent in material.agents
-        ],
-    )
+        rows.append((agent, cells))
+    return Grid([_gap_label(gap_class) for gap_class in classes], rows)
 
 
-def _gap_label(number: int) -> str:
+def _gap_class(gap: int) -> int:
+    """Return the number of the class of a gap in tokens, from 0 for the nearest."""
+    return sum(gap >= limit for limit in GAPS)
+
+
+def _gap_cell(agent: str, gap_class: int, scores: Sequence[float]) -> Shaded | None:
+    """Return the mean of the scores of an agent at gaps of one class; None without any."""
+    mean = mean_or_none(scores)
+    if mean is None:
+        return None
+    title = f"{agent}, gap {_gap_label(gap_class)}: {len(scores)} examples"
+    return Shaded(score_text(mean), shade_class(mean), title, f"{len(scores)}")
+
+
+def _gap_label(gap_class: int) -> str:
+    """Return the bounds of a class of gaps: `4k to 16k`."""
     ends = [
         f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"
         for tokens in GAPS
     ]
-    if number in (0, len(GAPS)):
-        return f"≥ {ends[-1]}" if number else f"< {ends[0]}"
-    return f"{ends[number - 1]} to {ends[number]}"
+    if gap_class == 0:
+        return f"< {ends[0]}"
+    if gap_class == len(GAPS):
+        return f"≥ {ends[-1]}"
+    return f"{ends[gap_class - 1]} to {ends[gap_class]}"
 
 
 # --- Where agents break: scenario, and skill, by memory span for each agent, what loses
@@ -216,100 +210,114 @@ def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
 
     `shown`: the examples that a cell can open.
     """
-    names = agents_under_test(material.series) or frozenset(material.agents)
-    ranked = [each.agent for each in material.ranked]
-    place = {
-        agent: (agent not in names, [*ranked, agent].index(agent))
-        for agent in material.agents
-    }
+    tested = agents_under_test(material.series) or frozenset(material.agents)
+    ranked = [series.agent for series in material.ranked]
+
+    def order_on_screen(agent: str) -> tuple[bool, int]:
+        return agent not in tested, [*ranked, agent].index(agent)
+
+    agents = sorted(material.agents, key=order_on_screen)
     return [
-        _agent_breaks(material, agent, shown, tested=agent in names)
-        for agent in sorted(material.agents, key=place.__getitem__)
+        _agent_breaks(material, agent, shown, tested=agent in tested)
+        for agent in agents
     ]
 
 
 def _agent_breaks(
     material: Material, agent: str, shown: Collection[int], *, tested: bool
 ) -> Breaks:
+    """Return where one agent breaks."""
     by_span = {
-        each.column.span_label: each for each in material.series if each.agent == agent
+        series.column.span_label: series
+        for series in material.series
+        if series.agent == agent
     }
     spans = [span for span in material.spans if span in by_span]
     series = [by_span[span] for span in spans]
-    # The mean score of each scenario in what the run was compared with, as its summary
-    # says.
-    before = [
-        {
-            name: level["before"]
-            for change in material.comparison(each.run).get("changes", ())
-            if (change["agent"], change["span_label"])
-            == (each.column.agent, each.column.span_label)
-            for name, level in change["scenarios"].items()
-        }
-        for each in series
-    ]
-
-    def row(
-        name: str, rows: Sequence[Sequence[ExampleEntry]], scenario: str = ""
-    ) -> BreakRow:
-        cells: list[Shaded | None] = []
-        for each, of, was in zip(series, rows, before, strict=True):
-            text = each.column.cells[scenario].text if of and scenario else ""
-            cells.append(
-                _shaded_cell(of, each, name, shown, text, was.get(scenario))
-                if of
-                else None
-            )
-        score = mean_or_none(
-            [mean for of in rows if (mean := _mean_score(of)) is not None]
-        )
-        return BreakRow(name, cells, None if score is None else 1 - score)
-
-    played = [group_by(each.rows, lambda row: row.result.scenario) for each in series]
-    names = sorted({name for of in played for name in of})
-    scenarios = [row(name, [of.get(name, []) for of in played], name) for name in names]
-    losing = [
-        each
-        for each in sorted(scenarios, key=_most_first)
-        if each.lost is not None and not each.whole
-    ]
-    whole = [each.name for each in scenarios if each.whole]
-    unscored = [each.name for each in scenarios if each.lost is None]
-    skills = [
-        row(
-            SKILLS.get(skill, skill),
-            [
-                [one for one in each.rows if skill in one.result.skills]
-                for each in series
-            ],
-        )
-        for skill in sorted(
-            {
-                skill
-                for each in series
-                for one in each.rows
-                for skill in one.result.skills
-            }
-        )
-    ]
-    further = max(len(losing) - MOST_ROWS, 0)
+    scenarios = _scenario_rows(material, series, shown)
+    losing = [row for row in scenarios if row.lost is not None and not row.whole]
+    losing.sort(key=_most_first)
+    skills = _skill_rows(series, shown)
     return Breaks(
         agent,
         tested,
         spans,
         losing[:MOST_ROWS],
-        further,
-        whole,
-        unscored,
+        max(len(losing) - MOST_ROWS, 0),
+        [row.name for row in scenarios if row.whole],
+        [row.name for row in scenarios if row.lost is None],
         sorted(skills, key=_most_first),
     )
 
 
+def _scenario_rows(
+    material: Material, series: Sequence[ResultSeries], shown: Collection[int]
+) -> list[BreakRow]:
+    """Return a row for each scenario of an agent, by name; `series`: the agent at each of its spans."""
+    entries = [group_by(part.rows, lambda row: row.result.scenario) for part in series]
+    earlier = [_compared_scores(material, part) for part in series]
+    rows = []
+    for name in sorted(set().union(*entries)):
+        cells: list[Shaded | None] = []
+        for part, by_scenario, scores in zip(series, entries, earlier, strict=True):
+            cell = None
+            if name in by_scenario:
+                text = part.column.cells[name].text
+                cell = _shaded_cell(
+                    by_scenario[name], part, name, shown, text, scores.get(name)
+                )
+            cells.append(cell)
+        examples = [by_scenario.get(name, []) for by_scenario in entries]
+        rows.append(BreakRow(name, cells, _lost_share(examples)))
+    return rows
+
+
+def _compared_scores(material: Material, series: ResultSeries) -> dict[str, float]:
+    """Return the mean score of each scenario in what the run was compared with, as its summary says."""
+    place = series.column.agent, series.column.span_label
+    scores = {}
+    for change in material.comparison(series.run).get("changes", ()):
+        if (change["agent"], change["span_label"]) == place:
+            for name, level in change["scenarios"].items():
+                scores[name] = level["before"]
+    return scores
+
+
+def _skill_rows(
+    series: Sequence[ResultSeries], shown: Collection[int]
+) -> list[BreakRow]:
+    """Return a row for each skill that scenarios of an agent need, by its letter."""
+    skills = {
+        skill for part in series for row in part.rows for skill in row.result.skills
+    }
+    rows = []
+    for skill in sorted(skills):
+        name = SKILLS.get(skill, skill)
+        examples = [
+            [row for row in part.rows if skill in row.result.skills] for part in series
+        ]
+        cells = [
+            _shaded_cell(entries, part, name, shown) if entries else None
+            for part, entries in zip(series, examples, strict=True)
+        ]
+        rows.append(BreakRow(name, cells, _lost_share(examples)))
+    return rows
+
+
+def _lost_share(examples: Sequence[Sequence[ExampleEntry]]) -> float | None:
+    """Return the share of full marks that is missing; `examples`: those of each span."""
+    means = [_mean_score(entries) for entries in examples]
+    mean = mean_or_none([score for score in means if score is not None])
+    return None if mean is None else 1 - mean
+
+
 def _most_first(row: BreakRow) -> tuple[float, str]:
+    """Order rows by what they lose, those that lose most first."""
     return -(row.lost or 0.0), row.name
 
 
 def _mean_score(rows: Sequence[ExampleEntry]) -> float | None:
+    """Return the mean of the scores; None without any."""
     return mean_or_none(
         [row.result.score for row in rows if row.result.score is not None]
     )
@@ -321,7 +329,7 @@ def _shaded_cell(
     name: str,
     shown: Collection[int],
     text: str = "",
-    before: float | None = None,
+    earlier: float | None = None,
 ) -> Shaded:
     """Return the mean of some examples of a series; it opens the one that went worst."""
     score = _mean_score(rows)
@@ -332,19 +340,18 @@ def _shaded_cell(
         default=None,
     )
     label = "no score" if score is None else score_text(score)
-    title, moved = (
-        f"{name}, {series.label}: {label}, {pluralize(len(rows), 'example')}",
-        "",
-    )
-    if score is not None and before is not None:
-        title += f"; {score_text(before)} in the run it was compared with"
+    title = f"{name}, {series.label}: {label}, {pluralize(len(rows), 'example')}"
+    change = ""
+    if score is not None and earlier is not None:
+        title += f"; {score_text(earlier)} in the run it was compared with"
         # A smaller change of a mean is not shown.
-        moved = f"{score - before:+.2f}" if abs(score - before) >= 0.005 else ""
+        if abs(score - earlier) >= 0.005:
+            change = f"{score - earlier:+.2f}"
     return Shaded(
         text=NOTHING if score is None else text or label,
         shade=shade_class(score),
         title=title,
-        more=moved,
+        more=change,
         link=None if worst is None else worst.key,
     )
 
@@ -358,29 +365,34 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
     """
     columns = []
     for series in material.series:
-        column, before = series.column, material.comparison(series.run)
-        others = [
-            each
-            for each in material.series_at(column.span_label)
-            if each.run != series.run
-        ]
-        named = [
-            each
-            for each in others
-            if f"run {material.runs[each.run].result.run_id}" == before.get("before")
-        ]
-        agent = before.get("before_agent") or column.agent
-        same = [each for each in others if each.column.agent == column.agent]
-        candidates = [
-            *(each for each in named if each.column.agent == agent),
-            *named,
-            *same,
-        ]
-        kind = 2 if column.control else int(column.is_bundled)
-        columns.append(
-            (column.span_label, kind, candidates[0].key if candidates else None)
-        )
+        kind = 2 if series.column.control else int(series.column.is_bundled)
+        baseline = _baseline_of(material, series)
+        key = None if baseline is None else baseline.key
+        columns.append((series.column.span_label, kind, key))
     return columns
+
+
+def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | None:
+    """Return the series at the same span that another is compared with; None where there is none."""
+    comparison = material.comparison(series.run)
+    column = series.column
+    others = [
+        other
+        for other in material.series_at(column.span_label)
+        if other.run != series.run
+    ]
+    compared = [
+        other
+        for other in others
+        if f"run {material.runs[other.run].result.run_id}" == comparison.get("before")
+    ]
+    agent = comparison.get("before_agent") or column.agent
+    candidates = [
+        *[other for other in compared if other.column.agent == agent],
+        *compared,
+        *[other for other in others if other.column.agent == column.agent],
+    ]
+    return candidates[0] if candidates else None
 
 
 # --- Depth: how the score depends on where in the conversation the needle stands.
@@ -407,15 +419,14 @@ def asked_at(
     rows: Iterable[ExampleEntry], record: ConversationRecord
 ) -> dict[int, int]:
     """Return how many tokens came before the last question of each example that has a score and a needle, by key."""
-    wanted = [
-        row
-        for row in rows
-        if row.result.questions and row.result.gap is not None and row.result.scored
-    ]
-    asked = {
-        row.key: record.exchange(row.result.questions[-1].number) for row in wanted
-    }
-    return {key: question.start for key, question in asked.items() if question}
+    starts = {}
+    for row in rows:
+        result = row.result
+        if result.questions and result.gap is not None and result.scored:
+            question = record.exchange(result.questions[-1].number)
+            if question:
+                starts[row.key] = question.start
+    return starts
 
 
 def depth_spots(material: Material, asked: Mapping[int, int]) -> Iterator[DepthSpot]:
@@ -457,49 +468,42 @@ def depth_maps(
     Nothing where all needles lie in one square. `shown`: the examples that a square can
     open.
     """
-    there = list(depth_spots(material, asked))
-    lengths = sorted({spot.length for spot in there})
-    if len({(spot.length, spot.band) for spot in there}) < 2:
+    spots = list(depth_spots(material, asked))
+    by_square = group_by(spots, lambda spot: (spot.agent, spot.length, spot.band))
+    if len({(length, band) for _, length, band in by_square}) < 2:
         return []
-    by_square = group_by(there, lambda spot: (spot.agent, spot.length, spot.band))
-    known = {spot.agent for spot in there}
+    lengths = sorted({spot.length for spot in spots})
+    heads = [power_label(length) for length in lengths]
+    agents = {spot.agent for spot in spots}
+    maps = []
+    for breaks in order:
+        agent = breaks.agent
+        if not breaks.tested or agent not in agents:
+            continue
+        rows = []
+        for band in range(BANDS):
+            cells = [
+                _depth_cell(by_square.get((agent, length, band), ()), shown)
+                for length in lengths
+            ]
+            rows.append((band_label(band), cells))
+        maps.append((agent, Grid(heads, rows)))
+    return maps
 
-    def square(agent: str, band: int, length: int) -> Shaded | None:
-        here = by_square.get((agent, length, band), [])
-        score = mean_or_none([spot.score for spot in here])
-        if score is None:
-            return None
-        worst = min(
-            (spot for spot in here if spot.row.key in shown),
-            key=lambda spot: spot.score,
-            default=None,
-        )
-        place = (
-            f"{agent}, needle after {band_label(band)} of {power_label(length)} tokens"
-        )
-        title = f"{place}: {pluralize(len(here), 'example')}"
-        return Shaded(
-            score_text(score),
-            shade_class(score),
-            title,
-            f"{len(here):,}",
-            worst and worst.row.key,
-        )
 
-    heads, agents = (
-        [*map(power_label, lengths)],
-        [one.agent for one in order if one.tested and one.agent in known],
+def _depth_cell(spots: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
+    """Return the mean score of one square; it opens the example that went worst. None for an empty one."""
+    score = mean_or_none([spot.score for spot in spots])
+    if score is None:
+        return None
+    first = spots[0]
+    place = f"{first.agent}, needle after {band_label(first.band)} of {power_label(first.length)} tokens"
+    openable = [spot for spot in spots if spot.row.key in shown]
+    worst = min(openable, key=lambda spot: spot.score, default=None)
+    return Shaded(
+        score_text(score),
+        shade_class(score),
+        f"{place}: {pluralize(len(spots), 'example')}",
+        f"{len(spots):,}",
+        None if worst is None else worst.row.key,
     )
-    return [
-        (
-            agent,
-            Grid(
-                heads,
-                [
-                    (band_label(band), [square(agent, band, of) for of in lengths])
-                    for band in range(BANDS)
-                ],
-            ),
-        )
-        for agent in agents
-    ]

@@ -18,7 +18,9 @@ import pytest
 
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.commands import main
-from pytest_ltm.datasets.converters.chats import Splitting, layout_of, read_chats
+from pytest_ltm.datasets.converters.chats import read_chats
+from pytest_ltm.datasets.converters.messages import Splitting
+from pytest_ltm.datasets.converters.shapes import layout_of
 
 
 def split(
@@ -112,7 +114,8 @@ def test_an_order_that_does_not_hold_is_refused_with_the_line(tmp_path: Path) ->
     ):
         whatsapp(tmp_path, "31/12/25, 10:00 - Ann: a", order="mdy")
     with pytest.raises(
-        DatasetError, match="in no order of day and month that holds for all"
+        DatasetError,
+        match="in no order of day and month, and no calendar, that holds for all",
     ):
         whatsapp(tmp_path, "31/12/25, 10:00 - Ann: a", "12/31/25, 10:00 - Ann: a")
 
@@ -355,7 +358,8 @@ def test_a_message_without_time_and_a_folder_without_days_are_refused(
 def test_what_has_no_known_form_is_refused_with_the_way_out(tmp_path: Path) -> None:
     for name, fault in (
         ("a.zip", "cannot be unpacked"),
-        ("a.csv", "Say: ltm data convert openai |"),
+        ("a.csv", "it is empty.* say so: ltm data convert openai |"),
+        ("a.pdf", "files that end in .pdf are not read"),
     ):
         (tmp_path / name).touch()
         with pytest.raises(DatasetError, match=fault.replace("|", "[|]")):
@@ -566,6 +570,265 @@ EXPORTS: dict[str, tuple[str, Any, list[tuple[str, str, str]]]] = {
             }
         ],
         [("user", "", "Hi")],
+    ),
+    "claude with branches": (
+        "conversations.json",
+        [
+            {
+                "uuid": "u",
+                "chat_messages": [
+                    {
+                        "uuid": f"m{number}",
+                        "parent_message_uuid": parent,
+                        "sender": sender,
+                        "text": text,
+                        "created_at": f"2026-01-02T10:00:0{number}Z",
+                    }
+                    for number, (parent, sender, text) in enumerate(
+                        [
+                            ("0", "human", "My locker is 17."),
+                            ("m0", "assistant", "Replaced."),
+                            ("m0", "assistant", "Noted."),
+                        ]
+                    )
+                ],
+            }
+        ],
+        [("user", "", "My locker is 17."), ("assistant", "", "Noted.")],
+    ),
+    "deepseek": (
+        "conversations.json",
+        [
+            {
+                "id": "d",
+                "inserted_at": "2026-01-02T18:00:00+08:00",
+                "mapping": {
+                    "root": {"id": "root", "parent": None, "message": None},
+                    "1": {
+                        "parent": "root",
+                        "message": {
+                            "inserted_at": "2026-01-02T18:00:00+08:00",
+                            "files": [],
+                            "fragments": [{"type": "REQUEST", "content": "Hi"}],
+                        },
+                    },
+                    "2": {
+                        "parent": "1",
+                        "message": {
+                            "inserted_at": "2026-01-02T18:00:09+08:00",
+                            "fragments": [
+                                {"type": "THINK", "content": "hm"},
+                                {"type": "RESPONSE", "content": "Hello"},
+                            ],
+                        },
+                    },
+                },
+            }
+        ],
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "grok": (
+        "grok.json",
+        {
+            "conversations": [
+                {
+                    "conversation": {"id": "g", "leaf_response_id": "r2"},
+                    "responses": [
+                        {
+                            "response": {
+                                "_id": name,
+                                "parent_response_id": parent,
+                                "message": text,
+                                "sender": sender,
+                                "create_time": {
+                                    "$date": {"$numberLong": "1767348000000"}
+                                },
+                            }
+                        }
+                        for name, parent, sender, text in [
+                            ("r1", None, "human", "Hi"),
+                            ("r2", "r1", "ASSISTANT", "Hello"),
+                            ("r3", "r1", "ASSISTANT", "Another"),
+                        ]
+                    ],
+                }
+            ]
+        },
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "librechat": (
+        "libre.json",
+        {
+            "conversationId": "l",
+            "messages": [
+                {
+                    "messageId": "a",
+                    "parentMessageId": "00000000-0000-0000-0000-000000000000",
+                    "text": "Hi",
+                    "isCreatedByUser": True,
+                    "createdAt": "2026-01-02T10:00:00.000Z",
+                    "children": [
+                        {
+                            "messageId": "b",
+                            "parentMessageId": "a",
+                            "content": [
+                                {"type": "think", "think": "hm"},
+                                {"type": "text", "text": {"value": "Hello"}},
+                            ],
+                            "isCreatedByUser": False,
+                            "createdAt": "2026-01-02T10:00:05.000Z",
+                        }
+                    ],
+                }
+            ],
+        },
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "open webui": (
+        "chat-export.json",
+        [
+            {
+                "id": "o",
+                "chat": {
+                    "history": {
+                        "currentId": "b",
+                        "messages": {
+                            name: {
+                                "id": name,
+                                "parentId": parent,
+                                "role": role,
+                                "content": text,
+                                "timestamp": 1767348000 + number,
+                            }
+                            for number, (name, parent, role, text) in enumerate(
+                                [
+                                    ("a", None, "user", "Hi"),
+                                    ("b", "a", "assistant", "Hello"),
+                                    ("c", "a", "assistant", "Another"),
+                                ]
+                            )
+                        },
+                    }
+                },
+            }
+        ],
+        [("user", "", "Hi"), ("assistant", "", "Hello")],
+    ),
+    "claude code": (
+        "session.jsonl",
+        [
+            {"type": "summary", "summary": "A talk", "leafUuid": "b"},
+            *(
+                {
+                    "type": role,
+                    "uuid": name,
+                    "parentUuid": parent,
+                    "sessionId": "s",
+                    "timestamp": "2026-01-02T10:00:00.000Z",
+                    "message": {"role": role, "content": content},
+                }
+                for name, parent, role, content in [
+                    ("a", None, "user", "<command-name>/init</command-name>"),
+                    ("b", "a", "user", "Rename the module."),
+                    (
+                        "c",
+                        "b",
+                        "assistant",
+                        [
+                            {"type": "thinking", "thinking": "hm"},
+                            {"type": "text", "text": "Renamed."},
+                            {"type": "tool_use", "name": "Edit", "input": {}},
+                        ],
+                    ),
+                    ("d", "c", "user", [{"type": "tool_result", "content": "ok"}]),
+                ]
+            ),
+        ],
+        [("user", "", "Rename the module."), ("assistant", "", "Renamed.")],
+    ),
+    "codex": (
+        "rollout.jsonl",
+        [
+            {
+                "timestamp": "2026-01-02T10:00:00.000Z",
+                "type": kind,
+                "payload": payload,
+            }
+            for kind, payload in [
+                ("session_meta", {"id": "c"}),
+                (
+                    "response_item",
+                    {
+                        "type": "message",
+                        "role": "user",
+                        "content": [{"type": "input_text", "text": "Set up: rules."}],
+                    },
+                ),
+                ("event_msg", {"type": "user_message", "message": "Rename it."}),
+                (
+                    "response_item",
+                    {
+                        "type": "message",
+                        "role": "user",
+                        "content": [{"type": "input_text", "text": "Rename it."}],
+                    },
+                ),
+                ("response_item", {"type": "reasoning", "summary": []}),
+                (
+                    "response_item",
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "Renamed."}],
+                    },
+                ),
+            ]
+        ],
+        [("user", "", "Rename it."), ("assistant", "", "Renamed.")],
+    ),
+    "messenger": (
+        "message_1.json",
+        {
+            "participants": [{"name": "Ann"}, {"name": "Zo\u00c3\u00ab"}],
+            "title": "Zo\u00c3\u00ab",
+            "messages": [
+                {
+                    "sender_name": "Ann",
+                    "timestamp_ms": 1767348005000,
+                    "call_duration": 3,
+                    "content": "Ann called you.",
+                },
+                {"sender_name": "Ann", "timestamp_ms": 1767348004000, "content": "ok"},
+                {
+                    "sender_name": "Zo\u00c3\u00ab",
+                    "timestamp_ms": 1767348000000,
+                    "content": "Caf\u00c3\u00a9 at 3?",
+                },
+            ],
+        },
+        [("user", "Zo\u00eb", "Caf\u00e9 at 3?"), ("user", "Ann", "ok")],
+    ),
+    "messenger, encrypted": (
+        "Ann_1.json",
+        {
+            "participants": ["Ann", "Zo\u00eb"],
+            "threadName": "Ann_1",
+            "messages": [
+                {
+                    "senderName": "Ann",
+                    "text": "ok",
+                    "timestamp": 1767348004000,
+                    "type": "text",
+                },
+                {
+                    "senderName": "Zo\u00eb",
+                    "text": "",
+                    "timestamp": 1767348003000,
+                    "type": "media",
+                },
+            ],
+        },
+        [("user", "Ann", "ok")],
     ),
     "langsmith": (
         "runs.jsonl",

@@ -482,3 +482,33 @@ def test_a_no_that_is_not_proven_is_open_and_goes_to_the_judge(
     judge = FakeJudge(GRADED)
     assert isinstance(decided := LogsAnswer(the_only(suite), judge)([answer]), Score)
     assert (decided.value, len(judge.asked)) == (1.0, 1)
+
+
+@pytest.mark.parametrize("zone", ["-05:00", "+00:00", "+09:00", "+05:45"])
+def test_a_questions_day_ends_in_the_sessions_own_zone(
+    tmp_path: Path, zone: str
+) -> None:
+    rows = [
+        session("a", f"2024-03-10T23:30:00{zone}", turn("My locker is number 41.")),
+        session("b", f"2024-03-11T00:30:00{zone}", turn("It is number 52 now.")),
+        {"question": "Which locker?", "gold": "41", "date": "2024-03-10"},
+    ]
+    definition = the_only(opened(tmp_path / "logs.jsonl", *rows))
+    assert definition.steps[0] == Wait(history=1)
+
+
+def test_sessions_of_one_moment_in_two_zones_are_told_by_their_days(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "logs.jsonl"
+    turns = [{"role": "user", "content": "My locker is number 41."}]
+    lines: list[dict[str, Any]] = [
+        {"session": "a", "date": "2024-03-10T23:30:00-05:00", "turns": turns},
+        {"session": "b", "date": "2024-03-11T00:30:00-04:00", "turns": turns},
+        {"question": "Which locker?", "gold": "41", "date": "2024-03-10"},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    places = list(LogsFile(path).users[""].sessions.values())
+    [asked] = LogsFile(path).users[""].questions.values()
+    assert asked.asked is not None
+    assert [place.is_told_by(asked.asked) for place in places] == [True, False]

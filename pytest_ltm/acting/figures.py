@@ -1,0 +1,12 @@
+"""Figures of what agents did."""
+
+from __future__ import annotations
+
+from pytest_ltm.figures.columns import Column
+from pytest_ltm.figures.statistics.totals import mean_or_none
+
+
+def acted_share(column: Column) -> float | None:
+    """Return the mean over examples of the share of their checks of calls and files that passed; None without any."""
+    shares = [row.acted for row in column.rows]
+    return mean_or_none([share for share in shares if share is not None])

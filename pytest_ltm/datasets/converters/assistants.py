@@ -1,0 +1,503 @@
+"""Exports of chats with models, as messages: ChatGPT, Claude, Gemini, Grok, DeepSeek, LibreChat, Open WebUI, lists."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.datasets.converters.messages import (
+    REPLACED,
+    THOUGHT_PARTS,
+    BranchNode,
+    ExportedMessage,
+    Splitting,
+    Talk,
+    any_time,
+    faults_of_export,
+    is_addressed_to_user,
+    iso_time,
+    message_text,
+    seconds_of,
+    shown_branch,
+    utc_time,
+)
+from pytest_ltm.datasets.converters.shapes import export_files, iter_objects
+from pytest_ltm.datasets.converters.written_dates import named_time
+
+_NO_TEXT = "left out: messages without text, thoughts, or of tools"
+_FILES = "left out: attached files"
+
+
+def _objects(
+    path: Path, layout: str, counts: Counter[str]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the objects of all files of a form."""
+    for file in export_files(path, layout, counts):
+        yield from iter_objects(file, counts)
+
+
+# --- ChatGPT: conversations.json, or numbered parts of it, each a list of trees of
+# messages.
+
+# Marks of sources, which nobody reads out.
+_CITED = re.compile(r"\s?(?:\ue200[^\ue201]*\ue201|\u3010\d+\u2020[^\u3011]*\u3011)")
+_SPOKEN = {"text", "multimodal_text"}
+
+
+def read_openai(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was shown last."""
+    talks = _objects(path, "openai", counts)
+    for number, (where, talk) in enumerate(talks, start=1):
+        nodes = talk.get("mapping") if isinstance(talk, dict) else None
+        if not isinstance(nodes, dict):
+            raise DatasetError(
+                f"{where}: no conversation of OpenAI's export: the field 'mapping' is missing"
+            )
+        name = talk.get("conversation_id") or talk.get("id")
+        with faults_of_export(where):
+            messages = list(_openai_messages(talk, nodes, counts))
+            yield Talk(str(name or f"conversation-{number}"), messages)
+
+
+def _openai_messages(
+    talk: Mapping[str, Any], nodes: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    tree = [
+        BranchNode(
+            str(name),
+            str(node.get("parent") or ""),
+            float((node.get("message") or {}).get("create_time") or 0),
+            node.get("message"),
+        )
+        for name, node in nodes.items()
+    ]
+    branch = shown_branch(tree, talk.get("current_node"))
+    shown = {node.id for node in branch}
+    counts[REPLACED] += sum(
+        bool(_openai_text(node.message)) for node in tree if node.id not in shown
+    )
+    when = talk.get("create_time") or None
+    if not any(node.at for node in branch):
+        when = when or talk.get("update_time")
+    for message in filter(None, (node.message for node in branch)):
+        text, role = _openai_text(message), (message.get("author") or {}).get("role")
+        if text and role in {"user", "assistant"}:
+            if message.get("create_time"):
+                when = max(float(when or 0), float(message["create_time"]))
+            elif when:
+                counts[
+                    "guessed: times of messages without one, from those around them"
+                ] += 1
+            spoken = _CITED.sub("", text).strip()
+            counts["cut: marks of sources in replies"] += spoken != text
+            at = utc_time(when) if when else None
+            yield ExportedMessage(at, "", spoken, role == "assistant")
+        elif message.get("recipient", "all") != "all":
+            counts["left out: messages to tools, memory writes and documents"] += 1
+        else:
+            counts[_NO_TEXT] += 1
+
+
+def _openai_text(message: Any) -> str:
+    """Return what a message says: nothing where it is hidden, for a tool or not speech."""
+    message = message or {}
+    content = message.get("content") or {}
+    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    if (
+        hidden
+        or content.get("content_type") not in _SPOKEN
+        or not is_addressed_to_user(message)
+    ):
+        return ""
+    parts = content.get("parts") or []
+    return "\n".join(filter(None, map(_openai_part, parts))).strip()
+
+
+def _openai_part(part: Any) -> str:
+    """Return a part that is a text, or was said aloud; the others are pictures and files."""
+    if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
+        return str(part.get("text") or "")
+    return part if isinstance(part, str) else ""
+
+
+# --- DeepSeek: the same tree, with fragments.
+
+
+def read_deepseek(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was written last; thoughts are left out."""
+    for number, (where, talk) in enumerate(_objects(path, "deepseek", counts), start=1):
+        with faults_of_export(where):
+            tree = [
+                _deepseek_node(name, node) for name, node in talk["mapping"].items()
+            ]
+            messages: list[ExportedMessage] = []
+            for message in _shown_messages(tree, None, counts):
+                messages += _deepseek_messages(message, counts)
+            yield Talk(str(talk.get("id") or f"conversation-{number}"), messages)
+
+
+def _deepseek_node(name: str, node: Mapping[str, Any]) -> BranchNode:
+    message = node.get("message")
+    at = any_time((message or {}).get("inserted_at"))
+    return BranchNode(name, str(node.get("parent") or ""), seconds_of(at), message)
+
+
+def _deepseek_messages(
+    message: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    at = any_time(message.get("inserted_at"))
+    counts[_FILES] += len(message.get("files") or [])
+    for fragment in message.get("fragments") or []:
+        kind, text = fragment.get("type"), str(fragment.get("content") or "").strip()
+        if kind in ("REQUEST", "RESPONSE") and text:
+            yield ExportedMessage(at, "", text, kind == "RESPONSE")
+        else:
+            counts[_NO_TEXT] += 1
+
+
+def _shown_messages(
+    tree: Sequence[BranchNode], current: object, counts: Counter[str]
+) -> list[Any]:
+    """Return the messages of the branch that was shown, and count the others."""
+    branch = shown_branch(tree, current)
+    shown = {node.id for node in branch}
+    counts[REPLACED] += sum(bool(node.message) for node in tree if node.id not in shown)
+    return [node.message for node in branch if node.message]
+
+
+# --- Claude.
+
+
+def read_claude(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was shown last; thoughts and tools are left out."""
+    for number, (where, talk) in enumerate(_objects(path, "claude", counts), start=1):
+        with faults_of_export(where):
+            rows = _shown_rows(
+                talk["chat_messages"],
+                ("uuid", "parent_message_uuid", "created_at"),
+                talk.get("current_leaf_message_uuid"),
+                counts,
+            )
+            messages = [_claude_message(row, talk, counts) for row in rows]
+            spoken = [message for message in messages if message.text]
+            counts["left out: messages without text"] += len(messages) - len(spoken)
+            yield Talk(str(talk.get("uuid") or f"conversation-{number}"), spoken)
+
+
+def _shown_rows(
+    rows: Sequence[Mapping[str, Any]],
+    names: tuple[str, str, str],
+    current: object,
+    counts: Counter[str],
+) -> list[Any]:
+    """Return the shown branch of messages that name the one before; all of them where none does.
+
+    `names`: the fields of their id, of the id of the one before, and of their time.
+    """
+    own, parent, time = names
+    if not any(row.get(parent) for row in rows):
+        return list(rows)
+    tree = [
+        BranchNode(
+            str(row.get(own)),
+            str(row.get(parent) or ""),
+            seconds_of(any_time(row.get(time))),
+            row,
+        )
+        for row in rows
+    ]
+    return _shown_messages(tree, current, counts)
+
+
+def _claude_message(
+    row: Mapping[str, Any], talk: Mapping[str, Any], counts: Counter[str]
+) -> ExportedMessage:
+    parts = row.get("content") or []
+    texts = [part.get("text") or "" for part in parts if part.get("type") == "text"]
+    counts["left out: thoughts and calls of tools"] += len(parts) - len(texts)
+    # older exports have no parts, only the text
+    text = "\n".join(filter(None, texts)) or str(row.get("text") or "")
+    attached = [*(row.get("attachments") or []), *(row.get("files") or [])]
+    counts[_FILES] += len(attached)
+    at = iso_time(row.get("created_at") or talk.get("created_at"))
+    return ExportedMessage(at, "", text.strip(), row["sender"] == "assistant")
+
+
+# --- Gemini: the activity of Takeout, as JSON or as a page, and prompts of AI Studio.
+
+_TAG = re.compile(r"<[^<>]*>")
+_BREAK = re.compile(r"</?(?:p|br|li|div|h\d|tr)\b[^<>]*>", re.IGNORECASE)
+# An announcement ends with a colon in most languages.
+_ANNOUNCED = re.compile(
+    r"\s*((?:[^\s:\uff1a]+\s+){0,4}[^\s:\uff1a]*)\s?[:\uff1a]\s*(.+)", re.DOTALL
+)
+_PROMPTED = re.compile(r"Prompted\s+(.+)", re.DOTALL)
+_ENGLISH = ("", "Gemini Apps", "Bard")
+_NOT_PROMPTS = "left out: activities that are not prompts"
+
+
+def read_gemini(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the activity of Takeout as one conversation, and each prompt of AI Studio."""
+    activities: list[_Activity] = []
+    for file in export_files(path, "gemini", counts):
+        if file.suffix.lower() in {".html", ".htm"}:
+            activities += _page_activities(file)
+            continue
+        for where, row in iter_objects(file, counts):
+            with faults_of_export(where):
+                if "chunkedPrompt" in row:
+                    chunks = row["chunkedPrompt"]["chunks"]
+                    yield Talk(file.stem, list(_studio_messages(chunks, counts)))
+                else:
+                    activities.append(_row_activity(row))
+    if activities:
+        yield Talk("gemini", list(_activity_messages(activities, counts)))
+
+
+def _studio_messages(
+    chunks: Iterable[Mapping[str, Any]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for chunk in chunks:
+        text = str(chunk.get("text") or "").strip()
+        if text and not chunk.get("isThought"):
+            at = any_time(chunk.get("createTime"))
+            yield ExportedMessage(at, "", text, chunk["role"] == "model")
+        else:
+            counts["left out: thoughts, and parts without text"] += 1
+
+
+class _Activity(NamedTuple):
+    """A line of what an account did."""
+
+    header: str
+    """The name of the product, in the language of the account."""
+    title: str
+    at: datetime | None
+    reply: str
+
+
+def _row_activity(row: Mapping[str, Any]) -> _Activity:
+    pages = [_page_text(item["html"]) for item in row.get("safeHtmlItem") or []]
+    header, title = str(row.get("header") or ""), str(row["title"])
+    reply = "\n".join(filter(None, pages)).strip()
+    return _Activity(header, title.strip(), iso_time(row.get("time")), reply)
+
+
+def _page_text(page: str) -> str:
+    """Return the text of a piece of a page, a line for each of its blocks."""
+    text = html.unescape(_TAG.sub("", _BREAK.sub("\n", page))).replace("\xa0", " ")
+    return re.sub(r"\n\s*\n+", "\n", text).strip()
+
+
+def _activity_messages(
+    activities: Sequence[_Activity], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    common = _usual_announcement(activities)
+    # Takeout has the newest first
+    for header, title, at, reply in reversed(activities):
+        prompt = _prompt_of(header, title, common)
+        if not prompt:
+            counts[_NOT_PROMPTS] += 1
+            continue
+        yield ExportedMessage(at, "", prompt)
+        counts["left out: prompts without a reply"] += not reply
+        if reply:
+            yield ExportedMessage(at, "", reply, by_model=True)
+
+
+def _usual_announcement(activities: Iterable[_Activity]) -> str:
+    """Return what most titles with a reply begin with, up to a colon; "" for none."""
+    answered = [activity.title for activity in activities if activity.reply]
+    heads = [match[1] for title in answered if (match := _ANNOUNCED.fullmatch(title))]
+    return Counter(heads).most_common(1)[0][0] if heads else ""
+
+
+def _prompt_of(header: str, title: str, common: str) -> str:
+    """Return what the user said; "" for an activity that is not a prompt."""
+    if match := _PROMPTED.fullmatch(title):
+        return match[1].strip()
+    if header in _ENGLISH and header:
+        return ""
+    match = _ANNOUNCED.fullmatch(title)
+    if common and match and match[1] == common:
+        return match[2].strip()
+    # an account in a language without such an announcement
+    return "" if common else title
+
+
+_CELL = re.compile(
+    r'<p class="mdl-typography--title">(?P<header>.*?)</p>.*?'
+    r'<div class="content-cell[^"]*body-1">(?P<content>.*?)(?=<div class="content-cell|</div></div>)',
+    re.DOTALL,
+)
+
+
+def _page_activities(path: Path) -> Iterator[_Activity]:
+    """Yield the activities of a page: a title, a line with the time, and the reply."""
+    try:
+        page = read_regular(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    for cell in _CELL.finditer(page):
+        lines = _page_text(cell["content"]).splitlines()
+        times = [
+            (place, at) for place, line in enumerate(lines) if (at := named_time(line))
+        ]
+        place, at = times[0] if times else (1, None)
+        title, reply = "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
+        yield _Activity(_page_text(cell["header"]), title, at, reply.strip())
+
+
+# --- Grok.
+
+
+def read_grok(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was shown last."""
+    tops = [top for _, top in _objects(path, "grok", counts)]
+    with faults_of_export(str(path)):
+        talks = list(chain.from_iterable(top["conversations"] for top in tops))
+    for number, talk in enumerate(talks, start=1):
+        with faults_of_export(f"{path}: conversation {number}"):
+            about = talk["conversation"]
+            rows = _shown_rows(
+                [row["response"] for row in talk["responses"]],
+                ("_id", "parent_response_id", "create_time"),
+                about.get("leaf_response_id"),
+                counts,
+            )
+            messages = []
+            for row in rows:
+                text = str(row.get("message") or "").strip()
+                counts[_NO_TEXT] += not text
+                by_model = str(row["sender"]).lower() not in _USER_ROLES
+                at = any_time(row.get("create_time"))
+                messages += [ExportedMessage(at, "", text, by_model)] * bool(text)
+            yield Talk(str(about.get("id") or f"conversation-{number}"), messages)
+
+
+# --- LibreChat and Open WebUI.
+
+
+def read_librechat(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations, each as the branch that was written last."""
+    for number, (where, talk) in enumerate(
+        _objects(path, "librechat", counts), start=1
+    ):
+        with faults_of_export(where):
+            rows = _shown_rows(
+                list(_with_children(talk["messages"])),
+                ("messageId", "parentMessageId", "createdAt"),
+                None,
+                counts,
+            )
+            messages = []
+            for row in rows:
+                text = _spoken_parts(row.get("content")) or str(row.get("text") or "")
+                counts[_NO_TEXT] += not text.strip()
+                at = any_time(row.get("createdAt") or talk.get("exportAt"))
+                by_model = not row["isCreatedByUser"]
+                messages.append(ExportedMessage(at, "", text.strip(), by_model))
+            name = str(talk.get("conversationId") or f"conversation-{number}")
+            yield Talk(name, [message for message in messages if message.text])
+
+
+def _with_children(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield messages, and those that are kept inside them, without depth."""
+    waiting = list(rows)
+    while waiting:
+        row = waiting.pop(0)
+        yield row
+        waiting += row.get("children") or []
+
+
+def _spoken_parts(content: Any) -> str:
+    """Return the parts of a message that are texts and no thoughts."""
+    if not isinstance(content, list):
+        return message_text(content).strip()
+    spoken = [
+        part
+        for part in content
+        if not (isinstance(part, dict) and part.get("type") in THOUGHT_PARTS)
+    ]
+    return message_text(spoken).strip()
+
+
+def read_openwebui(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the chats, each as the branch that was shown last."""
+    for number, (where, row) in enumerate(_objects(path, "openwebui", counts), start=1):
+        with faults_of_export(where):
+            history = row["chat"]["history"]
+            shown = _shown_rows(
+                list(history["messages"].values()),
+                ("id", "parentId", "timestamp"),
+                history.get("currentId"),
+                counts,
+            )
+            messages = list(_listed_messages(shown, counts))
+            yield Talk(str(row.get("id") or f"chat-{number}"), messages)
+
+
+# --- Lists of turns: what most programs that are not named here write.
+
+_MODEL_ROLES = {
+    "gpt",
+    "assistant",
+    "model",
+    "chatgpt",
+    "bing",
+    "bard",
+    "claude",
+    "ai",
+    "bot",
+}
+_USER_ROLES = {"human", "user"}
+
+
+def read_sharegpt(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield lists of turns: `conversations` of from and value, or `messages` of role and content."""
+    for number, (where, talk) in enumerate(_objects(path, "sharegpt", counts), start=1):
+        with faults_of_export(where):
+            turns = (
+                talk["conversations"] if "conversations" in talk else talk["messages"]
+            )
+            name = talk.get("id") or talk.get("conversation_id")
+            messages = list(_listed_messages(turns, counts))
+            yield Talk(str(name or f"conversation-{number}"), messages)
+
+
+def _listed_messages(
+    turns: Iterable[Mapping[str, Any]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for turn in turns:
+        role = str(turn["from"] if "from" in turn else turn["role"]).lower()
+        text = _spoken_parts(turn["value"] if "value" in turn else turn.get("content"))
+        spoken = role in _MODEL_ROLES | _USER_ROLES and is_addressed_to_user(turn)
+        counts["left out: turns of tools, and of the system"] += not spoken
+        if spoken and text:
+            times = (turn.get(name) for name in ("timestamp", "created_at"))
+            at = any_time(next(filter(None, times), None))
+            yield ExportedMessage(at, "", text, role in _MODEL_ROLES)

@@ -1,0 +1,354 @@
+"""Exports of chats between people, as messages: Telegram, Messenger and Instagram, Discord, Slack."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import json_of
+from pytest_ltm.datasets.converters.messages import (
+    ExportedMessage,
+    Splitting,
+    Talk,
+    epoch_time,
+    faults_of_export,
+    iso_time,
+    mark_forwarded,
+    mark_quoted,
+    utc_time,
+)
+from pytest_ltm.datasets.converters.shapes import export_files, iter_objects
+from pytest_ltm.datasets.converters.written_dates import (
+    DATE_AND_TIME,
+    fitting_forms,
+    read_date,
+)
+
+_NOTICES = "left out: messages without text, and notices"
+_FORWARDED = "marked: texts of others that were forwarded"
+
+# --- Telegram: result.json, of one chat or of a whole account.
+
+
+def read_telegram(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the chat of a file, or all chats of a whole account."""
+    for file in export_files(path, "telegram", counts):
+        _, top = next(iter_objects(file, counts))
+        with faults_of_export(str(file)):
+            chats = top["chats"]["list"] if "chats" in top else [top]
+        for number, chat in enumerate(chats, start=1):
+            with faults_of_export(f"{file}: chat {number}"):
+                messages = list(_telegram_messages(chat["messages"], counts))
+                name = str(chat.get("name") or chat.get("type") or f"chat-{number}")
+                private = chat.get("type") in (None, "personal_chat", "saved_messages")
+                yield Talk(name, messages, "" if private else name)
+
+
+def _telegram_messages(
+    rows: Iterable[Mapping[str, Any]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for row in rows:
+        text = _telegram_text(row.get("text") or "").strip()
+        if row.get("type", "message") != "message" or not text:
+            counts["left out: media without a caption, and notices"] += 1
+            continue
+        if "forwarded_from" in row:
+            counts[_FORWARDED] += 1
+            text = mark_forwarded(text, row["forwarded_from"])
+        who = str(row.get("from") or row.get("from_id") or "somebody")
+        yield ExportedMessage(_telegram_time(row), who, text)
+
+
+def _telegram_text(parts: Any) -> str:
+    """Return a text; a link or a name in bold makes it a list of parts."""
+    texts = []
+    for part in parts if isinstance(parts, list) else [parts]:
+        text = part if isinstance(part, str) else str(part.get("text") or "")
+        quoted = isinstance(part, dict) and part.get("type") == "blockquote"
+        texts.append(f"{mark_quoted(text)}\n" if quoted else text)
+    return "".join(texts)
+
+
+_QUARTER = timedelta(minutes=15)
+
+
+def _telegram_time(row: Mapping[str, Any]) -> datetime | None:
+    """Return when a message was sent, in the zone by which its local time differs from UTC."""
+    local = iso_time(row.get("date"))
+    if not row.get("date_unixtime"):
+        if local is None:
+            raise KeyError("date")
+        return local
+    at = utc_time(row["date_unixtime"])
+    if local is None or local.tzinfo is not None:
+        return at
+    offset = local.replace(tzinfo=timezone.utc) - at
+    if offset % _QUARTER or abs(offset) > timedelta(hours=14):
+        return at
+    return at.astimezone(timezone(offset))
+
+
+# --- Messenger and Instagram: a folder for each chat, with message_1.json and so on, or
+# a file for each chat that was encrypted.
+
+
+def read_messenger(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the chats; the files of one folder are one chat."""
+    chats: dict[Path, list[Any]] = {}
+    for file in export_files(path, "messenger", counts):
+        _, top = next(iter_objects(file, counts))
+        # an encrypted chat is a file of its own, beside the others
+        key = file if "threadName" in top else file.parent
+        chats.setdefault(key, []).append((file, top))
+    for parts in chats.values():
+        messages: list[ExportedMessage] = []
+        for file, top in parts:
+            with faults_of_export(str(file)):
+                messages += _messenger_messages(top["messages"], counts)
+        first = parts[0][1]
+        with faults_of_export(str(parts[0][0])):
+            title = first.get("title") or first.get("threadName") or path.stem
+            several = len(first["participants"]) > 2
+        name = repair_latin(str(title))
+        # the newest stand first
+        yield Talk(name, list(reversed(messages)), name if several else "")
+
+
+def _messenger_messages(
+    rows: Iterable[Mapping[str, Any]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for row in rows:
+        text = repair_latin(str(row.get("content") or row.get("text") or "")).strip()
+        notice = row.get("is_unsent") or row.get("isUnsent") or "call_duration" in row
+        said = str(row.get("type") or "Generic").lower() in _MESSENGER_SPOKEN
+        share = row.get("share") or {}
+        shared = repair_latin(str(share.get("share_text") or "")).strip()
+        if shared and not notice:
+            counts[_FORWARDED] += 1
+            quoted = mark_forwarded(shared)
+            # a share announces itself in words that nobody typed
+            text = quoted if not share.get("link") else f"{quoted} {share['link']}"
+        if notice or not said or not text:
+            counts[_NOTICES] += 1
+            continue
+        who = repair_latin(str(row.get("sender_name") or row["senderName"]))
+        at = epoch_time(row.get("timestamp_ms") or row["timestamp"])
+        yield ExportedMessage(at, who, text)
+
+
+_MESSENGER_SPOKEN = {"generic", "share", "text", "link"}
+
+
+def repair_latin(text: str) -> str:
+    """Return a text whose UTF-8 was written as if each byte were a letter of Latin-1."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except (UnicodeEncodeError, UnicodeDecodeError):
+        return text
+
+
+# --- Discord: exports of DiscordChatExporter, and the package of one's own data, both
+# as JSON or as tables.
+
+# By name as the exporter writes kinds of messages, or by number.
+_DISCORD_SPOKEN = {"Default", "Reply", "Forward", "0", "19"}
+
+
+def read_discord(
+    path: Path, splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield a channel a file; the package of one's own data has only what one said oneself."""
+    for file in export_files(path, "discord", counts):
+        rows = list(iter_objects(file, counts))
+        with faults_of_export(str(file)):
+            first = rows[0][1]
+            if "messages" in first:
+                room = str(first["channel"]["name"])
+                messages = _discord_messages(first["messages"], counts)
+                yield Talk(room, list(messages), room)
+            elif "Contents" in first:
+                messages = _own_messages(rows, counts)
+                yield Talk(file.parent.name, list(messages))
+            else:
+                name = re.sub(r"\s*\[\d+\]$", "", file.stem)
+                messages = _table_messages(rows, splitting, counts)
+                yield Talk(name, list(messages), name)
+
+
+def _discord_messages(
+    rows: Iterable[Mapping[str, Any]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for row in rows:
+        text = str(row.get("content") or "").strip()
+        passed_on = row.get("forwardedMessage") or {}
+        if forwarded := str(passed_on.get("content") or "").strip():
+            counts[_FORWARDED] += 1
+            text = "\n".join(filter(None, [text, mark_forwarded(forwarded)]))
+        if str(row.get("type", "Default")) not in _DISCORD_SPOKEN or not text:
+            counts[_NOTICES] += 1
+            continue
+        who = str(row["author"].get("nickname") or row["author"]["name"])
+        yield ExportedMessage(iso_time(row["timestamp"]), who, text)
+
+
+def _own_messages(
+    rows: Iterable[tuple[str, Mapping[str, Any]]], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    for _, row in rows:
+        text = str(row.get("Contents") or "").strip()
+        counts[_NOTICES] += not text
+        if text:
+            yield ExportedMessage(iso_time(row["Timestamp"]), "", text)
+
+
+_TABLE_DATE = re.compile(DATE_AND_TIME)
+
+
+def _table_messages(
+    rows: Iterable[tuple[str, Mapping[str, Any]]],
+    splitting: Splitting,
+    counts: Counter[str],
+) -> Iterator[ExportedMessage]:
+    """Yield the rows of a table; its dates are of ISO 8601, or all in one order of numbers."""
+    written = [row for _, row in rows]
+    matches = [_TABLE_DATE.fullmatch(str(row["Date"]).strip()) for row in written]
+    found = [match for match in matches if match]
+    orders = [splitting.order] if splitting.order else ["mdy", "dmy", "ymd"]
+    form = None
+    if len(found) == len(written):
+        form = next((form for form, _ in fitting_forms(found, orders)), None)
+        counts["guessed: the order of day and month (--dates says which it is)"] += 1
+    for row, match in zip(written, matches, strict=True):
+        text = str(row.get("Content") or "").strip()
+        counts[_NOTICES] += not text
+        at = read_date(match, form) if form and match else iso_time(row["Date"])
+        if text:
+            who = str(row["Author"]).removesuffix("#0000")
+            yield ExportedMessage(at, who, text)
+
+
+# --- Slack: a folder with users.json and a folder for each channel, which has a file
+# for each day.
+
+# What kinds of messages say something; the others tell who came and went.
+_SLACK_SPOKEN = {None, "bot_message", "thread_broadcast", "me_message", "file_share"}
+_LINK = re.compile(r"<([^<>|\s]+)(?:\|([^<>]*))?>")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
+
+
+def read_slack(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the channels; a guest has the name that stands in the message."""
+    people = {}
+    for user in (
+        _json_list(path / "users.json") if (path / "users.json").is_file() else []
+    ):
+        people[user.get("id")] = _profile_name(user.get("profile")) or str(
+            user.get("real_name") or user.get("name")
+        )
+    channels = (
+        [one for one in sorted(path.iterdir()) if one.is_dir()] if path.is_dir() else []
+    )
+    days = {
+        one: sorted(day for day in one.iterdir() if _DAY.fullmatch(day.name))
+        for one in channels
+    }
+    if not any(days.values()):
+        raise DatasetError(
+            f"{path}: no export of Slack: no folder in it has files such as 2026-03-02.json"
+        )
+    for channel, files in days.items():
+        messages = [
+            message for file in files for message in _day_messages(file, people, counts)
+        ]
+        yield Talk(channel.name, messages, f"#{channel.name}")
+
+
+def _profile_name(profile: Any) -> str:
+    profile = profile if isinstance(profile, dict) else {}
+    return str(profile.get("display_name") or profile.get("real_name") or "")
+
+
+def _day_messages(
+    file: Path, people: dict[Any, str], counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    def link_text(match: re.Match[str]) -> str:
+        target, label = match[1], match[2]
+        if target.startswith("@"):
+            return f"@{people.get(target[1:]) or label or target[1:]}"
+        if target.startswith(("#", "!")):  # a channel, or a group such as `!here`
+            return f"{target[0] if target[0] == '#' else '@'}{(label or target[1:]).lstrip('@')}"
+        return label or target.removeprefix("mailto:")
+
+    for number, message in enumerate(_json_list(file), start=1):
+        attached = [
+            one for one in message.get("attachments") or [] if isinstance(one, dict)
+        ]
+        # bots often leave the text empty, and say all in blocks or in what is attached
+        text = (
+            str(message.get("text") or "")
+            or "\n".join(_block_texts(message.get("blocks")))
+            or "\n".join(filter(None, map(_attached_text, attached)))
+        )
+        text = html.unescape(_LINK.sub(link_text, text)).strip()
+        if message.get("subtype") not in _SLACK_SPOKEN or not text:
+            counts["left out: messages without text, or about who came and went"] += 1
+            continue
+        bot = message.get("username") or (message.get("bot_profile") or {}).get("name")
+        guest = _profile_name(message.get("user_profile"))
+        who = (
+            people.get(message.get("user"))
+            or guest
+            or bot
+            or message.get("user")
+            or "somebody"
+        )
+        try:
+            at = utc_time(message["ts"])
+        except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+            raise DatasetError(
+                f"{file}: message {number}: 'ts' does not hold a time: {message.get('ts')!r}"
+            ) from error
+        yield ExportedMessage(at, str(who), text)
+
+
+def _attached_text(attached: dict[str, Any]) -> str:
+    """Return what is attached; a message that was passed on is marked as somebody else's."""
+    text = str(attached.get("text") or attached.get("fallback") or "")
+    if attached.get("is_share") or attached.get("is_msg_unfurl"):
+        return mark_forwarded(text, attached.get("author_name") or "")
+    return text
+
+
+def _block_texts(value: Any) -> Iterator[str]:
+    """Yield the texts in blocks, however deep."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _block_texts(one)
+    elif isinstance(value, dict):
+        if isinstance(value.get("text"), str):
+            yield value["text"]
+        for name in ("text", "fields", "elements"):
+            yield from _block_texts(value.get(name))
+
+
+def _json_list(file: Path) -> list[dict[str, Any]]:
+    rows = json_of(file)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DatasetError(
+            f"{file}: expected a JSON list of objects. Name the folder of a whole export"
+        )
+    return rows

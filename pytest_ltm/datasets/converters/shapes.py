@@ -1,0 +1,419 @@
+"""Whose export a file is: every known form scores it by the fields that it has, and what fits none is described."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_ltm._core.storage.disk import open_regular, open_text
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.rows import check_size, no_json, read_at_once
+from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
+from pytest_ltm.datasets.longmemeval.record import iter_list_items
+
+
+class Form(NamedTuple):
+    """The form of one program's export."""
+
+    name: str
+    reader: str
+    """The module beside this one whose `read_NAME` reads it."""
+    shapes: tuple[tuple[str, ...], ...]
+    """Fields by which it is told, of the objects of a file; a set for each of its versions.
+
+    `a.*.b` is the field `b` of any item of `a`.
+    """
+
+
+FORMS = (
+    Form(
+        "openai",
+        "assistants",
+        (
+            (
+                "mapping.*.message.author.role",
+                "mapping.*.message.content",
+                "mapping.*.parent",
+            ),
+        ),
+    ),
+    Form(
+        "claude",
+        "assistants",
+        (("chat_messages.*.sender", "chat_messages.*.text", "uuid"),),
+    ),
+    Form(
+        "gemini",
+        "assistants",
+        (
+            ("title", "time", "products"),
+            ("title", "time", "safeHtmlItem"),
+            ("chunkedPrompt.chunks", "chunkedPrompt"),
+            ("class outer-cell", "class content-cell"),
+        ),
+    ),
+    Form(
+        "deepseek",
+        "assistants",
+        (("mapping.*.message.fragments", "mapping.*.parent", "inserted_at"),),
+    ),
+    Form(
+        "grok",
+        "assistants",
+        (
+            (
+                "conversations.*.conversation",
+                "conversations.*.responses.*.response.message",
+                "conversations.*.responses.*.response.sender",
+            ),
+        ),
+    ),
+    Form(
+        "librechat",
+        "assistants",
+        (("conversationId", "messages.*.isCreatedByUser", "messages.*.messageId"),),
+    ),
+    Form(
+        "openwebui",
+        "assistants",
+        (
+            (
+                "chat.history.messages.*.role",
+                "chat.history.messages.*.content",
+                "chat.history.messages.*.parentId",
+            ),
+        ),
+    ),
+    Form(
+        "sharegpt",
+        "assistants",
+        (
+            ("conversations.*.from", "conversations.*.value"),
+            ("conversations.*.role", "conversations.*.content"),
+            ("messages.*.role", "messages.*.content"),
+        ),
+    ),
+    Form(
+        "claude-code",
+        "coding_agents",
+        (("sessionId", "uuid", "timestamp", "message.role", "message.content"),),
+    ),
+    Form(
+        "codex",
+        "coding_agents",
+        (("timestamp", "type", "payload.type"), ("type", "role", "content.*.text")),
+    ),
+    Form("whatsapp", "whatsapp", (("line with a date and a time",),)),
+    Form(
+        "telegram",
+        "messengers",
+        (
+            ("type", "messages.*.type", "messages.*.date"),
+            ("chats.list.*.messages", "chats.list"),
+        ),
+    ),
+    Form(
+        "messenger",
+        "messengers",
+        (
+            ("participants", "messages.*.sender_name", "messages.*.timestamp_ms"),
+            ("participants", "messages.*.senderName", "messages.*.timestamp"),
+        ),
+    ),
+    Form(
+        "discord",
+        "messengers",
+        (
+            ("channel.name", "messages.*.author.name", "messages.*.timestamp"),
+            ("ID", "Timestamp", "Contents"),
+            ("AuthorID", "Author", "Date", "Content"),
+        ),
+    ),
+    Form("slack", "messengers", (("folders with a file for each day",),)),
+    Form("langsmith", "traces", (("run_type", "inputs", "outputs"),)),
+    Form(
+        "langfuse",
+        "traces",
+        (("timestamp", "input", "output"), ("timestamp", "observations")),
+    ),
+    Form(
+        "otel",
+        "traces",
+        (("resourceSpans.*.scopeSpans", "resourceSpans"), ("attributes", "name")),
+    ),
+)
+READERS = {form.name: form.reader for form in FORMS}
+LAYOUTS = tuple(READERS)
+"""The names of the forms."""
+READ = (".json", ".jsonl", ".txt", ".csv", ".html", ".htm")
+"""The ends of the names of files that may be an export."""
+_JSON = re.compile(r"\{|\[\s*[\[{]")
+_SAMPLE = 40
+"""Objects of a file that are looked at,"""
+_WIDE = 200
+"""and items of a list in one of them."""
+_ENOUGH = 0.6
+_DAY_FILE = "*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
+
+
+class Likeness(NamedTuple):
+    """How well a file fits a form."""
+
+    form: str
+    found: int
+    """How many of the form's fields it has,"""
+    wanted: int
+    """and how many those are."""
+
+    @property
+    def score(self) -> float:
+        """The share of fields that are there."""
+        return self.found / self.wanted
+
+    def __str__(self) -> str:
+        """Say it for an error."""
+        return f"{self.form} ({self.found} of {self.wanted} fields)"
+
+
+def rank_forms(samples: Iterable[Any]) -> list[Likeness]:
+    """Return the forms of which the objects of a file have any field, the best first."""
+    objects = list(samples)
+    ranked = []
+    for form in FORMS:
+        fits = [
+            Likeness(form.name, _count_fields(shape, objects), len(shape))
+            for shape in form.shapes
+        ]
+        ranked.append(max(fits, key=_rank))
+    return sorted((fit for fit in ranked if fit.found), key=_rank, reverse=True)
+
+
+def _rank(fit: Likeness) -> tuple[float, int]:
+    return fit.score, fit.found
+
+
+def _count_fields(shape: Iterable[str], objects: list[Any]) -> int:
+    return sum(
+        any(_has_field(value, field.split(".")) for value in objects) for field in shape
+    )
+
+
+def _has_field(value: Any, steps: list[str]) -> bool:
+    if not steps:
+        return True
+    if steps[0] == "*":
+        items = list(value.values()) if isinstance(value, dict) else value
+        if not isinstance(items, list):
+            return False
+        return any(_has_field(item, steps[1:]) for item in items[:_WIDE])
+    if not isinstance(value, dict) or steps[0] not in value:
+        return False
+    return _has_field(value[steps[0]], steps[1:])
+
+
+def layout_of(path: Path, counts: Counter[str] | None = None) -> str:
+    """Return whose export a file or folder is, by its content; DatasetError, with the way out, for any other.
+
+    `counts` takes a note if it fits a form only in part.
+    """
+    if path.is_dir():
+        return _layout_of_folder(path)
+    ranked = rank_forms(_samples_of(path))
+    if not ranked or ranked[0].score < _ENOUGH:
+        raise DatasetError(_unknown_form(path, ranked))
+    best = ranked[0]
+    if len(ranked) > 1 and _rank(ranked[1]) == _rank(best):
+        raise DatasetError(
+            f"{path}: it may be an export of {best} or of {ranked[1]}. Say which: "
+            f"ltm data convert {best.form} or {ranked[1].form}"
+        )
+    if counts is not None and best.score < 1:
+        counts[f"guessed: the form, which is that of {best} at best"] += 1
+    return best.form
+
+
+def _unknown_form(path: Path, ranked: list[Likeness]) -> str:
+    near = " or ".join(map(str, ranked[:2]))
+    closest = f" It is closest to {near}." if near else ""
+    return (
+        f"{path}: no known export: {describe_file(path)}.{closest} "
+        f"If it is one of these, say so: ltm data convert {' | '.join(LAYOUTS)}; "
+        "else write it as sessions: docs/logs.md"
+    )
+
+
+def _layout_of_folder(path: Path) -> str:
+    if any(path.glob(_DAY_FILE)):
+        return "slack"
+    files = _readable_files(path)
+    fits = [fit for file in files for fit in _ranked_if_readable(file)[:1]]
+    best = max(fits, key=_rank, default=None)
+    if best is None or best.score < _ENOUGH:
+        first = f" {_unknown_form(files[0], [])}" if files else ""
+        raise DatasetError(
+            f"{path}: there is no export of a chat in it.{first or ' Name the file or folder that holds it'}"
+        )
+    return best.form
+
+
+def _readable_files(path: Path) -> list[Path]:
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in READ and file.is_file()
+    )
+
+
+def _ranked_if_readable(path: Path) -> list[Likeness]:
+    try:
+        return rank_forms(_samples_of(path))
+    except DatasetError:
+        return []
+
+
+def export_files(path: Path, layout: str, counts: Counter[str]) -> list[Path]:
+    """Return the files of a folder that have a form; the file itself if it is one."""
+    if not path.is_dir():
+        return [path]
+    files = _readable_files(path)
+    found = []
+    for file in files:
+        ranked = _ranked_if_readable(file)
+        if ranked and ranked[0].form == layout and ranked[0].score >= _ENOUGH:
+            found.append(file)
+    counts["left out: files of a folder in another form"] += len(files) - len(found)
+    if not found:
+        raise DatasetError(f"{path}: no file in it has the form of {layout}")
+    return found
+
+
+# --- What a file holds.
+
+
+def _samples_of(path: Path) -> list[Any]:
+    """Return the first objects of a file: of JSON, a table's rows, what a page or text consists of."""
+    if path.suffix.lower() not in READ:
+        return []
+    if path.suffix.lower() in {".html", ".htm"}:
+        classes = re.findall(r'class="([^"]*)"', _start_of(path, 200_000))
+        names = chain.from_iterable(map(str.split, classes))
+        return [{f"class {name}": 1 for name in names}]
+    if path.suffix.lower() == ".txt" and not _JSON.match(_start_of(path)):
+        return [{"line with a date and a time": 1}]
+    return [value for _, value in iter_objects(path, most=_SAMPLE)]
+
+
+def _start_of(path: Path, size: int = 4096) -> str:
+    try:
+        with open_regular(path) as file:
+            start = file.read(size)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+    return start.removeprefix(b"\xef\xbb\xbf").decode(errors="replace").lstrip()
+
+
+def describe_file(path: Path) -> str:
+    """Return in a few words what a file looks like."""
+    suffix = path.suffix.lower()
+    if suffix not in READ:
+        return f"files that end in {suffix or 'nothing'} are not read"
+    if suffix in {".html", ".htm"}:
+        return "it is a web page; most programs export JSON, too"
+    samples = _samples_of(path)
+    if not samples:
+        return "it is empty"
+    return f"it has objects with {describe_value(samples[0])}"
+
+
+def describe_value(value: Any, depth: int = 2) -> str:
+    """Return the fields of a value, and those of the lists in it."""
+    if isinstance(value, list):
+        inner = describe_value(value[0], depth) if value else "nothing"
+        return f"a list of {len(value):,} ({inner})"
+    if not isinstance(value, dict):
+        return type(value).__name__
+    names = list(value)
+    parts = []
+    for name in names[:_SHOWN]:
+        nested = isinstance(value[name], dict | list) and depth > 0
+        inner = f" ({describe_value(value[name], depth - 1)})" if nested else ""
+        parts.append(f"{name}{inner}")
+    more = ", ..." if len(names) > _SHOWN else ""
+    return f"the fields {', '.join(parts)}{more}" if parts else "no field"
+
+
+_SHOWN = 8
+
+
+def iter_objects(
+    path: Path, counts: Counter[str] | None = None, *, most: int | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yield place and value of each object: of a JSON list of any size, of JSON lines, a table, or a whole file.
+
+    `counts` takes the keys that stand twice in an object.
+    """
+    clashes = Counter[str]() if counts is None else counts
+    if path.suffix.lower() == ".csv":
+        yield from islice(_table_rows(path), most)
+        return
+    start = _start_of(path)
+    if start.startswith("["):
+        for where, raw in islice(iter_list_items(path, "conversation"), most):
+            yield where, _decode(raw, where, clashes)
+    elif path.suffix.lower() == ".jsonl" or _is_first_of_lines(path):
+        for number, _, raw in islice(iter_numbered_lines(path), most):
+            yield f"{path}:{number}", _decode(raw, f"{path}:{number}", clashes)
+    else:
+        yield str(path), _decode(read_at_once(path), str(path), clashes)
+
+
+def _is_first_of_lines(path: Path) -> bool:
+    """Return whether the first line of a file is an object, and another line follows."""
+    lines = [raw for _, _, raw in islice(iter_numbered_lines(path), 2)]
+    if len(lines) < 2:
+        return False
+    try:
+        return isinstance(json.loads(lines[0]), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
+    """Return a JSON value; of a key that stands twice, the last value that is not empty counts."""
+
+    def take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in fields and fields[name] != value:
+                clashes["guessed: keys that stand twice; the last value counts"] += 1
+                if value in (None, "", [], {}):
+                    continue
+            fields[name] = value
+        return fields
+
+    try:
+        return json.loads(
+            raw.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=take_pairs
+        )
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
+
+
+def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        check_size(path.stat().st_size, str(path))
+        with open_text(path, "utf-8-sig", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file), start=2):
+                yield f"{path}:{number}", row
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DatasetError(
+            f"{path}: no table of comma-separated values in UTF-8: {error}"
+        ) from error
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,231 @@
+"""Traces of agents as messages: LangSmith, Langfuse, and OpenTelemetry's spans."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.datasets._interchange import ToolCall
+from pytest_ltm.datasets.converters.messages import (
+    ExportedMessage,
+    Splitting,
+    Talk,
+    faults_of_export,
+    iso_time,
+    message_text,
+    utc_time,
+)
+from pytest_ltm.datasets.converters.shapes import iter_objects
+
+_USERS, _MODELS = {"user", "human"}, {"assistant", "ai", "model"}
+# Fields in which frameworks put what went in, or came out, as a text.
+_TEXTS = (
+    "input",
+    "output",
+    "question",
+    "query",
+    "prompt",
+    "answer",
+    "text",
+    "result",
+    "content",
+)
+
+
+def read_langsmith(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the threads of root runs: what the user said last, and what came out."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, run in _rows(path, counts):
+        with faults_of_export(where):
+            if run.get("parent_run_id"):
+                counts["left out: runs inside others"] += 1
+                continue
+            metadata = (run.get("extra") or {}).get("metadata") or {}
+            names = ("thread_id", "session_id", "conversation_id")
+            thread = next(
+                (metadata[name] for name in names if metadata.get(name)),
+                run.get("trace_id") or run["id"],
+            )
+            talk = talks.setdefault(str(thread), [])
+            talk += _exchange(
+                run.get("inputs"),
+                run.get("outputs"),
+                iso_time(run.get("start_time")),
+                counts,
+            )
+    yield from (Talk(name, messages) for name, messages in talks.items())
+
+
+def read_langfuse(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the sessions of traces, or each trace that is in none."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, trace in _rows(path, counts):
+        with faults_of_export(where):
+            talk = talks.setdefault(
+                str(trace.get("sessionId") or trace.get("session_id") or trace["id"]),
+                [],
+            )
+            talk += _exchange(
+                _parsed(trace.get("input")),
+                _parsed(trace.get("output")),
+                iso_time(trace["timestamp"]),
+                counts,
+            )
+    yield from (Talk(name, messages) for name, messages in talks.items())
+
+
+def read_otel(
+    path: Path, _splitting: Splitting, counts: Counter[str]
+) -> Iterator[Talk]:
+    """Yield the conversations of spans; those of a memory are calls, with what was written or found."""
+    talks: dict[str, list[ExportedMessage]] = {}
+    for where, row in _rows(path, counts):
+        with faults_of_export(where):
+            # one span a line, or batches of them as collectors write them (OTLP), with
+            # key and typed value apart
+            batches = [
+                scope["spans"]
+                for resource in row.get("resourceSpans", ())
+                for scope in resource["scopeSpans"]
+            ]
+            for span in (
+                chain.from_iterable(batches) if "resourceSpans" in row else [row]
+            ):
+                facts = span.get("attributes") or {}
+                if not isinstance(facts, dict):
+                    facts = {
+                        fact["key"]: next(iter(fact["value"].values()), None)
+                        for fact in facts
+                    }
+                nanoseconds = span.get("startTimeUnixNano") or span.get(
+                    "start_time_unix_nano"
+                )
+                at = (
+                    utc_time(int(nanoseconds) / 1e9)
+                    if nanoseconds
+                    else iso_time(span.get("start_time"))
+                )
+                operation = str(facts.get("gen_ai.operation.name") or "")
+                name = str(
+                    facts.get("gen_ai.conversation.id")
+                    or span.get("traceId")
+                    or span.get("trace_id")
+                    or "spans"
+                )
+                talk = talks.setdefault(name, [])
+                if "memory" in operation:
+                    records = _parsed(facts.get("gen_ai.memory.records"))
+                    asked = facts.get("gen_ai.memory.query.text")
+                    call = ToolCall(name=operation, arguments=asked, result=records)
+                    talk.append(
+                        ExportedMessage(at, "", "", by_model=True, calls=(call,))
+                    )
+                elif operation in (
+                    "chat",
+                    "text_completion",
+                    "generate_content",
+                    "invoke_agent",
+                ):
+                    said, came = (
+                        _span_messages(facts, "input", "prompt"),
+                        _span_messages(facts, "output", "completion"),
+                    )
+                    talk += _exchange(said, came, at, counts)
+                else:
+                    counts["left out: spans of neither a model nor a memory"] += 1
+    yield from (Talk(name, messages) for name, messages in talks.items())
+
+
+def _rows(path: Path, counts: Counter[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in sorted(path.glob("*.json*")) if path.is_dir() else [path]:
+        for where, row in iter_objects(file, counts):
+            if not isinstance(row, dict):
+                raise DatasetError(
+                    f"{where}: expected an object, a run or trace each. Export it again"
+                )
+            yield where, row
+
+
+def _span_messages(facts: dict[str, Any], name: str, older: str) -> Any:
+    """Return the messages of a span: as JSON, or in numbered attributes as instrumentations wrote them before."""
+    if f"gen_ai.{name}.messages" in facts:
+        return {"messages": _parsed(facts[f"gen_ai.{name}.messages"])}
+    numbered = [
+        key
+        for key in facts
+        if key.startswith(f"gen_ai.{older}.") and key.endswith(".content")
+    ]
+    rows = [
+        {"role": facts.get(key.removesuffix("content") + "role"), "content": facts[key]}
+        for key in numbered
+    ]
+    return {"messages": rows}
+
+
+def _parsed(value: Any) -> Any:
+    """Return what a text of JSON holds, any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _exchange(
+    given: Any, came: Any, at: datetime | None, counts: Counter[str]
+) -> list[ExportedMessage]:
+    """Return what the user said last, and the reply."""
+    said, reply = _last_text(given, _USERS), _last_text(came, _MODELS)
+    counts["left out: runs without a text of the user or the model"] += not (
+        said and reply
+    )
+    exchange = [ExportedMessage(at, "", said)] if said else []
+    return [
+        *exchange,
+        *([ExportedMessage(at, "", reply, by_model=True)] if reply else []),
+    ]
+
+
+def _last_text(value: Any, roles: set[str]) -> str:
+    """Return the last text of one of these roles in what went in or came out, in the forms of many frameworks."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, dict):
+        for name in ("messages", "generations", "choices"):
+            if value.get(name):
+                return _last_text(value[name], roles)
+        if isinstance(value.get("message"), dict):
+            return _last_text([value["message"]], roles)
+        texts = (message_text(value[name]) for name in _TEXTS if value.get(name))
+        return next(filter(None, map(str.strip, texts)), "")
+    rows = value if isinstance(value, list) else []
+    return next(filter(None, (_row_text(row, roles) for row in reversed(rows))), "")
+
+
+def _row_text(one: Any, roles: set[str]) -> str:
+    """Return the text of a message if it has one of the roles, or none."""
+    if isinstance(one, list):
+        return _last_text(one, roles)
+    if not isinstance(one, dict):
+        return ""
+    for wrapping in ("message", "kwargs"):
+        one = one[wrapping] if isinstance(one.get(wrapping), dict) else one
+    role = str(one.get("role") or one.get("type") or next(iter(roles))).lower()
+    return (
+        message_text(
+            one.get("parts") or one.get("content") or one.get("text") or ""
+        ).strip()
+        if role in roles
+        else ""
+    )
