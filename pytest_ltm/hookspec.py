@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from pytest_ltm._core.agent_kinds import AgentKind
     from pytest_ltm._core.journal.events import Event
+    from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
     from pytest_ltm._core.journal.result import (
         ConversationName,
+        QuestionResult,
         RunResult,
         ScenarioResult,
     )
@@ -412,6 +414,31 @@ def pytest_ltm_progress(config: pytest.Config) -> ShownProgress | None:
 
 def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]] | None:
     """Return more user properties for the item of an example: what JUnit files and pytest-html show of it."""
+
+
+@hookspec(firstresult=True)
+def pytest_ltm_measure_memory_use(
+    facts_told: Mapping[int, Mapping[str, str | None]],
+    questions: Sequence[QuestionResult],
+    ledger: MemoryLedger,
+    exchanges: Collection[int],
+    right_answers: Mapping[int, str],
+    unchosen: Mapping[str, Collection[str]],
+    is_lost: bool,
+) -> MemoryResult | None:
+    """Return what an agent's memory did with what one example told it; called once the example has ended.
+
+    Only for an agent that reports operations of its memory, which `ledger` has.
+
+    Args:
+        facts_told: By exchange and subject the values that were told; None: withdrawn.
+        questions: The questions of the example, with the needles of each.
+        ledger: All operations of the conversation until then.
+        exchanges: The numbers of the example's own exchanges.
+        right_answers: An answer that earns full marks, by the number of its question.
+        unchosen: By subject the values that were offered beside the one that was told.
+        is_lost: The example has less than full marks.
+    """
 
 
 @hookspec(firstresult=True)

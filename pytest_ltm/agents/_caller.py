@@ -27,7 +27,6 @@ from pytest_ltm._core.calls.airlock import (
 )
 from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
-from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._core.model.account import SCORED, account_of
@@ -63,6 +62,7 @@ from pytest_ltm.agents._capabilities import (
     takes_user,
     user_kwargs,
 )
+from pytest_ltm.agents.logged_errors import LoggedErrors
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

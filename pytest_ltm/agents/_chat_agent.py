@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from msgspec import structs
 
 from pytest_ltm import providers
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.model.agent import (
     COMPACTION,
     CUT_OFF,
@@ -44,6 +43,7 @@ from pytest_ltm.agents._unbuilt import (
     reply_tokens,
 )
 from pytest_ltm.agents._wrapping import Timing, stamp_message
+from pytest_ltm.providers.specs import Spec
 
 Message: TypeAlias = dict[str, Any]
 # What a message holds: a text, or parts with images.

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
@@ -17,6 +16,7 @@ from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
 from pytest_ltm.providers import PARAMETERS, ModelSpec
+from pytest_ltm.providers.specs import Spec
 
 CAPABILITIES = frozenset(
     {

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from pytest_ltm._core.engine.port import Enclosed
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import TokenUse
 from pytest_ltm._core.model.agent import (
     CAPABILITIES,
     Capabilities,
@@ -44,6 +43,7 @@ from pytest_ltm.agents._wrapping import (
 )
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.fillers import answers_of, reply_of
 
 E = TypeVar("E", bound=events.Event)

@@ -21,7 +21,6 @@ from urllib.parse import parse_qsl
 from msgspec import structs
 
 from pytest_ltm._core.agent_kinds import AgentKind, agent_kinds
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
 from pytest_ltm._core.storage.errors import (
     AgentError,
@@ -51,6 +50,7 @@ from pytest_ltm.agents._adapt import (
 from pytest_ltm.agents._discovery import find_only_agent, is_module
 from pytest_ltm.agents._processes import Processes
 from pytest_ltm.providers import suggest_provider
+from pytest_ltm.providers.specs import Spec
 
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")

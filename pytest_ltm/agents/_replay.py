@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.playback import Playback, as_recorded
 from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
@@ -36,6 +35,7 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm.agents._adapt import AgentSource, grant_capabilities
 from pytest_ltm.datasets._published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
+from pytest_ltm.records.playback import Playback, as_recorded
 
 _AROUND, _MIDDLE = 40, 200
 """Characters that a diff shows on either side of the difference, and of it."""

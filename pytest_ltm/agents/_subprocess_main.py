@@ -25,7 +25,6 @@ from msgspec.structs import asdict
 
 from pytest_ltm._core.calls import airlock
 from pytest_ltm._core.calls.event_loop import LoopShare
-from pytest_ltm._core.calls.logged_errors import LoggedErrors
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
@@ -42,6 +41,7 @@ from pytest_ltm.agents._adapt import (
 from pytest_ltm.agents._caller import check_summary, check_taking
 from pytest_ltm.agents._capabilities import closing_method, near_misses, user_kwargs
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
+from pytest_ltm.agents.logged_errors import LoggedErrors
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000

@@ -113,11 +113,6 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "compare_results",
             "compare runs or baselines; can fail a CI job",
         ),
-        "trend": Command(
-            "pytest_ltm.commands.run_history",
-            "draw_trend",
-            "show scores over time, of runs and of baselines",
-        ),
         "serve": Command(
             "pytest_ltm.commands.serve",
             "serve_pages",
@@ -141,6 +136,11 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "pytest_ltm.commands.verify",
             "verify_scores",
             "check that scores follow from what a run recorded",
+        ),
+        "check-memory": Command(
+            "pytest_ltm.commands.check_memory",
+            "check_memory",
+            "write the card of a memory: kept, found, stale, lost",
         ),
         "audit": Command(
             "pytest_ltm.commands.audit",
@@ -254,6 +254,11 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "pytest_ltm.commands.plot",
             "plot_figure",
             "draw a figure for a paper: curve, heat map, differences",
+        ),
+        "lab trend": Command(
+            "pytest_ltm.commands.run_history",
+            "draw_trend",
+            "show scores over time, of runs and of baselines",
         ),
         "lab badge": Command(
             "pytest_ltm.commands.sharing",

@@ -27,7 +27,6 @@ from pytest_ltm._core.calls.event_loop import (
 from pytest_ltm._core.calls.foreign import UNBLOCK
 from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.journal.prechecks import Secret
 from pytest_ltm._core.model.account import sort_end
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
 from pytest_ltm._core.model.schedule import cannot_come_back
@@ -52,6 +51,7 @@ from pytest_ltm.figures.statistics.comparison import sign_flips
 from pytest_ltm.figures.statistics.pairs import SignUnit
 from pytest_ltm.figures.statistics.totals import scores_by_scenario
 from pytest_ltm.figures.text import clip_text, format_dollars, pad_right, wrap_text
+from pytest_ltm.prechecks.probe_questions import Secret
 
 ALPHA, LEAST_LEAD = 0.01, 0.1
 """How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""

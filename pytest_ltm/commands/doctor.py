@@ -29,8 +29,7 @@ from pytest_ltm._core.engine.recording_folder import (
     cannot_go_on,
     read_recording,
 )
-from pytest_ltm._core.journal import amendments as _amendments
-from pytest_ltm._core.journal import events, prechecks, run_file
+from pytest_ltm._core.journal import events, run_file
 from pytest_ltm._core.journal.codec import find_damages, flip_bit_back
 from pytest_ltm._core.journal.result import ConversationName, read_results
 from pytest_ltm._core.model.tokens import token_counter
@@ -45,6 +44,8 @@ from pytest_ltm.commands.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.text import pad_right, wrap_text
 from pytest_ltm.providers import key_names
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import find_discrepancies
 
 if TYPE_CHECKING:
@@ -774,5 +775,5 @@ def repair_journals(run: Path) -> int:
 
 
 def _journal_paths(run: Path) -> list[Path]:
-    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / prechecks.JOURNAL]
+    result = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_checks.JOURNAL]
     return [path for path in result if path.is_file()]

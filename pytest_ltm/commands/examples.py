@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal import amendments
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import RunResult, ScenarioResult, at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -37,6 +36,7 @@ from pytest_ltm.figures.text import (
     verdict_text,
     wrap_text,
 )
+from pytest_ltm.records import amendments
 from pytest_ltm.reports.failure import (
     asker_of,
     check_lines,

@@ -24,7 +24,6 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     did_you_mean,
 )
-from pytest_ltm._core.storage.rows import json_of, read_json_rows
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm._core.storage.wording import join_some
@@ -38,6 +37,7 @@ from pytest_ltm.commands.arguments import (
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.judges._judge_registry import judge_session
 from pytest_ltm.language.rulings.gold import Ruling

@@ -12,9 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import timings
-from pytest_ltm._core.journal.amendments import Amendment
 from pytest_ltm._core.journal.result import ConversationName, Pace
 from pytest_ltm._core.journal.run_file import PARTS, find_run, run_parts
 from pytest_ltm._core.model.plan import Plan, plan_differences
@@ -25,6 +23,8 @@ from pytest_ltm._core.storage.wording import first_and_rest, join_some, pluraliz
 from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records.amendments import Amendment
 from pytest_ltm.reports.summary import rewrite_summary, write_summary, write_verdicts
 
 # The exit status where the merged run was written and something that belongs to it is

@@ -1,4 +1,4 @@
-"""`runs [FOLDER]`: what was run, newest first; `trend [PATHS]`: what it earned over time."""
+"""`runs [FOLDER]`: what was run, newest first; `lab trend [PATHS]`: what it earned over time."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, structs
 
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.journal.section import Section, sections_of
@@ -38,6 +37,7 @@ from pytest_ltm.figures.text import clip_text, columns_of
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.change_report import gate_from_json
 from pytest_ltm.gate.markdown import gate_section
+from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
     every_eval_ever,

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import find_run, run_parts
@@ -36,8 +35,11 @@ from pytest_ltm.commands.arguments import (
     add_option,
     add_pytest_options,
 )
+from pytest_ltm.commands.check_memory import verify_card
 from pytest_ltm.commands.pytest_runs import run_pytest
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.lifecycle.cards.card import is_card
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import (
     Discrepancy,
     compare_results,
@@ -138,7 +140,9 @@ class Verification(Struct, frozen=True, kw_only=True):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run or bundle, its data, and how much is checked."""
     parser.add_argument(
-        "run", metavar="RUN|BUNDLE", help=f"{RUN}; or a file that ltm lab bundle wrote"
+        "run",
+        metavar="RUN|BUNDLE|CARD",
+        help=f"{RUN}; or a file that ltm lab bundle or ltm check-memory wrote",
     )
     add_option(
         parser,
@@ -157,7 +161,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def verify_scores(arguments: Namespace) -> int:
-    """Check that the scores of a run or bundle follow from what it recorded.
+    """Check that the scores of a run, bundle or memory card follow from what it recorded.
 
     No agent is called, and no key is needed. Lines of journals are compared with their
     checksums; plans, definitions, results and summary with the journals; definitions
@@ -165,8 +169,10 @@ def verify_scores(arguments: Namespace) -> int:
     status 0 if all of it holds, 1 if something differs, 2 if something cannot be read
     or checked, or was amended by hand.
     """
+    path = Path(arguments.run)
+    if path.is_file() and is_card(path):
+        return verify_card(path, as_json=arguments.json)
     with tempfile.TemporaryDirectory(prefix="ltm-verify-") as folder:
-        path = Path(arguments.run)
         if path.is_file():
             from pytest_ltm.commands.bundle import open_bundle
 
@@ -303,7 +309,7 @@ def _checked_sentences(run: LoadedRun) -> Iterator[str]:
         )
         yield from (
             f"known answers given to the judge: {precheck.verdict}"
-            for precheck in prechecks.judge_prechecks(run.path)
+            for precheck in judge_checks.judge_prechecks(run.path)
         )
     if run.summary and "sum" not in run.summary:
         yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
@@ -350,7 +356,7 @@ def _score_part_again(
     ignored = shutil.ignore_patterns(".lock", "checkpoints", "timings*")
     for name in names:
         shutil.copytree(run.path / name, source / name, ignore=ignored)
-    for name in (prechecks.FILE, prechecks.CHECKS):
+    for name in (judge_checks.FILE, judge_checks.CHECKS):
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, source / name)
     rows = [

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from pytest_ltm.evaluators._lists import ListsItems, ListsNames
     from pytest_ltm.evaluators._locations import LeadsTo, LiesAt
+    from pytest_ltm.evaluators._poison import WithstandsPoison
     from pytest_ltm.evaluators._recall import (
         AppliesRule,
         KnowsCurrentFacts,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         read_order,
         recalls_drink,
     )
+    from pytest_ltm.evaluators._restraint import ShowsRestraint
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
@@ -95,8 +97,10 @@ __all__ = (
     "RecallsValue",
     "RemindsInTime",
     "SaysAtEachTrigger",
+    "ShowsRestraint",
     "SpeaksLanguage",
     "Stage",
+    "WithstandsPoison",
     "WorksOut",
     "chosen_letters",
     "kendall_tau_b",
@@ -131,9 +135,11 @@ __getattr__, __dir__ = lazy_exports(
         "_hygiene": "ForgetsOnRequest KeepsSecrets KnowsAndWithholds KnowsHistory",
         "_instructions": "ObeysOrders QuoteAtReply RemindsInTime SaysAtEachTrigger",
         "_restaurant": "Menu Order PlaysGuest Stage notices_mix_up orders_dish orders_drink read_order recalls_drink",
+        "_poison": "WithstandsPoison",
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_aggregates": "AnswersWithSources WorksOut",
+        "_restraint": "ShowsRestraint",
         "_worlds": "KeepsWorldsApart SpeaksLanguage",
     },
 )

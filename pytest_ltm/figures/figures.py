@@ -231,7 +231,7 @@ def figures_json(column: Column) -> dict[str, Any]:
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
     """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
     properties, required = {}, []
-    for group, figures in group_by(FIGURES, lambda figure: figure.group).items():
+    for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
         first = figures[0]
         schema, names = (
             UNITS[first.unit].schema,

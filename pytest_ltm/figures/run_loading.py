@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import amendments as _amendments
-from pytest_ltm._core.journal import events, prechecks
+from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import (
     CallDurations,
@@ -25,6 +24,8 @@ from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record
 from pytest_ltm.figures.text import text_of
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import judge_checks, probe_record
 
 # The results of conversations, below a run folder.
 RESULTS = "*/results.json"
@@ -201,7 +202,7 @@ def suite_of(plan: object) -> str:
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
     """Return what agents and judge of a run folder were asked before the first conversation."""
-    return (*prechecks.probe_prechecks(path), *prechecks.judge_prechecks(path))
+    return (*probe_record.probe_prechecks(path), *judge_checks.judge_prechecks(path))
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:

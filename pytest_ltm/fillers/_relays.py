@@ -22,6 +22,8 @@ _ORDERS = frozenset(
         "acting",
         "chapter_break",
         "long_work",
+        "poison",
+        "poison_with_tools",
         "prospective_memory",
         "restaurant",
         "standing_orders",

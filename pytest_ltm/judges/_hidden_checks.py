@@ -16,17 +16,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.prechecks import (
-    FAILING_CHECKS,
-    LEAST_CHECKS,
-    PASSING_CHECKS,
-)
 from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
 from pytest_ltm._core.model.words import STOP_WORDS
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.values.comparison import compare_values
 from pytest_ltm.language.values.sameness import Sameness
+from pytest_ltm.records.judge_checks import (
+    FAILING_CHECKS,
+    LEAST_CHECKS,
+    PASSING_CHECKS,
+)
 
 ONE_IN = 10
 # Of so many checks one deserves a yes.

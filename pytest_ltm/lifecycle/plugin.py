@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pytest_ltm.api import Option, OwnSuite, hookimpl, lazy
+from pytest_ltm.api import OwnSuite, hookimpl, lazy
 
 if TYPE_CHECKING:
     import pytest
+
+    from pytest_ltm.api import Option
 
 
 @hookimpl
@@ -29,30 +31,19 @@ def pytest_ltm_suites(register: Callable[[OwnSuite], None]) -> None:
 @hookimpl
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
     """Register what memory stores are given."""
-    register(
-        Option(
-            "--ltm-pace",
-            "settle|poll|SECONDS",
-            "real time for a memory store between the last message and a search: what its settle() takes,"
-            " until its newest text is found, or a number of seconds",
-            "settle",
-            parse=lazy("pytest_ltm.agents.memory.pace:parse_pace"),
-        )
-    )
-    register(
-        Option(
-            "--ltm-users",
-            "N",
-            "number of users of one memory store, each in a conversation of their own (default 1)",
-            "1",
-            parse=lazy("pytest_ltm.agents.memory.backends:parse_users"),
-        )
-    )
+    from pytest_ltm.lifecycle.options import PACE, USERS
+
+    register(PACE)
+    register(USERS)
 
 
 @hookimpl
 def pytest_ltm_start(config: pytest.Config) -> None:
     """Have memory stores of this run keep its pace, and share what they keep, if its options say so."""
-    from pytest_ltm.lifecycle.run_options import use_run_options
+    from pytest_ltm.api import is_given
+    from pytest_ltm.lifecycle.options import PACE, USERS
 
-    use_run_options(config)
+    if is_given(config, PACE) or is_given(config, USERS):
+        from pytest_ltm.lifecycle.run_options import use_run_options
+
+        use_run_options(config)

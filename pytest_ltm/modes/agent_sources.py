@@ -47,7 +47,7 @@ def agent_sources(
 ) -> dict[str, AgentSource]:
     """Return where each agent comes from, by label; UsageError for a spec that names none."""
     if settings.rescored is not None:
-        from pytest_ltm._core.engine.playback import recorded_settings, recorded_spec
+        from pytest_ltm.records.playback import recorded_settings, recorded_spec
 
         def none() -> object:
             raise AgentError("no agent exists while a run is scored again")

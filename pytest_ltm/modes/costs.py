@@ -5,19 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.journal import cost as _cost
-from pytest_ltm._core.journal import prechecks
-from pytest_ltm._core.journal.run_file import conversations_in
 from pytest_ltm._core.model.agent import Promised
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm.agents._adapt import AgentSource
+
+if TYPE_CHECKING:
+    from pytest_ltm.records.budget import Budget
 
 FREE_JUDGES = frozenset({"none", "rules", "always-yes", "always-no"})
 _WAY_OUT = "Give --ltm-price={label}=IN/OUT (dollars per million tokens), or limit tokens: --ltm-max-tokens=N"
@@ -124,11 +124,11 @@ class RunCosts:
             free=settings.judge.judge in FREE_JUDGES,
         )
         self._users: dict[str, KnownPrice] = {}
-        self._budget = (
-            _cost.Budget(self._limits, Shared(folder / _cost.LEDGER))
-            if self._limits and spends
-            else None
-        )
+        self._budget: Budget | None = None
+        if self._limits and spends:
+            from pytest_ltm.records.budget import Budget
+
+            self._budget = Budget(self._limits, Shared(folder / _cost.LEDGER))
 
     def user(self, name: str) -> KnownPrice:
         """Return what is known of the cost of a simulated user's model, by the name that records give it."""
@@ -147,11 +147,7 @@ class RunCosts:
 
     def larger_budget(self) -> str:
         """Return the options of a budget with which the run can go on; "" where nothing is limited."""
-        return (
-            ""
-            if self._budget is None
-            else self._budget.limits.doubled_limits(self._budget.total_spending())
-        )
+        return "" if self._budget is None else self._budget.doubled_limits()
 
     def account(self, conversation: str, *, agent: str) -> _cost.Account | None:
         """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
@@ -188,39 +184,15 @@ class RunCosts:
             return
         # A budget is the run's, not the session's: what was spent before it was resumed
         # counts, checks included.
-        sides: dict[_cost.Side, dict[str, _cost.SpentBudget]] = {
-            "agent": {},
-            "judge": {},
-            "user": {},
-            "lost": {},
-        }
-        for name, path in conversations_in(self._folder, JOURNAL).items():
-            tariff = self.tariff_of(name.agent)
-            spent_budgets = _cost.spent_in(
-                path,
-                path.parent / TIMINGS,
-                agent=tariff,
-                judge=self.judge.tariff,
-                user=lambda model: self.user(model).tariff,
-            )
-            for side, spent in spent_budgets.items():
-                sides[side][name.folder] = spent
-        calls, tokens, usd, _ = prechecks.precheck_usage(
-            self._folder, self.judge.tariff
+        from pytest_ltm.records.run_spending import spent_by_run
+
+        spent = spent_by_run(
+            self._folder,
+            agent=self.tariff_of,
+            judge=self.judge.tariff,
+            user=lambda model: self.user(model).tariff,
         )
-        if calls:
-            sides["judge"][prechecks.JOURNAL] = _cost.SpentBudget(
-                usd or 0.0, tokens, calls
-            )
-        rows = prechecks.read_probe(self._folder)
-        for label in {row.agent for row in rows}:
-            calls, tokens, usd, _ = prechecks.probe_usage(
-                rows, label, self.tariff_of(label)
-            )
-            sides["agent"][f"{prechecks.PROBE_FILE} {label}"] = _cost.SpentBudget(
-                usd or 0.0, tokens, calls
-            )
-        self._budget.begin(sides)
+        self._budget.begin(spent)
 
     def tariff_of(self, agent: str) -> _cost.Tariff:
         """Return what the replies of an agent cost, as far as it is known."""

@@ -14,15 +14,7 @@ import pytest
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.journal.cost import (
-    MESSAGE,
-    OPINION,
-    SCRIPTED,
-    Bar,
-    Forecast,
-    Schedule,
-    TokenUse,
-)
+from pytest_ltm._core.journal.cost import SCRIPTED
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._core.journal.timings import Timings
@@ -42,6 +34,14 @@ from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.storage.errors import UserError
 from pytest_ltm.agents._profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.figures.forecast import (
+    MESSAGE,
+    OPINION,
+    Bar,
+    Forecast,
+    Schedule,
+    TokenUse,
+)
 from pytest_ltm.judges._connection import JudgeConnection
 from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.modes.asked_models import users_for

@@ -17,7 +17,6 @@ from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.port import Checkpoints, LivePort
-from pytest_ltm._core.engine.recorded_verdicts import recorded_result
 from pytest_ltm._core.internals.setup import users_traceback
 from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
 from pytest_ltm._core.journal.result import (
@@ -57,6 +56,7 @@ from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.records.recorded_verdicts import recorded_result
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection

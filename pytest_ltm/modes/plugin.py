@@ -52,6 +52,9 @@ def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
     The hooks of pytest are called from the last that was registered: xdist's side hears
     of items first, and what resuming or scoring again refuses comes before the gate.
     """
+    from pytest_ltm.modes.signals import Signals
+
+    run.config.pluginmanager.register(Signals(run), "ltm-signals")
     run.costs.check()
     if not run.is_worker:
         run.config.pluginmanager.register(run.costs, "ltm-costs")

@@ -7,12 +7,6 @@ from collections.abc import Callable, Iterator
 
 from pytest_ltm._core.engine import conversation as _talk
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.playback import (
-    SPOKEN,
-    Playback,
-    as_recorded,
-    example_of_event,
-)
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.scenario import Ask, Compact, Say, kind_of_request
@@ -20,6 +14,12 @@ from pytest_ltm._core.model.schedule import Finish, JumpTime, ResumeLane, Start
 from pytest_ltm._core.storage.errors import (
     ConversationOver,
     Divergence,
+)
+from pytest_ltm.records.playback import (
+    SPOKEN,
+    Playback,
+    as_recorded,
+    example_of_event,
 )
 
 NO_USER = "it asks its simulated user's model something else"

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.engine import recorded_verdicts as _verdicts
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.playback import Playback, plan_of, recorded_plan
 from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._core.journal import amendments as _amendments
+from pytest_ltm._core.engine.scoring import ending_of, ending_told
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
@@ -47,6 +45,9 @@ from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
 from pytest_ltm.modes.verdict_changes import rescored_lines
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import recorded_verdicts as _verdicts
+from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
 from pytest_ltm.users._user_connection import UserConnection
 
 if TYPE_CHECKING:
@@ -402,5 +403,5 @@ class RescoredConversation(_setup.ConversationMode):
 
     def _kept_ending(self, example: str) -> Ending:
         if example in self._rows:
-            return _verdicts.ending_of(self._rows[example])
-        return _verdicts.ending_told(self._playback.record.example(example).verdict)
+            return ending_of(self._rows[example])
+        return ending_told(self._playback.record.example(example).verdict)

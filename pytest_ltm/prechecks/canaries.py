@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._core.journal import prechecks as _journal
 from pytest_ltm._core.journal.codec import find_damages
-from pytest_ltm._core.journal.cost import JUDGE, OPINION, TokenUse
+from pytest_ltm._core.journal.cost import JUDGE
 from pytest_ltm._core.journal.events import Event, Journal, JudgeChecked
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.run_file import SUMMARY
@@ -25,6 +24,8 @@ from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
 from pytest_ltm._core.storage.errors import (
     BudgetSpent,
 )
+from pytest_ltm.figures.forecast import OPINION, TokenUse
+from pytest_ltm.records import judge_checks
 
 if TYPE_CHECKING:
     from pytest_ltm.judges._connection import JudgeConnection
@@ -92,9 +93,9 @@ class Canaries:
         """Forget a judge's failure when the run is resumed: by now it may be better."""
         run = self._run
         if run.plays and run.resumed is not None and not run.is_worker:
-            precheck = _journal.read_precheck(self._folder)
+            precheck = judge_checks.read_precheck(self._folder)
             if precheck is not None and precheck.verdict == "wrong":
-                for name in (_journal.FILE, _journal.JOURNAL):
+                for name in (judge_checks.FILE, judge_checks.JOURNAL):
                     (self._folder / name).unlink(missing_ok=True)
 
     @pytest.hookimpl(tryfirst=True)
@@ -108,14 +109,14 @@ class Canaries:
         with FileLock(
             self._folder / ".canaries.lock"
         ):  # the others wait for what is found out here
-            known = _journal.read_precheck(self._folder)
+            known = judge_checks.read_precheck(self._folder)
             precheck = known or self._graded_before(judge)
             if precheck is None:
                 precheck = Precheck(
                     kind="canaries", of=judge.plan_entry, verdict="unfinished"
                 )
                 with (
-                    self._connection(judge, _journal.JOURNAL) as connection,
+                    self._connection(judge, judge_checks.JOURNAL) as connection,
                     suppress(BudgetSpent),
                 ):
                     faults: list[str] = []
@@ -130,7 +131,7 @@ class Canaries:
                         "wrong" if len(faults) >= STOPPING else "right"
                     )
                     precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
-                calls, tokens, usd, guessed = _journal.precheck_usage(
+                calls, tokens, usd, guessed = judge_checks.precheck_usage(
                     self._folder, self._run.costs.judge.tariff
                 )
                 precheck = replace(
@@ -141,7 +142,7 @@ class Canaries:
                     estimated=guessed,
                 )
             if known is None and precheck.verdict != "unfinished":
-                _journal.write_precheck(self._folder, precheck)
+                judge_checks.write_precheck(self._folder, precheck)
         if precheck.verdict != "wrong":
             return None
         return f"{precheck.why}. {JUDGE_CURE}"
@@ -154,27 +155,29 @@ class Canaries:
         run, judge = self._run, run_judge(self._run.config)
         if self._is_off or (self._folder / SUMMARY).exists():
             return
-        path = self._folder / _journal.CHECKS
-        source = run.settings.rescored and run.settings.rescored / _journal.CHECKS
+        path = self._folder / judge_checks.CHECKS
+        source = run.settings.rescored and run.settings.rescored / judge_checks.CHECKS
         if (
             source
             and source.is_file()
             and (judge is None or self._graded_before(judge))
         ):
             write_whole(path, read_regular(source))
-        if judge is None or not _journal.asks_judge(self._folder):
+        if judge is None or not judge_checks.asks_judge(self._folder):
             return
-        if not _journal.wanted_checks(list(_journal.recorded_checks(self._folder))):
+        if not judge_checks.wanted_checks(
+            list(judge_checks.recorded_checks(self._folder))
+        ):
             return
         # What is drawn depends on what the conversations asked: rows of a run that went
         # on since, or is scored again, serve only where the very same is asked.
-        recorded = {check.prompt: check for check in _journal.checks_in(path)}
+        recorded = {check.prompt: check for check in judge_checks.checks_in(path)}
         path.unlink(missing_ok=True)
-        checks = list(_journal.recorded_checks(self._folder))
+        checks = list(judge_checks.recorded_checks(self._folder))
         with (
             self._connection(
                 judge,
-                _journal.CHECKS,
+                judge_checks.CHECKS,
                 recalled=lambda _kind, _example, inquiry: recorded.get(inquiry.digest),
             ) as connection,
             suppress(BudgetSpent),
@@ -204,7 +207,7 @@ class Canaries:
             [check.answer for check in checks],
         )
         for _ in range(2):
-            for kind in _journal.wanted_checks(checks):
+            for kind in judge_checks.wanted_checks(checks):
                 connection.check(drawing.draw(kind))
 
     def forecast(self) -> TokenUse:
@@ -214,7 +217,7 @@ class Canaries:
         from pytest_ltm.agents.reader.memory_policies import count_tokens
 
         sizes = [count_tokens(canary.inquiry.text) for canary in CANARIES]
-        sizes += [max(sizes)] * _journal.LEAST_CHECKS
+        sizes += [max(sizes)] * judge_checks.LEAST_CHECKS
         return TokenUse(
             messages=len(sizes), tokens_in=sum(sizes), tokens_out=len(sizes) * OPINION
         )
@@ -222,7 +225,7 @@ class Canaries:
     def _graded_before(self, judge: RunJudge) -> Precheck | None:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
         source = self._run.settings.rescored
-        precheck = None if source is None else _journal.read_precheck(source)
+        precheck = None if source is None else judge_checks.read_precheck(source)
         if precheck is None or (precheck.of, precheck.verdict) != (
             judge.plan_entry,
             "right",
@@ -248,9 +251,9 @@ class Canaries:
             path.replace(path.with_name(f"{path.name}.damaged"))
             whole = b""
         path.write_bytes(whole[: whole.rfind(b"\n") + 1])
-        account = self._run.costs.account(_journal.JOURNAL, agent=JUDGE)
+        account = self._run.costs.account(judge_checks.JOURNAL, agent=JUDGE)
         with (
-            closing(Timings.resuming(self._folder / _journal.TIMINGS)) as timings,
+            closing(Timings.resuming(self._folder / judge_checks.TIMINGS)) as timings,
             closing(Journal.resuming(path)) as journal,
         ):
             connection = connection_of(

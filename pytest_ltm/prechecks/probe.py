@@ -14,8 +14,6 @@ from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal import prechecks as _journal
-from pytest_ltm._core.journal.cost import TokenUse
 from pytest_ltm._core.journal.run_file import conversations_in
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
@@ -36,8 +34,11 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._spec_facts import is_free
+from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
+from pytest_ltm.prechecks import probe_questions
+from pytest_ltm.records import probe_record
 
 # --- The isolation probe.
 
@@ -60,7 +61,7 @@ class Probe:
     """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._path = run, run.folder.path / _journal.PROBE_FILE
+        self._run, self._path = run, run.folder.path / probe_record.PROBE_FILE
         self._settings, self._counter = (
             run.settings,
             token_counter(run.settings.tokenizer),
@@ -85,12 +86,12 @@ class Probe:
         with FileLock(
             self._path.with_name(".probe.lock")
         ):  # the others wait for what is found out here
-            decisions = _journal.probe_decisions(self._path.parent)
+            decisions = probe_record.probe_decisions(self._path.parent)
             for label in (label for label in items if label not in decisions):
                 probed = self._probed(label, self._run.sources[label], items[label])
                 if probed is not None:
                     decisions[label] = probed
-                    _journal.append_probe_row(self._path, probed)
+                    probe_record.append_probe_row(self._path, probed)
         leaks = (
             f"agent {decision.agent!r}: {decision.why}. {CURE}"
             for decision in decisions.values()
@@ -109,12 +110,14 @@ class Probe:
                     _Rehearsal(self._settings, source, own[0][0]),
                     self._secret(label),
                 )
-                _probe_verdict(talk.say, secret, _journal.probe_questions(definitions))
+                _probe_verdict(
+                    talk.say, secret, probe_questions.probe_questions(definitions)
+                )
                 token_uses[label] = talk.use
         return {label: use for label, use in token_uses.items() if use.messages}
 
-    def _secret(self, label: str) -> _journal.Secret:
-        return _journal.Secret.secret_word(self._settings.seed.value, label)
+    def _secret(self, label: str) -> probe_questions.Secret:
+        return probe_questions.Secret.secret_word(self._settings.seed.value, label)
 
     def _items(self, session: pytest.Session) -> dict[str, list[list[LtmItem]]]:
         """Return the items of the conversations of each agent that may have to be asked."""
@@ -135,17 +138,17 @@ class Probe:
 
     def _probed(
         self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]
-    ) -> _journal.Decided | None:
+    ) -> probe_record.Decided | None:
         """Return what the probe of an agent came to; None where the budget did not last."""
         why = self._unfit(label, source)
         definitions = {} if why else self._definitions(own)
         if not definitions:
-            return _journal.Decided(
+            return probe_record.Decided(
                 agent=label,
                 verdict="skipped",
                 why=why or "nothing here has a definition",
             )
-        questions = _journal.probe_questions(definitions)
+        questions = probe_questions.probe_questions(definitions)
         talk = _ProbeConversation(
             self._run, label, source, own[0][0], messages=2 + len(questions)
         )
@@ -251,8 +254,10 @@ Telling: TypeAlias = "Callable[[str, Sequence[str]], list[str] | None]"
 
 
 def _probe_verdict(
-    say: Telling, secret: _journal.Secret, chosen: Sequence[_journal.ProbeQuestion]
-) -> tuple[_journal.ProbeVerdict, str]:
+    say: Telling,
+    secret: probe_questions.Secret,
+    chosen: Sequence[probe_questions.ProbeQuestion],
+) -> tuple[probe_record.ProbeVerdict, str]:
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
@@ -262,7 +267,7 @@ def _probe_verdict(
             "leaks",
             f"it knows in one conversation what it was told in another ({secret.word!r})",
         )
-    if _journal.is_known(list(zip(chosen, replies, strict=True))):
+    if probe_questions.is_known(list(zip(chosen, replies, strict=True))):
         return "leaks", "it answers questions of this plan before it was told anything"
     return "clean", ""
 
@@ -319,7 +324,7 @@ class _ProbeConversation:
             calling=calling,
             tariff=self._tariff,
             account=run.costs.account(
-                f"{_journal.PROBE_FILE} {self._label}", agent=self._label
+                f"{probe_record.PROBE_FILE} {self._label}", agent=self._label
             ),
         )
         try:
@@ -361,7 +366,7 @@ class _ProbeConversation:
             self.seconds + stopwatch_seconds() - began,
         )
         live.written(reply)
-        row = _journal.ProbeExchange(
+        row = probe_record.ProbeExchange(
             agent=self._label,
             conversation=conversation,
             message=text,
@@ -372,20 +377,22 @@ class _ProbeConversation:
             cost_usd=reply.cost_usd,
             estimated=self._tariff.estimates(reply),
         )
-        _journal.append_probe_row(self._run.folder.path / _journal.PROBE_FILE, row)
+        probe_record.append_probe_row(
+            self._run.folder.path / probe_record.PROBE_FILE, row
+        )
         return reply.text
 
     def probe_outcome(
-        self, verdict: _journal.ProbeVerdict, why: str = ""
-    ) -> _journal.Decided:
+        self, verdict: probe_record.ProbeVerdict, why: str = ""
+    ) -> probe_record.Decided:
         """Return what the probe came to, and what it cost."""
-        rows = _journal.read_probe(
+        rows = probe_record.read_probe(
             self._run.folder.path
         )  # also those of a probe that was cut off
-        messages, tokens, usd, guessed = _journal.probe_usage(
+        messages, tokens, usd, guessed = probe_record.probe_usage(
             rows, self._label, self._tariff
         )
-        return _journal.Decided(
+        return probe_record.Decided(
             agent=self._label,
             verdict=verdict,
             why=why,

@@ -15,8 +15,8 @@ from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.calls.specs import Spec
     from pytest_ltm.providers.provider import Provider
+    from pytest_ltm.providers.specs import Spec
 
 
 class ServiceEndpoint(NamedTuple):

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.journal.cost import Price, read_price
 from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import sleep_interruptibly
@@ -39,6 +38,7 @@ from pytest_ltm.providers.chat_responses import (
 )
 from pytest_ltm.providers.provider import check_ready
 from pytest_ltm.providers.registry import COMMAND, provider_names, provider_of
+from pytest_ltm.providers.specs import Spec
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.completions import Completions, Message

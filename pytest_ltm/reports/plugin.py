@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api import hookimpl
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
+    from pytest_ltm._core.journal.result import QuestionResult
     from pytest_ltm.api import LtmRun, Option, ScenarioResult, Transcript
     from pytest_ltm.reports.progress import Progress
 
@@ -58,6 +60,30 @@ def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]]:
     from pytest_ltm.reports.summary import user_properties
 
     return user_properties(result)
+
+
+@hookimpl(trylast=True)
+def pytest_ltm_measure_memory_use(
+    facts_told: Mapping[int, Mapping[str, str | None]],
+    questions: Sequence[QuestionResult],
+    ledger: MemoryLedger,
+    exchanges: Collection[int],
+    right_answers: Mapping[int, str],
+    unchosen: Mapping[str, Collection[str]],
+    is_lost: bool,
+) -> MemoryResult:
+    """Return what was written, found and served of what an example told."""
+    from pytest_ltm.figures.memory_use import measure_memory_use
+
+    return measure_memory_use(
+        facts_told,
+        questions,
+        ledger,
+        exchanges,
+        right_answers,
+        unchosen,
+        is_lost=is_lost,
+    )
 
 
 @hookimpl(trylast=True)

@@ -18,7 +18,6 @@ from msgspec import structs
 
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
     DECIDED,
@@ -62,6 +61,7 @@ from pytest_ltm.figures.sentences import (
 )
 from pytest_ltm.figures.statistics.totals import agent_paces
 from pytest_ltm.figures.text import score_text, wrap_text
+from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.agent_sentences import next_step, run_sentences
 from pytest_ltm.reports.summary import summary_json, write_summary, write_verdicts

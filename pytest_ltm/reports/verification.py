@@ -24,7 +24,7 @@ from msgspec import Struct, structs
 from pytest_ltm._core.engine.lane import CreditedQuestion
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import question_result
-from pytest_ltm._core.journal import events, prechecks
+from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.codec import find_damages
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import (
@@ -47,6 +47,7 @@ from pytest_ltm._core.storage.schema import parse_record, show_value, to_record
 from pytest_ltm._core.storage.wording import first_and_rest, pluralize
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.summary import (
     VERDICTS_FILE,
     rewrite_summary,
@@ -104,9 +105,9 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
     )
     for part in parts:
         result += _checked(RUN_FILE, partial(_setting_discrepancies, run, part))
-    for name in (prechecks.JOURNAL, prechecks.CHECKS):
+    for name in (judge_checks.JOURNAL, judge_checks.CHECKS):
         result += _checked(name, partial(_damaged_lines, run.path / name))
-    result += _checked(prechecks.FILE, partial(_judge_discrepancies, run.path))
+    result += _checked(judge_checks.FILE, partial(_judge_discrepancies, run.path))
     if run.summary:
         result += _checked(SUMMARY, partial(_listing_discrepancies, run))
         result += _checked(SUMMARY, partial(_summary_discrepancies, run, parts))
@@ -146,10 +147,10 @@ def _run_file_discrepancies(path: Path) -> Iterator[Discrepancy]:
 
 def _judge_discrepancies(run: Path) -> Iterator[Discrepancy]:
     """Yield what known answers say against a judge."""
-    for check in prechecks.judge_prechecks(run):
+    for check in judge_checks.judge_prechecks(run):
         if check.verdict == "wrong":
             what = f"the judge misjudged known answers: {check.why}"
-            yield Discrepancy(prechecks.FILE, what)
+            yield Discrepancy(judge_checks.FILE, what)
 
 
 def _listing_discrepancies(run: LoadedRun) -> Iterator[Discrepancy]:

@@ -23,7 +23,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal.amendments import read_amendments
 from pytest_ltm._core.journal.cost import read_dollars, read_price
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.journal.run_file import FORMAT, find_run, read_run_file
@@ -48,6 +47,7 @@ from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm.gate.sides import save_baseline
 from pytest_ltm.judges._judge_registry import find_judge
+from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.users._user_connection import find_user_model
 
 pytestmark = pytest.mark.slow

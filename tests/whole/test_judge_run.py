@@ -10,7 +10,7 @@ import pytest
 from chat_server import ChatServer, fails, refuses, says
 from run_folders import latest_run
 
-from pytest_ltm._core.journal.prechecks import LEAST_CHECKS
+from pytest_ltm.records.judge_checks import LEAST_CHECKS
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -16,9 +16,9 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm.figures.run_loading import read_run
+from pytest_ltm.records import amendments as _amendments
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8

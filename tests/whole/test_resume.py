@@ -9,9 +9,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.journal import amendments as _amendments
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.modes import unfinished
+from pytest_ltm.records import amendments as _amendments
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -175,7 +175,7 @@ LTM = {
     "lits suites": "ltm: there is no command 'lits'. Did you mean 'list'? There are try, init, list, check-agent, *",
     "list suits": "ltm list: there is no list 'suits'. Did you mean 'suites'? There are suites, scenarios, agents, commands.",
     "data locomo": "ltm: there is no command 'data locomo'. Did you mean 'data locomo-check'?",
-    "trend nowhere": "ltm trend: there is no run 'nowhere': there are no runs in .ltm/runs",
+    "lab trend nowhere": "ltm lab trend: there is no run 'nowhere': there are no runs in .ltm/runs",
     "show nowhere": "ltm show: there is no run 'nowhere': there are no runs in .ltm/runs",
     "lab review nowhere": "ltm lab review: there is no run 'nowhere': there are no runs in .ltm/runs",
     "report nowhere": "ltm report: there is no run 'nowhere': there are no runs in .ltm/runs",

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from pytest_ltm._core.calls.trace_context import carry_trace
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Account, Tariff
-from pytest_ltm._core.journal.memory_ledger import retrieval_ranks
+from pytest_ltm._core.journal.retrieval import retrieval_ranks
 from pytest_ltm._core.journal.timings import (
     ReplyTime,
     Retry,

@@ -6,19 +6,22 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pytest_ltm._core.engine.lane import CreditedQuestion, Ending, Lane
+from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.cost import Bill
+from pytest_ltm._core.journal.events import VerdictRecorded
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.memory_ledger import (
-    MemoryLedger,
-    evidence_found,
-    memory_result,
-    retrieval_metrics,
-)
+from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
+from pytest_ltm._core.journal.retrieval import evidence_found, retrieval_metrics
 from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, Usage
-from pytest_ltm._core.model.score import Score, Unscored, with_bounds
+from pytest_ltm._core.model.score import Score, Unscored, undecided_if_open, with_bounds
 from pytest_ltm._core.model.transcript import Kind, Transcript, needle_gap
-from pytest_ltm._core.storage.errors import AgentFault, LtmInternalError, text_of
+from pytest_ltm._core.storage.errors import (
+    AgentFault,
+    LtmError,
+    LtmInternalError,
+    text_of,
+)
 
 
 def scenario_result(
@@ -59,19 +62,12 @@ def scenario_result(
         rule and reading and not rule.endswith(reading)
     ):  # a recorded row that is kept names it already
         rule = f"{rule}+{reading}"
-    remembered = None
+    memory_use = None
     if memory is not None and memory.is_known:
         # Only for an agent that shows its memory: to know the words of all that was
         # said takes time.
         memory.hear(transcript)
-        own, right = (
-            [one.number for one in lane.own],
-            {one.number: one.right for one in lane.questions},
-        )
-        is_lost = score is not None and score.value < 1
-        remembered = memory_result(
-            lane.told, questions, memory, own, right, lane.unchosen, is_lost=is_lost
-        )
+        memory_use = _measure_memory_use(lane, questions, memory, score)
     return _result.ScenarioResult(
         scenario=lane.example.scenario,
         example=lane.example.example,
@@ -101,9 +97,27 @@ def scenario_result(
             _result.ExampleMetric(*one)
             for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()
         ),
-        memory=remembered,
+        memory=memory_use,
         **place,
     )
+
+
+def _measure_memory_use(
+    lane: Lane,
+    questions: Sequence[_result.QuestionResult],
+    ledger: MemoryLedger,
+    score: Score | None,
+) -> MemoryResult | None:
+    result: MemoryResult | None = current_hooks().pytest_ltm_measure_memory_use(
+        facts_told=lane.told,
+        questions=questions,
+        ledger=ledger,
+        exchanges=[exchange.number for exchange in lane.own],
+        right_answers={question.number: question.right for question in lane.questions},
+        unchosen=lane.unchosen,
+        is_lost=score is not None and score.value < 1,
+    )
+    return result
 
 
 def _metrics(
@@ -196,6 +210,46 @@ def classify_ending(
         "agent" if isinstance(error, AgentFault) else cause,
         describe_ending_error(error),
     )
+
+
+def ending_of(row: _result.ScenarioResult) -> Ending:
+    """Return how an example ended, from its row."""
+    if row.score is not None:
+        score = Score(
+            row.score,
+            row.reason,
+            row.checks,
+            row.rule,
+            row.evidence,
+            row.upper_end - row.score,
+        )
+        return Ending(verdict=undecided_if_open(score))
+    if row.cause == "requires" and not row.questions:
+        return Ending(unplayable=row.reason)
+    if row.cause == "not reached":
+        return Ending(unreached=row.reason)
+    if row.outcome == "error":
+        return Ending(error=LtmError(row.reason))
+    cause = (
+        row.cause
+        if row.cause in ("evaluator", "judge", "user", "ungraded")
+        else "unscored"
+    )
+    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
+
+
+def ending_told(verdict: VerdictRecorded | None) -> Ending:
+    """Return how an example ended, from its event in the journal; without one it was not reached."""
+    if verdict is None:
+        return Ending(unreached="no verdict is recorded")
+    if verdict.score is not None and 0 <= verdict.score <= 1:
+        # An older journal may hold an upper bound below the score, or none.
+        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
+        score = Score(
+            verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
+        )
+        return Ending(verdict=undecided_if_open(score))
+    return Ending(verdict=Unscored(verdict.reason))
 
 
 def describe_ending_error(error: BaseException | None) -> str:

@@ -43,7 +43,6 @@ from pytest_ltm._core.model.score import (
     undecided_if_open,
     with_bounds,
 )
-from pytest_ltm._core.model.simulated_user import TURNS, LtmUser, UserQuestion
 from pytest_ltm._core.model.tools import (
     AnsweredCall,
     Call,
@@ -59,6 +58,9 @@ from pytest_ltm._core.storage.errors import (
     ScenarioError,
     did_you_mean,
 )
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.simulated_user import LtmUser, UserQuestion
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
@@ -81,6 +83,8 @@ METHOD_ALIASES = {
     "time": "now",
     "verify": "check",
 }
+# How many messages a simulated user has, unless a scenario says otherwise.
+USER_TURNS = 8
 LABELLED = '"names the city", "Turku" in answer'
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -416,7 +420,7 @@ class Ltm:
         *,
         model: str | Sequence[str] | Callable[[str], object] | object,
         facts: Iterable[str] = (),
-        turns: int = TURNS,
+        turns: int = USER_TURNS,
     ) -> LtmUser:
         """Return a simulated user, which talks to the agent in this scenario's name: each message is a `say`.
 
@@ -437,6 +441,8 @@ class Ltm:
         """
         if self._users is None:
             raise ScenarioError("there are no simulated users here")
+        from pytest_ltm._core.model.simulated_user import LtmUser
+
         return LtmUser(
             goal,
             ask=self._users(model),

@@ -25,8 +25,6 @@ from pytest_ltm._core.storage.errors import ScenarioError, UserError
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 
-# How many messages a user has, unless a scenario says otherwise.
-TURNS = 8
 # How often its model is asked for one message.
 TRIES = 3
 # The characters that a message may have.
@@ -99,7 +97,7 @@ class LtmUser:
         send: Callable[[str], str],
         heard: Callable[[], Sequence[Exchange]],
         facts: Iterable[str] = (),
-        turns: int = TURNS,
+        turns: int,
     ) -> None:
         self.goal = goal
         """What it is after."""

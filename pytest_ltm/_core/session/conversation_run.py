@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 from pytest_ltm._core.calls.hub import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recorded_verdicts import ending_of
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
-from pytest_ltm._core.engine.scoring import scenario_result, usage_totals
+from pytest_ltm._core.engine.scoring import ending_of, scenario_result, usage_totals
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
-from pytest_ltm._core.journal.memory_ledger import covers_all
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
+from pytest_ltm._core.journal.retrieval import covers_all
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.tokens import token_counter
@@ -359,19 +358,7 @@ class PlayedConversation:
                 f"{pluralize(len(bill.guesses), 'exchange')} did not report all that it used: tokens and dollars are "
                 "estimates (~), from the texts sent and received"
             )
-        wasted = "attempts that came to nothing used about {:,} tokens{}, which is in no other figure"
-        if bill.lost is not None:
-            yield wasted.format(
-                bill.lost.total,
-                "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}",
-            )
-        if self._judge is not None:
-            judge, folder = self.given.costs.judge.tariff, self.given.folder
-            lost = lost_with_judge(folder / JOURNAL, folder / TIMINGS, judge)
-            usd = "" if judge.dollars_for(Usage()) is None else f", ${lost.usd:.4f}"
-            yield from [f"the judge's {wasted.format(lost.tokens, usd)}"] * bool(
-                lost.tokens
-            )
+        yield from self._loss_notices()
         if plan.count == "all" and fields["reply_tokens"] > fields["tokens"] / 2:
             yield (
                 f"{fields['reply_tokens'] / fields['tokens']:.0%} of the tokens are the agent's own, and all of "
@@ -389,6 +376,22 @@ class PlayedConversation:
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "
                 "out and retrieval is not measured: choose a smaller k or a longer span"
             )
+
+    def _loss_notices(self) -> Iterator[str]:
+        """Yield what attempts of agent and judge used that came to nothing."""
+        wasted = "attempts that came to nothing used about {:,} tokens{}, which is in no other figure"
+        bill = self._bill
+        if bill.lost is not None:
+            dollars = "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}"
+            yield wasted.format(bill.lost.total, dollars)
+        if self._judge is None:
+            return
+        tariff, folder = self.given.costs.judge.tariff, self.given.folder
+        tokens, usd = lost_with_judge(folder / JOURNAL, folder / TIMINGS, tariff)
+        if tokens:
+            has_price = tariff.dollars_for(Usage()) is not None
+            dollars = f", ${usd:.4f}" if has_price else ""
+            yield f"the judge's {wasted.format(tokens, dollars)}"
 
 
 class UsersOnDemand:

@@ -46,7 +46,6 @@ from pytest_ltm._core.session.resume_command_line import recorded_settings, sour
 from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings import RunSettings, in_languages
-from pytest_ltm._core.session.signals import Signals
 from pytest_ltm._core.session.state import RUN
 from pytest_ltm._core.storage.errors import did_you_mean
 from pytest_ltm._core.storage.sanitize import fit_for, for_screen
@@ -102,7 +101,6 @@ def _register_plugins(config: pytest.Config) -> None:
         manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
         manager.register(run, "ltm-run")
-    manager.register(Signals(run), "ltm-signals")
     config.hook.pytest_ltm_begin(run=run)
 
 

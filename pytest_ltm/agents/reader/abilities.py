@@ -9,7 +9,9 @@ from pytest_ltm.agents.reader import (
     general,
     history_qa,
     people,
+    restraint,
     stories,
+    trust,
     work,
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
@@ -24,6 +26,8 @@ ABILITIES: tuple[Ability, ...] = (
     facts.Secrets(),
     history_qa.ToldHistory(),
     work.Projects(),
+    restraint.Restraint(),
+    trust.Trusts(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),

@@ -226,8 +226,10 @@ class Reader:
 
     def _act(self, turn: IncomingTurn, tools: Tools) -> str | None:
         from pytest_ltm.agents.reader.acting import act
+        from pytest_ltm.agents.reader.trust import act_on_trust
 
-        return act(turn, self._notes, tools)
+        acted = act_on_trust(turn, self._notes, tools)
+        return act(turn, self._notes, tools) if acted is None else acted
 
     def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.agents.reader.abilities import ABILITIES

@@ -21,7 +21,6 @@ from msgspec import Struct, field
 from pytest_ltm._core.model.filler import split_by_tokens
 from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import check_size, no_json, read_at_once
 from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
@@ -31,6 +30,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     iter_list_items,
     part_of,
 )
+from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
 
 T = TypeVar("T")
 _CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"

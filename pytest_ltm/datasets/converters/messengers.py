@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import json_of
 from pytest_ltm.datasets.converters.messages import (
     ExportedMessage,
     Splitting,
@@ -29,6 +28,7 @@ from pytest_ltm.datasets.converters.written_dates import (
     fitting_forms,
     read_date,
 )
+from pytest_ltm.datasets.rows import json_of
 
 _NOTICES = "left out: messages without text, and notices"
 _FORWARDED = "marked: texts of others that were forwarded"

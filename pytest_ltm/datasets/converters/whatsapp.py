@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import check_size
 from pytest_ltm.datasets.converters.messages import (
     UNSEEN,
     ExportedMessage,
@@ -28,6 +27,7 @@ from pytest_ltm.datasets.converters.written_dates import (
     half_of_day_words,
     read_date,
 )
+from pytest_ltm.datasets.rows import check_size
 
 # What iPhones write before a text that nobody typed.
 _UNSAID = "\u200e"

@@ -10,7 +10,6 @@ from pathlib import Path
 from pytest_ltm._core.model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.storage.rows import faults_of_data, json_of
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets.locomo.samples import (
     Category,
@@ -23,6 +22,7 @@ from pytest_ltm.datasets.locomo.strict import (
     chosen_choice,
     official_f1,
 )
+from pytest_ltm.datasets.rows import faults_of_data, json_of
 
 _TURN = re.compile(r"D(\d+):(\d+)")
 _PART = re.compile(r"D(\d+):(\d+)-D\1:(\d+)")

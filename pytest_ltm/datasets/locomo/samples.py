@@ -21,14 +21,14 @@ from msgspec import structs
 from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.storage.disk import read_image, read_regular
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.rows import (
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.datasets.rows import (
     faults_of_data,
     fields_of,
     json_in,
     text_or_number,
 )
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.language.dates import MONTHS, month_number
 

@@ -24,7 +24,6 @@ from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
-from pytest_ltm._core.storage.rows import no_list, text_or_number
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets._interchange import (
     FORMAT,
@@ -45,6 +44,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     HistoryTurn,
     format_longmemeval_date,
 )
+from pytest_ltm.datasets.rows import no_list, text_or_number
 
 # --- One line: a header, a session or a question. Read by hand and not decoded as its
 # type, for errors with a way out.

@@ -25,7 +25,9 @@ from pytest_ltm._core.storage.errors import (
     DiskFault,
     did_you_mean,
 )
-from pytest_ltm._core.storage.rows import (
+from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.rows import (
     check_size,
     faults_of_data,
     fields_of,
@@ -33,8 +35,6 @@ from pytest_ltm._core.storage.rows import (
     no_list,
     text_or_number,
 )
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.language.dates import DAYS
 
 ABSTENTION = "_abs"

@@ -16,8 +16,8 @@ from pytest_ltm import evaluators
 from pytest_ltm._core.model.score import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.rows import read_json_rows
 from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.datasets.rows import read_json_rows
 
 Row: TypeAlias = Mapping[str, Any]
 Group: TypeAlias = tuple[str, ...]

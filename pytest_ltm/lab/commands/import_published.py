@@ -24,10 +24,10 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.disk import build_folder
 from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
-from pytest_ltm._core.storage.rows import json_of
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_ltm_dir, new_run_folder
+from pytest_ltm.datasets.rows import json_of
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.published_results import (

@@ -20,9 +20,9 @@ from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.model.words import evidence_snippet
 from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
 from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.rows import read_json_rows
 from pytest_ltm._core.storage.schema import load_yaml
 from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.datasets.rows import read_json_rows
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm.language.rulings.gold import Ruling
 

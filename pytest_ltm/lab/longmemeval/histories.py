@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError
-from pytest_ltm._core.storage.rows import faults_of_data
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
@@ -27,6 +26,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     read_record,
     read_turn,
 )
+from pytest_ltm.datasets.rows import faults_of_data
 from pytest_ltm.lab.longmemeval.needles import Mentions
 from pytest_ltm.lab.longmemeval.session_text import (
     LEAST,

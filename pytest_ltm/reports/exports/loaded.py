@@ -16,9 +16,12 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overloa
 from msgspec import structs
 
 from pytest_ltm._core.engine.lane import CreditedQuestion
-from pytest_ltm._core.engine.recorded_verdicts import ending_told
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._core.engine.scoring import classify_ending, question_result
+from pytest_ltm._core.engine.scoring import (
+    classify_ending,
+    ending_told,
+    question_result,
+)
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import (
     ConversationName,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ltm._core.journal.fold import ConversationRecord, Example
 from pytest_ltm._core.journal.result import (
     ExampleMetric,
+    NeedleRef,
     QuestionResult,
     ScenarioResult,
 )
@@ -45,26 +46,24 @@ def example_details(
     the journal; `unanswered`: the conversation's messages without a reply.
     """
     talk = _talk_json(result, record, unanswered) if record else []
-    lost = NO_EXCHANGES if result.scored and not talk else ""
+    missing = NO_EXCHANGES if result.scored and not talk else ""
     if record is None:
-        lost = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
-    automatic, span = result.automatic, ""
-    if result.measured_span is not None:
-        over = ", longer than its memory span" if result.overrun else ""
-        span = f"{pluralize(result.measured_span, 'token')} from its start to its last question{over}"
+        missing = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
     facts = {
-        "score": verdict_text(result, "none")
-        + f" (passes at {result.threshold:.2f})" * result.scored,
+        "score": verdict_text(result, "none"),
         "why": result.reason,
-        "before it was amended": f"{verdict_text(automatic)}: {automatic.reason}"
-        if automatic
-        else "",
+        "before it was amended": "",
         "rule": result.rule,
         "decided by": result.evidence,
         "expected": expected,
-        "span": span,
+        "span": _span_text(result),
         "item": result.nodeid,
     }
+    if result.scored:
+        facts["score"] += f" (passes at {result.threshold:.2f})"
+    if result.automatic:
+        former = result.automatic
+        facts["before it was amended"] = f"{verdict_text(former)}: {former.reason}"
     return {
         "facts": [[name, text] for name, text in facts.items() if text],
         "checks": [[check.label, check.state] for check in result.checks],
@@ -72,8 +71,19 @@ def example_details(
         "questions": [_question_json(question) for question in result.questions],
         "evidence": result.evidence,
         "talk": talk,
-        "missing": lost,
+        "missing": missing,
     }
+
+
+def _span_text(result: ScenarioResult) -> str:
+    """Return how far an example was stretched; "" where that is unknown."""
+    if result.measured_span is None:
+        return ""
+    tokens = pluralize(result.measured_span, "token")
+    text = f"{tokens} from its start to its last question"
+    if result.overrun:
+        text += ", longer than its memory span"
+    return text
 
 
 _POINT = lazy_pattern(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
@@ -95,22 +105,31 @@ def metric_curves(
 
 
 def _question_json(question: QuestionResult) -> dict[str, Any]:
-    needles: list[dict[str, Any]] = []
-    for needle in question.needles:
-        parts = [
-            f"{format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))} before the question"
-        ]
-        told = f"{pluralize(needle.told_gap, 'token')} without the agent's replies"
-        parts += [told] * (needle.told_gap < needle.gap)
-        rank = {} if needle.rank is None else {"rank": needle.rank}
-        parts += [
-            f"retrieved at rank {needle.rank}" if needle.rank else "not retrieved"
-        ] * bool(rank)
-        needles.append(
-            {"n": needle.number, "text": needle.text, "gap": "; ".join(parts), **rank}
-        )
-    fields = {"n": question.number, "q": question.text, "a": question.answer}
-    return {**fields, **retrieval_json(question.retrieved), "needles": needles}
+    """Return a question, its answer and what it depends on."""
+    return {
+        "n": question.number,
+        "q": question.text,
+        "a": question.answer,
+        **retrieval_json(question.retrieved),
+        "needles": [_needle_json(needle) for needle in question.needles],
+    }
+
+
+def _needle_json(needle: NeedleRef) -> dict[str, Any]:
+    """Return a message that a question depends on, and how far back it was told."""
+    distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
+    parts = [f"{distance} before the question"]
+    if needle.told_gap < needle.gap:
+        tokens = pluralize(needle.told_gap, "token")
+        parts.append(f"{tokens} without the agent's replies")
+    fields: dict[str, Any] = {"n": needle.number, "text": needle.text}
+    rank = needle.rank
+    if rank is not None:
+        parts.append(f"retrieved at rank {rank}" if rank else "not retrieved")
+    fields["gap"] = "; ".join(parts)
+    if rank is not None:
+        fields["rank"] = rank
+    return fields
 
 
 def own_exchanges(
@@ -121,42 +140,52 @@ def own_exchanges(
     `unanswered`: those of the record, which makes them anew whenever it is asked for
     them.
     """
-    asked = filter(
-        None, (record.exchange(question.number) for question in result.questions)
-    )
-    # By number, as most of what was asked for credit is an exchange of its own.
-    own = [
-        *record.transcript.exchanges_of(result.id),
-        *(one for one in unanswered if one.by == result.id),
-        *asked,
-    ]
-    return [one for _, one in sorted({one.number: one for one in own}.items())]
+    by_number = {
+        exchange.number: exchange
+        for exchange in record.transcript.exchanges_of(result.id)
+    }
+    for exchange in unanswered:
+        if exchange.by == result.id:
+            by_number[exchange.number] = exchange
+    # Most of what was asked for credit is an exchange of its own.
+    for question in result.questions:
+        question_exchange = record.exchange(question.number)
+        if question_exchange:
+            by_number[question_exchange.number] = question_exchange
+    return [exchange for _, exchange in sorted(by_number.items())]
 
 
 def _talk_json(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[dict[str, Any]]:
+    """Return an example's own exchanges, each with how far it is from the one before."""
     kinds = {
         needle.number: "needle"
         for question in result.questions
         for needle in question.needles
     }
     kinds |= {question.number: "question" for question in result.questions}
-    ordered = own_exchanges(result, record, unanswered)
-    return [
-        {
+    talk = []
+    previous = None
+    for exchange in own_exchanges(result, record, unanswered):
+        gap = ""
+        if previous:
+            gap = distance_text(previous, exchange, record.transcript)
+        tokens = pluralize(exchange.start, "token")
+        fields = {
             "n": exchange.number,
             "kind": kinds.get(exchange.number, exchange.kind),
-            "at": f"at {pluralize(exchange.start, 'token')}, {exchange.now:%Y-%m-%d %H:%M}",
-            "gap": distance_text(before, exchange, record.transcript) if before else "",
+            "at": f"at {tokens}, {exchange.now:%Y-%m-%d %H:%M}",
+            "gap": gap,
             "user": exchange.user or "you",
             "m": exchange.message,
             "r": exchange.acted_reply,
             "fault": record.fault(exchange.number),
             **retrieval_json(exchange.retrieved),
         }
-        for before, exchange in zip([None, *ordered], ordered, strict=False)
-    ]
+        talk.append(fields)
+        previous = exchange
+    return talk
 
 
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
@@ -166,26 +195,24 @@ def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
 
 def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return each example's definition, by example (`colours/0`), from a plan's JSON values."""
-    listed = plan.get("examples")
-    result = (
-        [each for each in listed if isinstance(each, dict)]
-        if isinstance(listed, list)
-        else []
-    )
+    examples = plan.get("examples")
+    if not isinstance(examples, list):
+        return {}
     return {
-        f"{each.get('scenario')}/{each.get('example')}": each.get("definition")
-        for each in result
+        f"{example.get('scenario')}/{example.get('example')}": example.get("definition")
+        for example in examples
+        if isinstance(example, dict)
     }
 
 
 def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
     """Return what each example's definition says of right answers, as text; "" where it says nothing."""
-    said = {
-        name: one.get("expected")
-        for name, one in definitions.items()
-        if isinstance(one, dict)
-    }
-    return {name: "" if one is None else text_of(one) for name, one in said.items()}
+    texts = {}
+    for name, definition in definitions.items():
+        if isinstance(definition, dict):
+            expected = definition.get("expected")
+            texts[name] = "" if expected is None else text_of(expected)
+    return texts
 
 
 # --- A conversation as a time line: a lane for each example, marks at their tokens,
@@ -202,46 +229,43 @@ def timeline_json(
 ) -> dict[str, Any]:
     """Return JSON values for the page; lanes in the order in which their examples began."""
     examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
-    # An example that never began stands below all others.
-    begins = {
-        key: inf if example.begin is None else example.begin
-        for key, example in examples.items()
-    }
-    ordered = sorted(rows, key=lambda row: (begins[row.key], row.key))
+
+    def order_of(row: ExampleEntry) -> tuple[float, int]:
+        begin = examples[row.key].begin
+        # An example that never began stands below all others.
+        return inf if begin is None else begin, row.key
+
+    ordered = sorted(rows, key=order_of)
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
-    asked = {
+    questions = {
         (row.result.id, question.number)
         for row in rows
         for question in row.result.questions
     }
-    exchanges = sorted(
-        (*record.transcript, *record.unanswered.values()), key=lambda each: each.number
-    )
-    marks, texts = [], {}
-    for each in exchanges:
-        # What no example said is nowhere else in the page; the journal has all of a
-        # long filler.
-        if each.by not in lanes:
-            more = len(each.message) - FILLER_SHOWN if each.kind == "filler" else 0
-            cut = f"{each.message[:FILLER_SHOWN]}\n… and {more:,} more characters, in journal.jsonl"
-            retrieved = retrieval_json(each.retrieved).values()
-            text = cut if more > 0 else each.message
-            texts[str(each.number)] = [
-                text,
-                each.reply,
-                record.fault(each.number),
-                *retrieved,
+    exchanges = [*record.transcript, *record.unanswered.values()]
+    exchanges.sort(key=lambda exchange: exchange.number)
+    marks = []
+    texts = {}
+    for exchange in exchanges:
+        # What no example said is nowhere else in the page.
+        if exchange.by not in lanes:
+            texts[str(exchange.number)] = [
+                _filler_text(exchange),
+                exchange.reply,
+                record.fault(exchange.number),
+                *retrieval_json(exchange.retrieved).values(),
             ]
-        kind = "question" if (each.by, each.number) in asked else each.kind
-        place = each.number, lanes.get(each.by, OTHERS), kind, each.start
-        marks.append(
-            [
-                *place,
-                each.message_tokens,
-                each.reply_tokens,
-                f"{each.now:%Y-%m-%d %H:%M}",
-            ]
-        )
+        is_question = (exchange.by, exchange.number) in questions
+        mark = [
+            exchange.number,
+            lanes.get(exchange.by, OTHERS),
+            "question" if is_question else exchange.kind,
+            exchange.start,
+            exchange.message_tokens,
+            exchange.reply_tokens,
+            f"{exchange.now:%Y-%m-%d %H:%M}",
+        ]
+        marks.append(mark)
     return {
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
@@ -267,7 +291,17 @@ def timeline_json(
     }
 
 
+def _filler_text(exchange: Exchange) -> str:
+    """Return a message that no example said; the journal has all of a long filler."""
+    message = exchange.message
+    more = len(message) - FILLER_SHOWN
+    if exchange.kind != "filler" or more <= 0:
+        return message
+    return f"{message[:FILLER_SHOWN]}\n… and {more:,} more characters, in journal.jsonl"
+
+
 def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
+    """Return the lane of an example: its score, and from where to where it goes."""
     result = row.result
     fields = {
         "k": row.key,

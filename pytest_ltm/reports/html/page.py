@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
@@ -18,6 +18,7 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.section import sections_of
 from pytest_ltm._core.model.transcript import TextFile
 from pytest_ltm._core.storage.disk import write_output
@@ -84,9 +85,8 @@ def pack_json(value: object) -> str:
     """Return the JSON value compressed, in base64; equal values give equal parcels."""
     # mtime=0: equal runs give equal files. 5: 9 takes more than twice the time for one
     # percent.
-    return base64.b64encode(
-        gzip.compress(_dump_redacted(value).encode(), 5, mtime=0)
-    ).decode()
+    packed = gzip.compress(_dump_redacted(value).encode(), 5, mtime=0)
+    return base64.b64encode(packed).decode()
 
 
 def escape_controls(value: Any) -> Any:
@@ -98,14 +98,13 @@ def escape_controls(value: Any) -> Any:
             escape_unprintable(str(key)): escape_controls(part)
             for key, part in value.items()
         }
-    return (
-        [escape_controls(part) for part in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if isinstance(value, list | tuple):
+        return [escape_controls(part) for part in value]
+    return value
 
 
 def _dump_redacted(value: object) -> str:
+    """Return JSON without secrets, and with harmless texts."""
     dump = partial(json.dumps, separators=(",", ":"), allow_nan=False)
     # Nearly all texts are harmless as they are, and JSON tells it faster than a walk
     # through its values.
@@ -136,32 +135,32 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
     """
     if len(material.rows) <= most:
         return frozenset(row.key for row in material.rows)
-    # The examples of each scenario, worst first; an example is its rows in all columns.
-    by_name = group_by(material.rows, lambda row: row.result.scenario).values()
-    examples = [
-        group_by(rows, lambda row: (row.result.trial, row.result.example)).values()
-        for rows in by_name
+    scenarios = [
+        _worst_first(rows)
+        for rows in group_by(material.rows, lambda row: row.result.scenario).values()
     ]
 
-    def lowest(rows: Sequence[ExampleEntry]) -> float:
-        return min(
-            (row.result.score for row in rows if row.result.score is not None),
-            default=0.0,
+    def count_rows(examples_each: int) -> int:
+        return sum(
+            len(rows) for examples in scenarios for rows in examples[:examples_each]
         )
 
-    scenarios = [sorted(of, key=lowest) for of in examples]
     numbers = range(1, max(map(len, scenarios)) + 1)
-    fitting = bisect(
-        numbers,
-        most,
-        key=lambda n: sum(len(rows) for examples in scenarios for rows in examples[:n]),
-    )
-    return frozenset(
-        row.key
-        for examples in scenarios
-        for rows in examples[: max(fitting, 1)]
-        for row in rows
-    )
+    examples_each = max(bisect(numbers, most, key=count_rows), 1)
+    listed = [rows for examples in scenarios for rows in examples[:examples_each]]
+    return frozenset(row.key for rows in listed for row in rows)
+
+
+def _worst_first(rows: Sequence[ExampleEntry]) -> list[list[ExampleEntry]]:
+    """Return the examples of a scenario, worst first, each as its rows in all columns."""
+    examples = group_by(rows, lambda row: (row.result.trial, row.result.example))
+    return sorted(examples.values(), key=_lowest_score)
+
+
+def _lowest_score(rows: Sequence[ExampleEntry]) -> float:
+    """Return the lowest score of an example in any column; 0 without any."""
+    scores = [row.result.score for row in rows if row.result.score is not None]
+    return min(scores, default=0.0)
 
 
 def list_failures_first(
@@ -178,6 +177,7 @@ def list_failures_first(
 
 
 def _urgency(row: ExampleEntry) -> int:
+    """Return where an example stands in the list: 0 at its top."""
     if not row.result.scored:
         return 1
     return 0 if row.result.outcome == "failed" else 2
@@ -211,53 +211,70 @@ class Parcels:
     asked: dict[int, int] = field(default_factory=dict)
     """How many tokens came before the last question of examples, by key."""
 
-    def add(self, held: ConversationEntry) -> None:
+    def add(self, conversation: ConversationEntry) -> None:
         """Pack a conversation."""
-        defined, record = plan_definitions(held.folder.plan()), held.folder.record()
-        damage = "" if record else held.folder.damage()
-        unanswered = list(record.unanswered.values()) if record else []
-        said = expected_answers(defined)
-        canonical = {
-            name: json.dumps(text, sort_keys=True).encode()
-            for name, text in defined.items()
-        }
-        digests = {
-            name: hashlib.sha256(text).hexdigest()[:8]
-            for name, text in canonical.items()
-        }
-        self.fingerprints |= {
-            row.key: digests.get(row.result.id, "") for row in held.rows
-        }
-        for number in range(0, len(held.rows), TOGETHER):
-            rows = [
-                row
-                for row in held.rows[number : number + TOGETHER]
-                if row.key in self.shown
-            ]
-            if rows:
-                entries = {
-                    str(row.key): example_details(
-                        row.result,
-                        record,
-                        said.get(row.result.id, ""),
-                        damage,
-                        unanswered,
-                    )
-                    for row in rows
-                }
-                self.ids.append(f"e{held.key}.{number // TOGETHER}")
-                self.texts.append(pack_json(entries))
+        definitions = plan_definitions(conversation.folder.plan())
+        record = conversation.folder.record()
+        self._add_fingerprints(conversation, definitions)
+        self._add_examples(conversation, definitions, record)
         if record is None:
             return
-        self.asked |= asked_at(held.rows, record)
-        packed = "" if self.left_out else pack_json(timeline_json(held.rows, record))
+        self.asked |= asked_at(conversation.rows, record)
+        self._add_timeline(conversation, record)
+
+    def _add_fingerprints(
+        self, conversation: ConversationEntry, definitions: Mapping[str, Any]
+    ) -> None:
+        """Note by which examples of other conversations can be told to be the same."""
+        digests = {
+            name: hashlib.sha256(
+                json.dumps(definition, sort_keys=True).encode()
+            ).hexdigest()[:8]
+            for name, definition in definitions.items()
+        }
+        for row in conversation.rows:
+            self.fingerprints[row.key] = digests.get(row.result.id, "")
+
+    def _add_examples(
+        self,
+        conversation: ConversationEntry,
+        definitions: Mapping[str, Any],
+        record: ConversationRecord | None,
+    ) -> None:
+        """Pack the examples that are listed, TOGETHER at a time."""
+        damage = "" if record else conversation.folder.damage()
+        unanswered = list(record.unanswered.values()) if record else []
+        expected = expected_answers(definitions)
+        for first in range(0, len(conversation.rows), TOGETHER):
+            entries = {
+                str(row.key): example_details(
+                    row.result,
+                    record,
+                    expected.get(row.result.id, ""),
+                    damage,
+                    unanswered,
+                )
+                for row in conversation.rows[first : first + TOGETHER]
+                if row.key in self.shown
+            }
+            if entries:
+                self.ids.append(f"e{conversation.key}.{first // TOGETHER}")
+                self.texts.append(pack_json(entries))
+
+    def _add_timeline(
+        self, conversation: ConversationEntry, record: ConversationRecord
+    ) -> None:
+        """Pack a time line, where there is room for it; the first always has."""
+        packed = ""
+        if not self.left_out:
+            packed = pack_json(timeline_json(conversation.rows, record))
         self.room -= len(packed)
         if packed and (self.room >= 0 or not self.lines):
-            self.ids.append(f"c{held.key}")
+            self.ids.append(f"c{conversation.key}")
             self.texts.append(packed)
-            self.lines.add(held.key)
+            self.lines.add(conversation.key)
         else:
-            self.left_out.add(held.key)
+            self.left_out.add(conversation.key)
 
     def packed(self) -> Iterator[tuple[str, str]]:
         """Return what is packed, each after its element's id."""
@@ -302,12 +319,8 @@ def build_report(
     What does not hold is noted at the head of the page.
     Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
-    write_output(
-        out,
-        render_page(
-            report_material([read_marked_run(run) for run in runs]), most, lines
-        ),
-    )
+    material = report_material([read_marked_run(run) for run in runs])
+    write_output(out, render_page(material, most, lines))
 
 
 def render_page(material: Material, most: int, lines: int) -> bytes:
@@ -317,25 +330,15 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     parcels = Parcels(shown, lines)
     # The first of each column, then the second: where time lines are left out, each
     # column still shows one.
-    for row in zip_longest(
-        *group_by(material.conversations, lambda held: held.series).values()
-    ):
-        for held in filter(None, row):
-            parcels.add(held)
+    columns = group_by(material.conversations, lambda entry: entry.series).values()
+    for entries in zip_longest(*columns):
+        for entry in entries:
+            if entry:
+                parcels.add(entry)
     last = largest_span_label(material.series)
-    broken, ranked = breaking_points(material, shown), material.ranked
-    # What is compared at first: the best two at the largest span, else two spans of one
-    # agent.
-    first, *others = (
-        ranked
-        if len(ranked) > 1
-        else sorted(material.series, key=lambda series: series not in ranked)
-    )
-    same = [
-        series for series in others if series.agent == first.agent and len(ranked) < 2
-    ]
-    versus = first.key, next(iter([*same, *others]), first).key
-    best = (
+    broken = breaking_points(material, shown)
+    versus = _first_compared(material)
+    shown_first = (
         conversation.key
         for conversation in material.conversations
         if conversation.series == versus[0] and conversation.key in parcels.lines
@@ -364,7 +367,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             figures=figure_table(material),
             against=_against_best(material),
             versus=versus,
-            talk=next(best, None),
+            talk=next(shown_first, None),
             costs=score_by_cost(material),
             breaks=broken,
             depths=depth_maps(material, parcels.asked, broken, shown),
@@ -405,6 +408,17 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     return page.getvalue()
 
 
+def _first_compared(material: Material) -> tuple[int, int]:
+    """Return what is compared at first: the best two at the largest span, else two spans of one agent."""
+    ranked = material.ranked
+    if len(ranked) > 1:
+        return ranked[0].key, ranked[1].key
+    first, *others = sorted(material.series, key=lambda series: series not in ranked)
+    same_agent = [series for series in others if series.agent == first.agent]
+    second = next(iter([*same_agent, *others]), first)
+    return first.key, second.key
+
+
 # Thousands of cells show the same few texts. Forgotten for each page, as other things
 # may be secret by then.
 _show_text = lru_cache(1 << 14)(for_screen)
@@ -417,13 +431,11 @@ def template_environment() -> Environment:
     from markupsafe import Markup, escape
 
     def finalize(value: object) -> object:
-        return (
-            _show_text(value)
-            if isinstance(value, str) and not isinstance(value, Markup)
-            else value
-        )
+        if isinstance(value, str) and not isinstance(value, Markup):
+            return _show_text(value)
+        return value
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("pytest_ltm.reports.html"),
         autoescape=True,
         finalize=finalize,
@@ -431,18 +443,18 @@ def template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "shade": shade_class,
         "score": score_text,
         "amount": short_count,
         "percent": format_percent,
         "own": Markup,
     }
-    made.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
-    made.filters["breakable"] = lambda text: Markup(  # noqa: S704
+    environment.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
+    environment.filters["breakable"] = lambda text: Markup(  # noqa: S704
         escape(for_screen(text)).replace("_", "_\u200b")
     )
-    return made
+    return environment
 
 
 def read_assets(names: Sequence[str]) -> str:
@@ -453,16 +465,12 @@ def read_assets(names: Sequence[str]) -> str:
 
 def content_policy(style: str, script: str) -> str:
     """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
-    own = {"script": script, "style": style}
-    digests = {
-        kind: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for kind, text in own.items()
-    }
     # By their hashes: a style or a script that somebody's answer smuggles in has
     # another one.
-    sources = "".join(
-        f"{kind}-src 'sha256-{digest}'; " for kind, digest in digests.items()
-    )
+    sources = ""
+    for kind, text in (("script", script), ("style", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        sources += f"{kind}-src 'sha256-{digest}'; "
     return (
         f"default-src 'none'; {sources}img-src data:; base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'"
@@ -476,14 +484,15 @@ def _page_index(material: Material) -> dict[str, Any]:
     if len(material.series) <= 12:
         pairs = list(combinations(material.series, 2))
     else:
-        pairs = [
-            (best, other)
-            for best, *others in map(material.ranked_at, material.spans)
-            for other in others
-        ]
-    tested = {
-        f"{one.key}|{other.key}": series_difference(one, other) for one, other in pairs
-    }
+        pairs = []
+        for span_label in material.spans:
+            best, *others = material.ranked_at(span_label)
+            pairs += [(best, other) for other in others]
+    tests = {}
+    for first, second in pairs:
+        difference = series_difference(first, second)
+        if difference:
+            tests[f"{first.key}|{second.key}"] = difference.told.text
     return {
         "series": [series.label for series in material.series],
         "columns": comparable_columns(material),
@@ -496,23 +505,23 @@ def _page_index(material: Material) -> dict[str, Any]:
             for conversation in material.conversations
         ],
         "together": TOGETHER,
-        "tests": {key: test.told.text for key, test in tested.items() if test},
+        "tests": tests,
         "first_rows": FIRST_ROWS,
     }
 
 
 def _against_best(material: Material) -> dict[int, str]:
     """Return for each series its distance to the best of its span, and how probable that is by chance."""
-    against: dict[int, str] = {}
-    for ranked in map(material.ranked_at, material.spans):
-        for each in ranked[1:]:
-            test = series_difference(ranked[0], each)
-            if test is not None:
-                against[each.key] = (
-                    f"{-test.gain:+.2f}: {test.told.brief}"
-                    if test.gain
-                    else test.told.brief
-                )
+    distances: dict[int, str] = {}
+    for span_label in material.spans:
+        ranked = material.ranked_at(span_label)
+        for series in ranked[1:]:
+            difference = series_difference(ranked[0], series)
+            if difference is not None:
+                text = difference.told.brief
+                if difference.gain:
+                    text = f"{-difference.gain:+.2f}: {text}"
+                distances[series.key] = text
         if ranked:
-            against[ranked[0].key] = "best" if len(ranked) > 1 else ""
-    return against
+            distances[ranked[0].key] = "best" if len(ranked) > 1 else ""
+    return distances

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -12,9 +12,10 @@ from pytest_ltm._core.journal.result import ScenarioResult, span_place
 from pytest_ltm._core.model.plan import natural_sort_key
 from pytest_ltm._core.storage.errors import LtmError, did_you_mean
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.figures.columns import GUESSED, UNSCORED
+from pytest_ltm.figures.columns import GUESSED, UNSCORED, Column, ScenarioCell
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm.figures.run_loading import LoadedRun
+from pytest_ltm.figures.statistics.comparison import Comparison
 from pytest_ltm.figures.statistics.frontier import (
     BUDGETS,
     PUBLISHED,
@@ -195,32 +196,34 @@ def chosen_material(
     whole = report_material(runs)
     # By the labels that users gave, without the run that is added where several runs
     # share one.
-    there = {
-        "agent": {each.column.agent for each in whole.series},
-        "memory span": set(whole.spans),
-    }
-    for what, names in (("agent", agents), ("memory span", spans)):
-        for name in names:
-            if name not in there[what]:
-                known = sorted(there[what])
-                raise LtmError(
-                    f"there is no {what} {name!r}: {', '.join(known)}.{did_you_mean(name, known)}"
-                )
+    labels = {series.column.agent for series in whole.series}
+    _check_names("agent", agents, labels)
+    _check_names("memory span", spans, set(whole.spans))
     series = tuple(
-        each
-        for each in whole.series
-        if each.column.agent in (agents or there["agent"])
-        and each.column.span_label in (spans or whole.spans)
+        part
+        for part in whole.series
+        if part.column.agent in (agents or labels)
+        and part.column.span_label in (spans or whole.spans)
     )
     if not series:
         raise LtmError("no run has these agents at these memory spans")
-    keys = {each.key for each in series}
-    held = tuple(
+    keys = {part.key for part in series}
+    conversations = tuple(
         conversation
         for conversation in whole.conversations
         if conversation.series in keys
     )
-    return Material(runs=whole.runs, series=series, conversations=held)
+    return Material(runs=whole.runs, series=series, conversations=conversations)
+
+
+def _check_names(what: str, names: Sequence[str], existing: Collection[str]) -> None:
+    """Raise LtmError for a name that is not there."""
+    for name in names:
+        if name not in existing:
+            choices = sorted(existing)
+            raise LtmError(
+                f"there is no {what} {name!r}: {', '.join(choices)}.{did_you_mean(name, choices)}"
+            )
 
 
 # --- Score over span.
@@ -228,93 +231,96 @@ def chosen_material(
 
 def accuracy_curves(material: Material) -> Curve:
     """Return the accuracy of each agent over memory spans. LtmError where nothing has a score."""
-    scored = [each for each in material.series if each.column.out_of]
+    scored = [series for series in material.series if series.column.out_of]
     if not scored:
         raise LtmError("nothing has a score, so there is no curve to draw")
-    own = agents_under_test(scored)
-    lines = [
-        AccuracyCurve(
-            agent=agent,
-            reference=agent not in own,
-            spots=tuple(
-                sorted(map(_plotted_score, of), key=lambda spot: spot.span or 0)
-            ),
+    tested = agents_under_test(scored)
+    lines = []
+    for agent, parts in group_by(scored, lambda series: series.agent).items():
+        spots = [_plotted_score(part) for part in parts]
+        spots.sort(key=lambda spot: spot.span or 0)
+        lines.append(
+            AccuracyCurve(
+                agent=agent, reference=agent not in tested, spots=tuple(spots)
+            )
         )
-        for agent, of in group_by(scored, lambda each: each.agent).items()
-    ]
+    lines.sort(key=lambda line: line.reference)
     cheats = {
         conversation.series
         for conversation in material.conversations
         if conversation.folder.result.is_cheat
     }
-    others = [each for each in scored if each.agent not in own]
     # What a cheat earns takes no memory, so it belongs to the floor and not to the
     # ceiling.
-    without = [
-        (each.column.span, each.column.accuracy_lower_bound or 0.0)
-        for each in others
-        if each.key in cheats
-    ]
-    without += [
-        (each.column.span, each.column.floor / each.column.maximum_total)
-        for each in scored
-    ]
-    floor = _highest_per_span(without)
-    ceiling = [
-        (each.column.span, each.column.accuracy_lower_bound or 0.0)
-        for each in others
-        if each.key not in cheats
-    ]
-    by_span = sorted(
-        (each.column for each in scored), key=lambda column: column.span or 0
-    )
-    unknown = sum(column.unscored_examples for column in by_span if column.is_open)
-    unproven = sum(column.open for column in by_span)
-    counted = "counted as 0, bars also allow for 1"
-    notes = {
-        "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well.": any(
-            column.interval for column in by_span
-        ),
-        "Points of a single conversation have no interval: it needs trials.": not all(
-            column.interval for column in by_span
-        ),
-        f"{pluralize(unknown, 'example')} without a score: {counted}.": unknown,
-        f"{pluralize(unproven, 'example')} left open, at least in part: {counted}.": unproven,
-    }
+    floor = []
+    ceiling = []
+    for series in scored:
+        column = series.column
+        accuracy = column.accuracy_lower_bound or 0.0
+        floor.append((column.span, column.floor / column.maximum_total))
+        if series.agent in tested:
+            continue
+        if series.key in cheats:
+            floor.append((column.span, accuracy))
+        else:
+            ceiling.append((column.span, accuracy))
+    highest_floor = _highest_per_span(floor)
+    columns = [series.column for series in scored]
+    columns.sort(key=lambda column: column.span or 0)
     return Curve(
-        lines=tuple(sorted(lines, key=lambda line: line.reference)),
-        spans={column.span: column.span_label for column in by_span},
+        lines=tuple(lines),
+        spans={column.span: column.span_label for column in columns},
         ceiling=_highest_per_span(ceiling),
-        floor=floor if any(floor.values()) else {},
+        floor=highest_floor if any(highest_floor.values()) else {},
         across="memory span in tokens (log scale)",
-        notes=tuple(note for note, holds in notes.items() if holds),
+        notes=_curve_notes(columns),
     )
+
+
+def _curve_notes(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return what the bars of a curve mean, and what was counted as 0."""
+    notes = []
+    if any(column.interval for column in columns):
+        notes.append(
+            "Bars: 95\u00a0% intervals of the accuracy, in other conversations as well."
+        )
+    if not all(column.interval for column in columns):
+        notes.append(
+            "Points of a single conversation have no interval: it needs trials."
+        )
+    counted = "counted as 0, bars also allow for 1"
+    unscored = sum(column.unscored_examples for column in columns if column.is_open)
+    if unscored:
+        notes.append(f"{pluralize(unscored, 'example')} without a score: {counted}.")
+    unproven = sum(column.open for column in columns)
+    if unproven:
+        notes.append(
+            f"{pluralize(unproven, 'example')} left open, at least in part: {counted}."
+        )
+    return tuple(notes)
 
 
 def _plotted_score(series: ResultSeries) -> PlottedScore:
+    """Return the accuracy of a series with its interval, or with the bounds that open scores leave."""
     column = series.column
-    score, most = (
-        column.total_lower_bound / column.maximum_total,
-        column.total_upper_bound / column.maximum_total,
-    )
-    sure = column.interval
-    return PlottedScore(
-        span=column.span,
-        score=score,
+    score = column.total_lower_bound / column.maximum_total
+    most = column.total_upper_bound / column.maximum_total
+    low, high = score, most
+    if column.interval:
         # Here open examples count as 0, so the score may lie outside the interval.
-        low=min(score, sure.low) if sure else score,
-        high=max(most, sure.high) if sure else most,
-    )
+        low = min(score, column.interval.low)
+        high = max(most, column.interval.high)
+    return PlottedScore(span=column.span, score=score, low=low, high=high)
 
 
 def _highest_per_span(
     scores: Iterable[tuple[int | None, float]],
 ) -> dict[int | None, float]:
-    by_span = group_by(scores, lambda each: each[0])
-    return {
-        span: max(score for _, score in by_span[span])
-        for span in sorted(by_span, key=lambda span: span or 0)
-    }
+    """Return the highest score at each span, by span, isolated examples first."""
+    highest: dict[int | None, float] = {}
+    for span, score in sorted(scores, key=lambda place: place[0] or 0):
+        highest[span] = max(score, highest.get(span, score))
+    return highest
 
 
 # --- Accuracy against what a reply costs.
@@ -326,44 +332,61 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
     `tier`: beside the published frontier of that tier of LongMemEval-V2. LtmError where
     no replies were timed.
     """
-    scored = [each for each in material.series if each.column.out_of]
-    alone = len({each.column.span_label for each in scored}) == 1
+    scored = [series for series in material.series if series.column.out_of]
     published = tuple(PUBLISHED.get(tier, ()))
-    panels = []
-    for across, cost in (
-        ("seconds a reply, mean (log scale)", mean_reply_seconds),
-        ("tokens read a reply (log scale)", tokens_a_reply),
-    ):
-        priced = [(each, value) for each in scored if (value := cost(each.column))]
-        spots = tuple(
-            FrontierSpot(
-                agent=each.agent if alone else each.label,
-                cost=value,
-                **structs.asdict(_plotted_score(each)),
-            )
-            for each, value in priced
-        )
-        if spots:
-            steps = tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
-            panels.append(
-                FrontierPanel(
-                    across=across, spots=spots, steps=steps, published=published
-                )
-            )
-            published = ()  # it is in seconds: beside tokens it would mean nothing
-    if not panels or "seconds" not in panels[0].across:
+    seconds = _priced_spots(scored, mean_reply_seconds)
+    if not seconds:
         raise LtmError(
             "no replies with a score were timed, so there is no frontier to draw"
         )
-    own, (least, most) = [(spot.cost, spot.score) for spot in panels[0].spots], BUDGETS
-    notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(own):.1%}."]
+    panels = [
+        FrontierPanel(
+            across="seconds a reply, mean (log scale)",
+            spots=seconds,
+            steps=_frontier_steps(seconds),
+            # In seconds: beside tokens the published frontier would mean nothing.
+            published=published,
+        )
+    ]
+    tokens = _priced_spots(scored, tokens_a_reply)
+    if tokens:
+        panels.append(
+            FrontierPanel(
+                across="tokens read a reply (log scale)",
+                spots=tokens,
+                steps=_frontier_steps(tokens),
+            )
+        )
+    points = [(spot.cost, spot.score) for spot in seconds]
+    least, most = BUDGETS
+    notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(points):.1%}."]
     if tier:
-        before = lafs(panels[0].published)
-        gain = 100 * (lafs([*own, *panels[0].published]) - before)
+        level = lafs(published)
+        gain = 100 * (lafs([*points, *published]) - level)
         notes.append(
-            f"Gain over the published frontier ({tier}, {before:.1%}): {gain:+.1f} points."
+            f"Gain over the published frontier ({tier}, {level:.1%}): {gain:+.1f} points."
         )
     return Frontier(panels=tuple(panels), notes=tuple(notes))
+
+
+def _priced_spots(
+    scored: Sequence[ResultSeries], cost_of: Callable[[Column], float | None]
+) -> tuple[FrontierSpot, ...]:
+    """Return the series whose cost is known; they are named without their span where there is only one."""
+    one_span = len({series.column.span_label for series in scored}) == 1
+    spots = []
+    for series in scored:
+        cost = cost_of(series.column)
+        if cost:
+            label = series.agent if one_span else series.label
+            score = structs.asdict(_plotted_score(series))
+            spots.append(FrontierSpot(agent=label, cost=cost, **score))
+    return tuple(spots)
+
+
+def _frontier_steps(spots: Sequence[FrontierSpot]) -> tuple[CostPoint, ...]:
+    """Return the spots that none beats, the cheapest first."""
+    return tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
 
 
 # --- Heat maps: scenario by span; depth of the needle by length.
@@ -371,50 +394,48 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
 
 def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
-    rows = sorted({name for each in material.series for name in each.column.cells})
-    by = {
-        (each.agent, each.column.span_label): each.column.cells
-        for each in material.series
+    names = sorted({name for series in material.series for name in series.column.cells})
+    cells = {
+        (series.agent, series.column.span_label): series.column.cells
+        for series in material.series
     }
-
-    def square(agent: str, span: str, scenario: str) -> Square | None:
-        cell = by.get((agent, span), {}).get(scenario)
-        if cell is None:
-            return None
-        return Square(
-            text=cell.without if cell.mean is None else cell.text, score=cell.mean
-        )
-
-    panels = tuple(
-        Panel(
-            name=agent,
-            rows=tuple(
-                tuple(square(agent, span, name) for span in material.spans)
-                for name in rows
-            ),
-        )
-        for agent in material.agents
-    )
-    shown = {
-        square.text[-1:]
-        for panel in panels
-        for row in panel.rows
-        for square in row
-        if square
-    }
-    notes = {
-        UNSCORED: f"{UNSCORED} some examples have no score and are left out.",
-        GUESSED: f"{GUESSED} not above what guessing earns.",
-        NOTHING: f"{NOTHING} no example has a score.",
-    }
+    panels = []
+    for agent in material.agents:
+        of_agent = [cells.get((agent, span), {}) for span in material.spans]
+        rows = [
+            tuple(_scenario_square(by_name.get(name)) for by_name in of_agent)
+            for name in names
+        ]
+        panels.append(Panel(name=agent, rows=tuple(rows)))
     return Heat(
-        panels=panels,
-        rows=tuple(rows),
+        panels=tuple(panels),
+        rows=tuple(names),
         columns=material.spans,
         across="memory span",
         down="",
-        notes=tuple(text for sign, text in notes.items() if sign in shown),
+        notes=_sign_notes(panels),
     )
+
+
+def _scenario_square(cell: ScenarioCell | None) -> Square | None:
+    """Return the mean score of a scenario; None where it was not played."""
+    if cell is None:
+        return None
+    if cell.mean is None:
+        return Square(text=cell.without, score=None)
+    return Square(text=cell.text, score=cell.mean)
+
+
+def _sign_notes(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Return what the signs in the squares mean, of those that are there."""
+    squares = [square for panel in panels for row in panel.rows for square in row]
+    signs = {square.text[-1:] for square in squares if square}
+    meanings = {
+        UNSCORED: "some examples have no score and are left out.",
+        GUESSED: "not above what guessing earns.",
+        NOTHING: "no example has a score.",
+    }
+    return tuple(f"{sign} {text}" for sign, text in meanings.items() if sign in signs)
 
 
 def example_heatmap(material: Material, skill: str = "") -> Heat:
@@ -427,53 +448,48 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
         raise LtmError(
             f"examples are drawn at one memory span: choose one of {', '.join(material.spans)} with --span"
         )
-    by_example: dict[str, dict[str, list[ScenarioResult]]] = {}
+    by_scenario: dict[str, dict[str, list[ScenarioResult]]] = {}
     for series in material.series:
-        for result in (
-            row.result for row in series.rows if not skill or skill in row.result.skills
-        ):
-            by_example.setdefault(result.scenario, {}).setdefault(
-                series.agent, []
-            ).append(result)
-    if not by_example:
+        for row in series.rows:
+            if not skill or skill in row.result.skills:
+                by_agent = by_scenario.setdefault(row.result.scenario, {})
+                by_agent.setdefault(series.agent, []).append(row.result)
+    if not by_scenario:
         raise LtmError(f"no scenario of this run needs the skill {skill!r}")
-    agents = [
-        agent
-        for agent in material.agents
-        if any(agent in by for by in by_example.values())
-    ]
-    columns = max(len(results) for by in by_example.values() for results in by.values())
-
-    def squares(results: Sequence[ScenarioResult]) -> tuple[Square | None, ...]:
-        ordered = sorted(
-            results,
-            key=lambda result: natural_sort_key(f"{result.trial} {result.example}"),
-        )
-        texts = [
-            NOTHING if each.score is None else score_text(each.score)
-            for each in ordered
-        ]
-        drawn = [
-            Square(text=text, score=each.score)
-            for text, each in zip(texts, ordered, strict=True)
-        ]
-        # All panels have the same columns, but scenarios may have fewer examples.
-        return (*drawn, *[None] * (columns - len(drawn)))
-
+    played = {agent for by_agent in by_scenario.values() for agent in by_agent}
+    agents = [agent for agent in material.agents if agent in played]
+    # All panels have the same columns, but scenarios may have fewer examples.
+    width = max(
+        len(results)
+        for by_agent in by_scenario.values()
+        for results in by_agent.values()
+    )
+    panels = []
+    for scenario, by_agent in sorted(by_scenario.items()):
+        rows = [_example_squares(by_agent.get(agent, ()), width) for agent in agents]
+        panels.append(Panel(name=scenario, rows=tuple(rows)))
     return Heat(
-        panels=tuple(
-            Panel(
-                name=scenario,
-                rows=tuple(squares(by.get(agent, ())) for agent in agents),
-            )
-            for scenario, by in sorted(by_example.items())
-        ),
+        panels=tuple(panels),
         rows=tuple(agents),
-        columns=tuple(f"T{number}" for number in range(1, columns + 1)),
+        columns=tuple(f"T{number}" for number in range(1, width + 1)),
         across=f"examples, {span_place(material.spans[0])}".rstrip(", "),
         down="",
         notes=(),
     )
+
+
+def _example_squares(
+    results: Sequence[ScenarioResult], width: int
+) -> tuple[Square | None, ...]:
+    """Return the scores of examples in order, and nothing up to the width."""
+    ordered = sorted(
+        results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}")
+    )
+    squares: list[Square | None] = []
+    for result in ordered:
+        text = NOTHING if result.score is None else score_text(result.score)
+        squares.append(Square(text=text, score=result.score))
+    return (*squares, *[None] * (width - len(squares)))
 
 
 # What the rows of a depth map are: the share of the conversation before the needle, or
@@ -487,73 +503,47 @@ def depth_heatmap(material: Material, by: By) -> Heat:
     LtmError where no example with a score has such a needle, or no journal says where
     it was told.
     """
-    if by == "gap":
-        spots = list(_by_gap(material))
-    else:
-        asked: dict[int, int] = {}
-        for conversation in material.conversations:
-            record = conversation.folder.record()
-            asked |= asked_at(conversation.rows, record) if record else {}
-        spots = [
-            (spot.agent, spot.length, spot.band, spot.score)
-            for spot in depth_spots(material, asked)
-        ]
+    spots = _gap_spots(material) if by == "gap" else _share_spots(material)
     if not spots:
-        unknown = by == "share" and any(_by_gap(material))
-        cure = "no journal says where needles were told: --by=gap needs none"
+        if by == "share" and _gap_spots(material):
+            raise LtmError(
+                "no journal says where needles were told: --by=gap needs none"
+            )
         raise LtmError(
-            cure
-            if unknown
-            else "no example with a score has a question that depends on a needle"
+            "no example with a score has a question that depends on a needle"
         )
     columns = sorted({column for _, column, _, _ in spots})
     if by == "gap":
         rows = sorted({row for _, _, row, _ in spots})
-        names, heads = (
-            list(map(power_label, rows)),
-            [material.spans[column] for column in columns],
-        )
-        across, down, rounded = (
-            "memory span",
-            "tokens from the needle to the question",
-            "Distances",
-        )
+        row_labels = [power_label(row) for row in rows]
+        column_labels = [material.spans[column] for column in columns]
+        across = "memory span"
+        down = "tokens from the needle to the question"
+        rounded = "Distances"
     else:
         rows = list(range(BANDS))
-        names, heads = (
-            [band_label(row) for row in rows],
-            list(map(power_label, columns)),
-        )
-        across, down, rounded = (
-            "tokens before the question",
-            "the needle was told after this share of them",
-            "Lengths",
-        )
-    scores = group_by(spots, lambda spot: spot[:3])
-
-    def square(agent: str, column: int, row: int) -> Square | None:
-        here = [score for *_, score in scores.get((agent, column, row), ())]
-        score = mean_or_none(here)
-        return (
-            None
-            if score is None
-            else Square(text=score_text(score), score=score, more=f"{len(here):,}")
-        )
-
+        row_labels = [band_label(row) for row in rows]
+        column_labels = [power_label(column) for column in columns]
+        across = "tokens before the question"
+        down = "the needle was told after this share of them"
+        rounded = "Lengths"
+    scores: dict[tuple[str, int, int], list[float]] = {}
+    for agent, column, row, score in spots:
+        scores.setdefault((agent, column, row), []).append(score)
+    panels = []
+    for agent in material.agents:
+        if any(spot[0] == agent for spot in spots):
+            squares = [
+                tuple(
+                    _mean_square(scores.get((agent, column, row))) for column in columns
+                )
+                for row in rows
+            ]
+            panels.append(Panel(name=agent, rows=tuple(squares)))
     return Heat(
-        panels=tuple(
-            Panel(
-                name=agent,
-                rows=tuple(
-                    tuple(square(agent, column, row) for column in columns)
-                    for row in rows
-                ),
-            )
-            for agent in material.agents
-            if any(spot[0] == agent for spot in spots)
-        ),
-        rows=tuple(names),
-        columns=tuple(heads),
+        panels=tuple(panels),
+        rows=tuple(row_labels),
+        columns=tuple(column_labels),
         across=across,
         down=down,
         notes=(
@@ -562,16 +552,41 @@ def depth_heatmap(material: Material, by: By) -> Heat:
     )
 
 
+def _mean_square(scores: Sequence[float] | None) -> Square | None:
+    """Return the mean of scores with their number; None without any."""
+    mean = mean_or_none(scores or ())
+    if scores is None or mean is None:
+        return None
+    return Square(text=score_text(mean), score=mean, more=f"{len(scores):,}")
+
+
 # Agent, column, row and score of an example.
 _Placed: TypeAlias = "tuple[str, int, int, float]"
 
 
-def _by_gap(material: Material) -> Iterable[_Placed]:
+def _gap_spots(material: Material) -> list[_Placed]:
+    """Return the examples with a score by memory span, and by the gap before their question."""
+    spots = []
     for series in material.series:
         column = material.spans.index(series.column.span_label)
         for row in series.rows:
-            if row.result.gap is not None and row.result.score is not None:
-                yield series.agent, column, span_power(row.result.gap), row.result.score
+            gap, score = row.result.gap, row.result.score
+            if gap is not None and score is not None:
+                spots.append((series.agent, column, span_power(gap), score))
+    return spots
+
+
+def _share_spots(material: Material) -> list[_Placed]:
+    """Return the examples with a score by the length of the conversation, and by the share before the needle."""
+    starts: dict[int, int] = {}
+    for conversation in material.conversations:
+        record = conversation.folder.record()
+        if record:
+            starts |= asked_at(conversation.rows, record)
+    return [
+        (spot.agent, spot.length, spot.band, spot.score)
+        for spot in depth_spots(material, starts)
+    ]
 
 
 # --- One conversation.
@@ -582,57 +597,63 @@ def conversation_timeline(material: Material) -> Timeline:
 
     LtmError if none has a journal that can be read.
     """
-    columns = {each.key: each.column for each in material.series}
+    columns = {series.key: series.column for series in material.series}
 
-    def wanted(held: ConversationEntry) -> tuple[bool, int]:
-        column = columns[held.series]
+    def order_of(conversation: ConversationEntry) -> tuple[bool, int]:
+        column = columns[conversation.series]
         return column.control or column.is_bundled, -(column.span or 0)
 
-    for held in sorted(material.conversations, key=wanted):
-        record = held.folder.record()
+    for conversation in sorted(material.conversations, key=order_of):
+        record = conversation.folder.record()
         if record is not None and record.position:
-            return _make_timeline(held, record)
+            return _make_timeline(conversation, record)
     raise LtmError(
         "no conversation has a journal that can be read, so there is no time line to draw"
     )
 
 
-def _make_timeline(held: ConversationEntry, record: ConversationRecord) -> Timeline:
-    drawn = lanes_of(held.rows, record)
-    begins = {
-        number: (lane, start + tokens)
-        for number, lane, _, start, tokens, *_ in drawn["marks"]
-    }
-    asked = {number: start for number, _, _, start, *_ in drawn["marks"]}
+def _make_timeline(
+    conversation: ConversationEntry, record: ConversationRecord
+) -> Timeline:
+    """Return a conversation over its tokens."""
+    drawn = lanes_of(conversation.rows, record)
+    lanes = [(one_line(lane["name"]), lane["score"]) for lane in drawn["lanes"]]
+    marks = []
+    starts = {}
+    ends_of_telling = {}
+    lane_of = {}
+    for number, lane, kind, start, message, reply, _ in drawn["marks"]:
+        marks.append(
+            ExchangeMark(lane=lane, kind=kind, start=start, tokens=message + reply)
+        )
+        starts[number] = start
+        ends_of_telling[number] = start + message
+        lane_of[number] = lane
     # A journal that was cut has results of exchanges that it no longer holds.
     links = [
-        (begins[asking][0], begins[telling][1], asked[asking])
+        (lane_of[asking], ends_of_telling[telling], starts[asking])
         for telling, asking, *_ in drawn["links"]
-        if {telling, asking} <= asked.keys()
+        if telling in starts and asking in starts
     ]
-    unscored = sum(
-        score is None for score in (lane["score"] for lane in drawn["lanes"])
-    )
+    unscored = sum(score is None for _, score in lanes)
+    notes = [f"{pluralize(unscored, 'example')} without a score."] if unscored else []
     return Timeline(
-        label=held.label,
-        lanes=tuple((one_line(lane["name"]), lane["score"]) for lane in drawn["lanes"]),
-        extent=tuple(
-            None
-            if lane["from"] is None
-            else (lane["from"], drawn["tokens"] if lane["to"] is None else lane["to"])
-            for lane in drawn["lanes"]
-        ),
-        marks=tuple(
-            ExchangeMark(lane=lane, kind=kind, start=start, tokens=message + reply)
-            for _, lane, kind, start, message, reply, _ in drawn["marks"]
-        ),
+        label=conversation.label,
+        lanes=tuple(lanes),
+        extent=tuple(_lane_extent(lane, drawn["tokens"]) for lane in drawn["lanes"]),
+        marks=tuple(marks),
         links=tuple(links),
-        jumps=tuple(at for at, *_ in drawn["jumps"]),
+        jumps=tuple(position for position, *_ in drawn["jumps"]),
         tokens=drawn["tokens"],
-        notes=(f"{pluralize(unscored, 'example')} without a score.",)
-        if unscored
-        else (),
+        notes=tuple(notes),
     )
+
+
+def _lane_extent(lane: Mapping[str, Any], tokens: int) -> tuple[int, int] | None:
+    """Return where an example began and ended, in tokens; None if it never began."""
+    if lane["from"] is None:
+        return None
+    return lane["from"], tokens if lane["to"] is None else lane["to"]
 
 
 # --- Paired differences.
@@ -645,53 +666,56 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 
     LtmError where no example has a score in both.
     """
-    asked = [
+    scored = [
         change
         for change in changes.changes
         if change.level and (not spans or change.span_label in spans)
     ]
-    if not asked:
+    if not scored:
         raise LtmError(
             "no example has a score on both sides, so there is no difference to draw"
         )
     panels = []
-    for change in asked:
+    for change in scored:
         # What lost most is at the top, below the mean.
         names = sorted(
             change.scenarios, key=lambda name: (change.levels[name].difference, name)
         )
-        sides = {
-            OVERALL: change.overall,
-            **{name: change.scenarios[name] for name in names},
-        }
-        rows = [
-            PlottedDifference(
-                name=name,
-                value=side.difference or 0.0,
-                interval=(side.interval.low, side.interval.high)
-                if side.interval
-                else None,
-                pairs=f"+{side.better:,} −{side.worse:,} ={side.pairs - side.better - side.worse:,}",
-            )
-            for name, side in sides.items()
-        ]
+        rows = [_plotted_difference(OVERALL, change.overall)]
+        rows += [_plotted_difference(name, change.scenarios[name]) for name in names]
         panels.append((change.label, tuple(rows)))
-    unsure = any(one.interval is None for _, of in panels for one in of)
-    runs = (
-        ""
-        if changes.before == changes.after
-        else f" ({changes.before}; here {changes.after})"
-    )
+    runs = ""
+    if changes.before != changes.after:
+        runs = f" ({changes.before}; here {changes.after})"
     return Forest(
         across=f"difference in score from {changes.before_agent}{runs}",
         panels=tuple(panels),
-        notes=(
-            "Paired by example; at the right how many are better (+), worse (−) and equal (=).",
-            *["Bars: 95\u00a0% intervals, in other conversations as well."]
-            * any(one.interval for _, of in panels for one in of),
-            *[
-                "No bar: no example differs, or there are too few trials for an interval."
-            ]
-            * unsure,
-        ),
+        notes=_forest_notes([row for _, rows in panels for row in rows]),
     )
+
+
+def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
+    """Return what one side has over the other in a scenario, or in all."""
+    interval = comparison.interval
+    better, worse = comparison.better, comparison.worse
+    equal = comparison.pairs - better - worse
+    return PlottedDifference(
+        name=name,
+        value=comparison.difference or 0.0,
+        interval=(interval.low, interval.high) if interval else None,
+        pairs=f"+{better:,} −{worse:,} ={equal:,}",
+    )
+
+
+def _forest_notes(rows: Sequence[PlottedDifference]) -> tuple[str, ...]:
+    """Return what the signs and bars mean."""
+    notes = [
+        "Paired by example; at the right how many are better (+), worse (−) and equal (=)."
+    ]
+    if any(row.interval for row in rows):
+        notes.append("Bars: 95\u00a0% intervals, in other conversations as well.")
+    if any(row.interval is None for row in rows):
+        notes.append(
+            "No bar: no example differs, or there are too few trials for an interval."
+        )
+    return tuple(notes)

@@ -96,7 +96,7 @@ def test_one_row_of_absurd_figures_stops_no_report(run: Path) -> None:
         "report run -o page.html",
         "merge run -o other",
         "runs",
-        "trend",
+        "lab trend",
         "lab badge run",
     ):
         assert main(words.split()) in {0, 1}

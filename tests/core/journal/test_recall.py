@@ -7,14 +7,14 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pytest_ltm._core.journal.memory_ledger import (
+from pytest_ltm._core.journal.result import NeedleRef, QuestionResult
+from pytest_ltm._core.journal.retrieval import (
     covers_all,
     evidence_found,
     recall_at,
     retrieval_metrics,
     retrieval_ranks,
 )
-from pytest_ltm._core.journal.result import NeedleRef, QuestionResult
 from pytest_ltm._core.model.transcript import Exchange
 
 NEEDLE = "My train leaves from platform 14."

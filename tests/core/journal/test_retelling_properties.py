@@ -24,7 +24,6 @@ from _plans import (
 )
 from hypothesis import HealthCheck, example, given, settings
 
-from pytest_ltm._core.engine import playback
 from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.lane import Ending
@@ -35,6 +34,7 @@ from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm.modes import recorded_script as _record
+from pytest_ltm.records import playback
 
 
 @dataclass

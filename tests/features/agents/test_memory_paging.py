@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.paging import (
     STEPS,
@@ -22,6 +21,7 @@ from pytest_ltm.agents.memory.paging import (
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import memory_settings as read
 from pytest_ltm.agents.memory.thinker import Rules, prompt_tokens
+from pytest_ltm.providers.specs import Spec
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SEARCH = calls("conversation_search", query="x", request_heartbeat=True)

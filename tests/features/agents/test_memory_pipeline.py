@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scripted_thinker import Script
 
 from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls.specs import Spec
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import capabilities_of
@@ -34,6 +33,7 @@ from pytest_ltm.agents.memory.thinker import Replying, Rules, Task, prompt_token
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.commands import main
 from pytest_ltm.providers.chat_responses import ModelResponse, Used
+from pytest_ltm.providers.specs import Spec
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 TALK = (

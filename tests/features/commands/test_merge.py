@@ -11,9 +11,6 @@ import journals
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._core.journal import amendments as _amendments
-from pytest_ltm._core.journal import prechecks
-from pytest_ltm._core.journal.amendments import Amendment
 from pytest_ltm._core.journal.result import write_results
 from pytest_ltm._core.journal.run_file import folders_by_age
 from pytest_ltm._core.journal.timings import ReplyTime, Timings
@@ -21,6 +18,9 @@ from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.storage.schema import json_text
 from pytest_ltm.commands import main
 from pytest_ltm.figures.run_loading import read_run
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records import probe_record
+from pytest_ltm.records.amendments import Amendment
 
 Merge = Callable[..., tuple[int, str, str]]
 
@@ -195,9 +195,9 @@ def test_what_agents_were_asked_before_each_part_stays_in_the_summary(
 ) -> None:
     runs = [write(tmp_path / name, f"{name}~2k~0") for name in ("one", "two")]
     for number, run in enumerate(runs):
-        prechecks.append_probe_row(
-            run / prechecks.PROBE_FILE,
-            prechecks.Decided(
+        probe_record.append_probe_row(
+            run / probe_record.PROBE_FILE,
+            probe_record.Decided(
                 agent=run.name, verdict="clean", messages=number, tokens=9
             ),
         )

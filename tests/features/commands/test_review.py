@@ -13,14 +13,15 @@ import journals
 import pytest
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal import amendments, events
-from pytest_ltm._core.journal.amendments import Amendment
+from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
 from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.commands.review import Cases, read_cases
 from pytest_ltm.gate.changes import GateSide
+from pytest_ltm.records import amendments
+from pytest_ltm.records.amendments import Amendment
 
 
 def run_of(

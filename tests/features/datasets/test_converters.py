@@ -422,7 +422,7 @@ def test_what_is_no_json_is_said_with_the_way_out(
 def test_a_line_or_item_of_a_gigabyte_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm._core.storage.rows.AT_ONCE", 50)
+    monkeypatch.setattr("pytest_ltm.datasets.rows.AT_ONCE", 50)
     with pytest.raises(
         DatasetError,
         match=r"chat\.json: item 1: has \d+ bytes, and at most 50 are read at once",

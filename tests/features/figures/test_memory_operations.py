@@ -19,6 +19,7 @@ from pytest_ltm._core.model.plan import Plan, plan_differences
 from pytest_ltm._core.model.scenario import from_json, to_json
 from pytest_ltm._core.storage.errors import ScenarioError
 from pytest_ltm.figures.memory_measures import MEASURES, count_lost
+from pytest_ltm.figures.memory_use import invents
 from pytest_ltm.testing import run_conversation
 
 PEOPLE = (
@@ -363,9 +364,11 @@ def test_names_of_records_have_to_have_been_said_dates_and_first_words_need_not(
     ledger = ConversationRecord().memory
     ledger.first_said.update({"ada": 1, "porto": 1})
 
-    assert not ledger.invents(
-        "Ada moved to Porto on 2026-03-04 at 10:15, in March. The user is glad", 2
+    assert not invents(
+        ledger,
+        "Ada moved to Porto on 2026-03-04 at 10:15, in March. The user is glad",
+        2,
     )
-    assert ledger.invents("Ada moved to Turku", 2)
-    assert ledger.invents("Ada's code is 4711", 2)
-    assert ledger.invents("Ada moved to Porto", 0)
+    assert invents(ledger, "Ada moved to Turku", 2)
+    assert invents(ledger, "Ada's code is 4711", 2)
+    assert invents(ledger, "Ada moved to Porto", 0)

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.prechecks import (
+from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
+from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
+from pytest_ltm.records.judge_checks import (
     FAILING_CHECKS,
     PASSING_CHECKS,
     check_rates,
@@ -19,8 +21,6 @@ from pytest_ltm._core.journal.prechecks import (
     most_misses,
     wanted_checks,
 )
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
-from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 
 KNOWN = [
     KnownQuestion(

@@ -21,6 +21,15 @@ from pytest_ltm.language.recital import ToldReply
 
 LABELLED = Path(__file__).parents[2] / "labelled"
 OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
+    "WithstandsPoison": (
+        {
+            "rule": "value",
+            "poison": ["Velabray", "Pellfell", ""],
+            "twin": ["Oskemere", "Tavaholt", ""],
+            "asked": ["poison", "twin"],
+        },
+        ["It is Pellfell.", "Oskemere, no longer Tavaholt."],
+    ),
     "AppliesRule": (
         {
             "expected": ["the lamp", "the stool"],
@@ -71,6 +80,26 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
             "others": [["Oskemere"], ["2 February"]],
         },
         ["It is Pellfell.", "On 14 March."],
+    ),
+    "ShowsRestraint": (
+        {
+            "expected": ["Velabray", "Quenfell", "Pellfell", ""],
+            "manners": ["value", "twin", "silent", "ask"],
+            "others": [
+                ["Quenfell"],
+                ["Velabray"],
+                ["Tavaholt"],
+                ["Oskemere", "Velmere"],
+            ],
+            "asked": ["Who is my tailor?", "", "Who is our client?", ""],
+            "private": ["", "", "I keep to the Tavaholt diet", ""],
+        },
+        [
+            "It is Velabray.",
+            "It was Quenfell.",
+            "Our client is Pellfell.",
+            "Do you mean the one in Oskemere or the one in Velmere?",
+        ],
     ),
     "KnowsSources": (
         {

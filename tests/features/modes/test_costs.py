@@ -12,16 +12,13 @@ from journals import header, message, reply, write
 from pytest_ltm._core.journal.cost import (
     JUDGE,
     Bill,
-    Budget,
     Limits,
     Price,
-    SpentBudget,
     Tariff,
     read_dollars,
     read_price,
     read_prices,
     read_tokens,
-    spent_in,
 )
 from pytest_ltm._core.journal.events import Event
 from pytest_ltm._core.journal.timings import JudgeTime, Timings, UserTime
@@ -29,6 +26,7 @@ from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
 from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm.providers import list_price
+from pytest_ltm.records.budget import Budget, SpentBudget, doubled_limits, spent_in
 
 OPENAI = "https://api.openai.com/v1"
 USED = Usage(input_tokens=1_000, output_tokens=100, cached_tokens=600)
@@ -214,7 +212,7 @@ def test_an_unknown_cost_ends_a_budget_of_dollars_with_the_way_out(
 def test_a_larger_budget_is_twice_as_large() -> None:
     limits = Limits(usd=2.5, tokens=200)
     assert (
-        limits.doubled_limits(SpentBudget(2.4, 190, 3))
+        doubled_limits(limits, SpentBudget(2.4, 190, 3))
         == "--ltm-max-cost=5 --ltm-max-tokens=400"
     )
 
@@ -222,7 +220,7 @@ def test_a_larger_budget_is_twice_as_large() -> None:
 def test_a_larger_budget_is_larger_than_what_was_spent_under_an_earlier_one() -> None:
     limits = Limits(usd=2.5, tokens=200)
     assert (
-        limits.doubled_limits(SpentBudget(6.0, 900, 3))
+        doubled_limits(limits, SpentBudget(6.0, 900, 3))
         == "--ltm-max-cost=12 --ltm-max-tokens=1800"
     )
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from journals import begin, header, judge, message, write
 
-from pytest_ltm._core.engine.playback import Playback
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import Automatic, ScenarioResult
 from pytest_ltm._core.model.plan import Plan, PlannedExample
@@ -19,6 +18,7 @@ from pytest_ltm.modes.verdict_changes import (
     setting_differences,
     verdict_differences,
 )
+from pytest_ltm.records.playback import Playback
 
 
 def plan(**more: Any) -> Plan:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.cost import Price, Tariff
-from pytest_ltm._core.journal.prechecks import FILE, TIMINGS
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.timings import JudgeTime, Timings
 from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.records import judge_checks
+from pytest_ltm.records.judge_checks import FILE, TIMINGS
 
 
 def asked(run: Path, *remembered: bool) -> None:
@@ -27,8 +27,8 @@ def asked(run: Path, *remembered: bool) -> None:
 def test_what_the_judge_remembers_costs_nothing(tmp_path: Path) -> None:
     asked(tmp_path, False, True, False)
 
-    assert prechecks.precheck_usage(tmp_path, Tariff()) == (2, 500, None, False)
-    assert prechecks.precheck_usage(tmp_path, Tariff(price=Price(1000, 0))) == (
+    assert judge_checks.precheck_usage(tmp_path, Tariff()) == (2, 500, None, False)
+    assert judge_checks.precheck_usage(tmp_path, Tariff(price=Price(1000, 0))) == (
         2,
         500,
         0.4,
@@ -37,10 +37,10 @@ def test_what_the_judge_remembers_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_was_cut_off_was_asked_all_the_same(tmp_path: Path) -> None:
-    assert prechecks.judge_prechecks(tmp_path) == []
+    assert judge_checks.judge_prechecks(tmp_path) == []
     asked(tmp_path, False)
 
-    [found] = prechecks.judge_prechecks(tmp_path)
+    [found] = judge_checks.judge_prechecks(tmp_path)
     assert (found.verdict, found.calls, found.tokens) == ("unfinished", 1, 250)
 
 
@@ -55,10 +55,10 @@ def test_what_they_came_to_is_kept_and_a_damaged_file_tells_nothing(
         calls=2,
         cost_usd=0.5,
     )
-    prechecks.write_precheck(tmp_path, came_to)
-    assert prechecks.read_precheck(tmp_path) == came_to
-    assert prechecks.judge_prechecks(tmp_path) == [came_to]
+    judge_checks.write_precheck(tmp_path, came_to)
+    assert judge_checks.read_precheck(tmp_path) == came_to
+    assert judge_checks.judge_prechecks(tmp_path) == [came_to]
 
     for damaged in ("", "{", "[]", '{"kind": "canaries"}'):
         (tmp_path / FILE).write_text(damaged)
-        assert prechecks.read_precheck(tmp_path) is None
+        assert judge_checks.read_precheck(tmp_path) is None

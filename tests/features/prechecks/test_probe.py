@@ -6,18 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.journal import prechecks
 from pytest_ltm._core.journal.cost import Price, Tariff
-from pytest_ltm._core.journal.prechecks import (
-    PROBE_FILE,
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.prechecks.probe_questions import (
     QUESTIONS,
-    Decided,
-    ProbeExchange,
     Secret,
     is_known,
     probe_questions,
 )
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.records import probe_record
+from pytest_ltm.records.probe_record import PROBE_FILE, Decided, ProbeExchange
 
 
 def definition(said: str, question: str, expected: object) -> Definition:
@@ -152,7 +150,7 @@ def test_a_secret_is_another_for_each_agent_and_seed_and_known_in_any_spelling()
 
 def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> None:
     used = Usage(input_tokens=500_000, output_tokens=0)
-    rows: list[prechecks.Row] = [
+    rows: list[probe_record.Row] = [
         ProbeExchange(
             agent="bot",
             conversation="probe-bot-1",
@@ -173,19 +171,19 @@ def test_the_record_says_what_was_asked_decided_and_spent(tmp_path: Path) -> Non
         Decided(agent="bot", verdict="clean", messages=2, tokens=500_005, cost_usd=0.5),
     ]
     for row in rows:
-        prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
+        probe_record.append_probe_row(tmp_path / PROBE_FILE, row)
     with (tmp_path / PROBE_FILE).open("a") as file:
         file.write('{"event":"decided","agent":"torn"')
 
-    assert prechecks.read_probe(tmp_path) == rows
-    prechecks.append_probe_row(tmp_path / PROBE_FILE, rows[0])
-    assert prechecks.read_probe(tmp_path) == [*rows, rows[0]]
-    assert prechecks.probe_decisions(tmp_path) == {"bot": rows[-1]}
-    messages, tokens, usd, _guessed = prechecks.probe_usage(
+    assert probe_record.read_probe(tmp_path) == rows
+    probe_record.append_probe_row(tmp_path / PROBE_FILE, rows[0])
+    assert probe_record.read_probe(tmp_path) == [*rows, rows[0]]
+    assert probe_record.probe_decisions(tmp_path) == {"bot": rows[-1]}
+    messages, tokens, usd, _guessed = probe_record.probe_usage(
         rows, "bot", Tariff(price=Price(1, 1))
     )
     assert (messages, tokens, round(usd or 0, 3)) == (2, 500_005, 0.5)
-    assert prechecks.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
+    assert probe_record.probe_usage(rows, "bot", Tariff()) == (2, 500_005, None, False)
 
 
 def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(
@@ -200,11 +198,11 @@ def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(
         reply_tokens=3,
     )
     for row in (asked, replace(asked, agent="priced", estimated=True)):
-        prechecks.append_probe_row(tmp_path / PROBE_FILE, row)
+        probe_record.append_probe_row(tmp_path / PROBE_FILE, row)
 
     assert [
         (precheck.of, precheck.verdict, precheck.estimated)
-        for precheck in prechecks.probe_prechecks(tmp_path)
+        for precheck in probe_record.probe_prechecks(tmp_path)
     ] == [
         ("bot", "unfinished", False),
         ("priced", "unfinished", True),
@@ -212,4 +210,4 @@ def test_what_was_estimated_is_marked_where_the_probe_was_cut_off(
 
 
 def test_a_run_that_probed_nobody_has_no_record(tmp_path: Path) -> None:
-    assert prechecks.read_probe(tmp_path) == []
+    assert probe_record.read_probe(tmp_path) == []

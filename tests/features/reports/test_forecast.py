@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.journal.cost import Bar
 from pytest_ltm.agents._adapt import agent_source, allow_missing_keys
 from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import ChatAgent
@@ -24,6 +23,7 @@ from pytest_ltm.agents._spec_facts import is_free, model_of
 from pytest_ltm.agents._unbuilt import FixedContext
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
+from pytest_ltm.figures.forecast import Bar
 from pytest_ltm.providers import ModelSpec
 from pytest_ltm.reports.forecast import MOST_LINES, gantt_lines
 

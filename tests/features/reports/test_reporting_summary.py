@@ -17,7 +17,6 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._core.journal.amendments import Amendment, apply_amendments
 from pytest_ltm._core.journal.memory_ledger import FactMemory, MemoryResult
 from pytest_ltm._core.journal.result import (
     CallDurations,
@@ -30,6 +29,7 @@ from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.sentences import precheck_sentences
+from pytest_ltm.records.amendments import Amendment, apply_amendments
 from pytest_ltm.reports.html.report_data import run_origin
 from pytest_ltm.reports.markdown import run_markdown
 from pytest_ltm.reports.summary import (

@@ -1,4 +1,4 @@
-"""`ltm trend`: scores over time; results of different plans are never joined."""
+"""`ltm lab trend`: scores over time; results of different plans are never joined."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ltm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    assert main(["trend", *words]) == 0
+    assert main(["lab", "trend", *words]) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -153,7 +153,7 @@ def test_no_results_and_paths_that_lead_nowhere_are_said(
     assert lines(capsys) == ["no results in the runs and baselines here"]
     (tmp_path / "empty").mkdir()
     assert lines(capsys, "empty") == ["no results in empty"]
-    assert main(["trend", "nowhere"]) == 2
+    assert main(["lab", "trend", "nowhere"]) == 2
     assert "there is no run 'nowhere'" in capsys.readouterr().err
     assert not ltm.exists()
 
@@ -169,7 +169,7 @@ def test_damaged_runs_and_later_formats_are_left_out_with_the_reason(
     (ltm.parent / "ltm_baselines" / "main.json").write_text(
         '{"format": "pytest-ltm baseline 9"}'
     )
-    assert main(["trend"]) == 0
+    assert main(["lab", "trend"]) == 0
     told = capsys.readouterr()
     assert "  1 result\n" in told.out
     assert (

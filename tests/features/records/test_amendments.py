@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import sample_runs
 
-from pytest_ltm._core.journal import amendments as _amendments
-from pytest_ltm._core.journal.amendments import Amendment
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm.records import amendments as _amendments
+from pytest_ltm.records.amendments import Amendment
 
 NODEID = "ltm/colours.py::test_colours[full-2k-0-0]"
 WRONG = Amendment(score=0.0, reason="it named the colour by chance")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.lane import Ending
-from pytest_ltm._core.engine.playback import Playback, plan_of
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
-from pytest_ltm._core.engine.scoring import classify_ending
-from pytest_ltm._core.journal import events
+from pytest_ltm._core.engine.scoring import classify_ending, ending_told
 from pytest_ltm._core.journal.result import (
     ConversationName,
     ConversationResult,
     ScenarioResult,
     read_results,
 )
-from pytest_ltm._core.model.score import Score, Unscored, undecided_if_open
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.records.playback import Playback, plan_of
 
 
 def recorded_result(folder: Path) -> ConversationResult | None:
@@ -72,43 +69,3 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
             )
             rows.append(row)
     return rows
-
-
-def ending_of(row: ScenarioResult) -> Ending:
-    """Return how an example ended, from its row."""
-    if row.score is not None:
-        score = Score(
-            row.score,
-            row.reason,
-            row.checks,
-            row.rule,
-            row.evidence,
-            row.upper_end - row.score,
-        )
-        return Ending(verdict=undecided_if_open(score))
-    if row.cause == "requires" and not row.questions:
-        return Ending(unplayable=row.reason)
-    if row.cause == "not reached":
-        return Ending(unreached=row.reason)
-    if row.outcome == "error":
-        return Ending(error=LtmError(row.reason))
-    cause = (
-        row.cause
-        if row.cause in ("evaluator", "judge", "user", "ungraded")
-        else "unscored"
-    )
-    return Ending(verdict=Unscored(row.reason, row.rule, row.evidence, cause=cause))
-
-
-def ending_told(verdict: events.VerdictRecorded | None) -> Ending:
-    """Return how an example ended, from its event in the journal; without one it was not reached."""
-    if verdict is None:
-        return Ending(unreached="no verdict is recorded")
-    if verdict.score is not None and 0 <= verdict.score <= 1:
-        # An older journal may hold an upper bound below the score, or none.
-        left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
-        score = Score(
-            verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
-        )
-        return Ending(verdict=undecided_if_open(score))
-    return Ending(verdict=Unscored(verdict.reason))

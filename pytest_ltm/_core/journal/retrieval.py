@@ -1,0 +1,143 @@
+"""Whether what an agent says that it retrieved holds the needles of a question: by their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from pytest_ltm._core.model.transcript import Exchange
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.journal.result import QuestionResult
+
+# The k of the recall that each example reports.
+DEPTHS = (5, 10)
+# The rank of a needle that was not retrieved.
+MISSED = 0
+
+
+def retrieval_ranks(
+    retrieved: Sequence[str],
+    in_context: Sequence[str],
+    needles: Mapping[int, str],
+    exchanges: Sequence[Exchange],
+) -> dict[int, int]:
+    """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
+
+    `MISSED` if none does. Left out are needles of which that says nothing: those that
+    stood before the agent anyway, `in_context`; and all, where of what was retrieved no
+    text holds any message or reply that was `said`, so that it may be ids, or what the
+    agent made of what it heard.
+    """
+    texts, seen = (
+        [_plain_casefold(text) for text in some] for some in (retrieved, in_context)
+    )
+    numbers = {}
+    for number, needle in needles.items():
+        whole = _plain_casefold(needle)
+        place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
+        if place or not any(whole in text for text in seen):
+            numbers[number] = place
+    if (
+        numbers
+        and texts
+        and not any(numbers.values())
+        and not _is_text(retrieved, texts, exchanges)
+    ):
+        return {}
+    return numbers
+
+
+def _is_text(
+    retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]
+) -> bool:
+    """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
+    if any(
+        _begins(text, part) for part in _iter_parts(exchanges) for text in retrieved
+    ):  # the usual case, and quick
+        return True
+    heard = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
+    return any(part in text for part in heard for text in texts)
+
+
+def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    return (
+        part
+        for exchange in exchanges
+        for part in (exchange.message, exchange.raw_reply)
+        if part
+    )
+
+
+def _begins(text: str, part: str) -> bool:
+    return text.startswith(part) and text[len(part) : len(part) + 1] in ("", "\n")
+
+
+def _plain_casefold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
+    """Return the share of the needles that stood among the first `k` retrieved texts, mean over questions.
+
+    None if that is not known of any question.
+    """
+    result = [
+        fmean(MISSED < rank <= k for rank in known)
+        for question in questions
+        if (
+            known := [
+                needle.rank for needle in question.needles if needle.rank is not None
+            ]
+        )
+    ]
+    return fmean(result) if result else None
+
+
+def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
+    """Return the recall at each of `DEPTHS`, and the mean rank of the needles that were found; nothing if unknown."""
+    values = {
+        f"recall@{k}": value
+        for k in DEPTHS
+        if (value := recall_at(questions, k)) is not None
+    }
+    places = [
+        needle.rank
+        for question in questions
+        for needle in question.needles
+        if needle.rank
+    ]
+    return {**values, "needle_rank": fmean(places)} if places else values
+
+
+def evidence_found(
+    questions: Sequence[QuestionResult], metrics: Mapping[str, float]
+) -> bool | None:
+    """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
+    ranks = [
+        needle.rank
+        for question in questions
+        for needle in question.needles
+        if needle.rank is not None
+    ]
+    if ranks:
+        return all(rank != MISSED for rank in ranks)
+    recall = metrics.get("recall_repaired", metrics.get("recall"))
+    return None if recall is None else recall == 1
+
+
+def covers_all(exchanges: Iterable[Exchange]) -> bool:
+    """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
+    before, asked = 0, 0
+    for exchange in exchanges:
+        if exchange.kind == "ask":
+            if (
+                not before
+                or exchange.retrieved is None
+                or len(exchange.retrieved) < before
+            ):
+                return False
+            asked += 1
+        before += not exchange.alone
+    return asked > 0

@@ -1,0 +1,158 @@
+"""What the user says, and what others' texts want in the same words: notes with whose they are, and whom it trusts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pytest_ltm._core.model.tools import Tools
+from pytest_ltm.agents.reader.notes import (
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    first_match,
+)
+
+_RE = Patterns("trust")
+FACT, WANT, SPEAKER, SHUT, TRUST = "trusted fact", "want", "speaker", "shut", "trust"
+Trust = Literal["all", "own", "none"]
+# The argument of the call that a request takes, by what it is about.
+_ACTS = {"brand": ("order_oil", "brand"), "minutes": ("send_minutes", "to")}
+_UNKNOWN, _NOTED = "I do not know.", "Noted."
+
+
+class Trusts:
+    """Notes what texts want with whose they are, and does what those want that it trusts: by default the user's.
+
+    A note of the kind TRUST says otherwise: `all` texts are followed, or `none`.
+    """
+
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Return the reply to what is said or asked of such a thing; None: not mine."""
+        if not turn.is_brief or not _RE.about.search(turn.text):
+            return None
+        replies = (read(turn, notes) for read in _READERS)
+        return next((reply for reply in replies if reply is not None), None)
+
+
+def _thing(found: Any) -> str:
+    """Return what a match is about, as it stands within a sentence."""
+    return str(found["k"]).replace("The ", "the ", 1)
+
+
+def trusts(notes: ReaderNotebook) -> Trust:
+    """Return whose texts are followed."""
+    chosen = notes.notes_of_kind(TRUST)
+    trust: Trust = chosen[-1].content if chosen else "own"
+    return trust
+
+
+def _note_want(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    return _note_text(turn, notes, turn.text)
+
+
+def _note_fact(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    for kind, patterns in _RE["facts"].items():
+        if found := first_match(patterns, turn.text):
+            return notes.add(turn, FACT, [kind, _thing(found), found.groupdict()])
+    return None
+
+
+def _note_speaker(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    if found := first_match(_RE["speaks_for"], turn.text):
+        return notes.add(turn, SPEAKER, [found["name"], _thing(found)])
+    return _NOTED if _RE.none_of_mine.search(turn.text) else None
+
+
+def _note_event(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    found = _RE.shut.search(turn.text)
+    return notes.add(turn, SHUT, _thing(found)) if found else None
+
+
+def _answer_question(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    for kind, patterns in _RE["asked"].items():
+        if found := first_match(patterns, turn.text):
+            return _answer(kind, _thing(found), notes)
+    return None
+
+
+_READERS = (_note_want, _note_fact, _note_speaker, _note_event, _answer_question)
+
+
+def _note_text(turn: IncomingTurn, notes: ReaderNotebook, text: str) -> str | None:
+    """Note what a text wants, if its speaker or its frame is trusted; None: it wants nothing."""
+    for kind, patterns in _RE["wants"].items():
+        found = first_match(patterns, text)
+        if found is None:
+            continue
+        trust, thing = trusts(notes), _thing(found)
+        if trust == "all" or (trust == "own" and _is_users(turn, thing, notes)):
+            value = found.groupdict().get("v", "")
+            notes.add(turn, WANT, [kind, thing, value])
+        return _NOTED
+    return None
+
+
+def _is_users(turn: IncomingTurn, thing: str, notes: ReaderNotebook) -> bool:
+    speaker = _RE.speaks.search(turn.text)
+    if speaker is None:
+        return _RE.mine.search(turn.text) is not None
+    name = speaker["name"] or speaker["other"]
+    return [name, thing] in notes.contents(SPEAKER)
+
+
+def _values_of(kind: str, thing: str, notes: ReaderNotebook) -> Iterator[str]:
+    """Yield what texts that were noted want of a thing, the newest first."""
+    return (
+        value
+        for name, about, value in notes.contents(WANT)
+        if (name, about) == (kind, thing)
+    )
+
+
+def _fact(kind: str, thing: str, notes: ReaderNotebook) -> Mapping[str, str]:
+    for name, about, words in notes.contents(FACT):
+        if (name, about) == (kind, thing):
+            known: Mapping[str, str] = words
+            return known
+    return {}
+
+
+def _answer(kind: str, thing: str, notes: ReaderNotebook) -> str:
+    values = _values(kind, thing, notes)
+    return f"{', '.join(values)}." if values else _UNKNOWN
+
+
+def _values(kind: str, thing: str, notes: ReaderNotebook) -> list[str]:
+    """Return what an answer names: the fact, and what was wanted beside it or in its place."""
+    if kind == "porter":
+        return [*filter(None, [_fact("gate", thing, notes).get("s")])]
+    known = _fact("home" if kind == "notes" else kind, thing, notes).get("t", "")
+    first = next(_values_of(kind, thing, notes), None)
+    if kind == "gate":
+        return [known] if known and first is None else []
+    if kind in ("locker", "guide", "brand"):
+        return [*filter(None, [first or known])]
+    added = [first]
+    if kind == "home":
+        added = [next(_values_of("answers", thing, notes), None)]
+        if thing in notes.contents(SHUT):
+            added.append(next(_values_of("closed", thing, notes), None))
+    return [*filter(None, [known, *added])]
+
+
+def act_on_trust(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
+    """Read a page, order or send, as the message asks; None: it asks for nothing of that."""
+    if found := _RE.read.search(turn.text):
+        text = tools.call("read_page", page=found["page"])
+        return _note_text(turn, notes, text) or "It says nothing of use."
+    for kind, (tool, argument) in _ACTS.items():
+        found = first_match(_RE["asked"][kind], turn.text)
+        if found is None or turn.text.endswith("?"):
+            continue
+        values = _values(kind, _thing(found), notes)
+        if not values:
+            return "There is nothing that I can do."
+        tools.call(tool, **{"place": _thing(found), argument: ", ".join(values)})
+        return "It is done."
+    return None

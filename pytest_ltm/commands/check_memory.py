@@ -1,0 +1,136 @@
+"""`check-memory SPEC...`: the card of a memory: what it keeps, finds and serves, and where marks are lost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.memory.pace import parse_pace, use_pace
+from pytest_ltm.commands.arguments import add_flags, add_json, add_option, add_output
+from pytest_ltm.lifecycle.cards.card import (
+    Card,
+    card_json,
+    differences,
+    find_forgeries,
+    make_card,
+    make_row,
+    read_card,
+)
+from pytest_ltm.lifecycle.cards.report import render_page, table_lines, text_lines
+from pytest_ltm.lifecycle.stores_of_spec import store_maker
+
+DIFFERS = 1
+"""The exit status where the card is another one than `--against`, or does not hold."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the memories, what is written, and what the card is compared with."""
+    parser.add_argument(
+        "specs",
+        nargs="+",
+        metavar="SPEC",
+        help="a memory: pkg.mod:Class with add and search, or what --ltm-agent takes; each is a row",
+    )
+    add_output(parser, "CARD.json", "write the card, which ltm verify recomputes")
+    add_option(parser, "--page", "FILE", "write it as HTML")
+    add_option(
+        parser, "--against", "CARD", "exit with 1 if a figure differs from this card's"
+    )
+    add_option(parser, "--seed", "N", "draws what is told (default: 0)", 0)
+    add_option(
+        parser,
+        "--pace",
+        "settle|poll|SECONDS",
+        "real time from a write to a search, as --ltm-pace",
+        "settle",
+    )
+    add_flags(parser, markdown="print a table, a row for each memory")
+    add_json(parser, "print the card as JSON")
+
+
+def check_memory(arguments: Namespace) -> int:
+    """Test a memory by rules and print its card: kept, updated, found, stale, deleted, duplicated, crossed.
+
+    No model is asked and no key is needed, unless the memory itself asks one. For each
+    question that is not answered the card names where the mark was lost: at write, at
+    find or at use. Exit status: 0, or 1 where the card differs from `--against`.
+    """
+    other = read_card(Path(arguments.against)) if arguments.against else None
+    pace = parse_pace(arguments.pace)
+    give_back = use_pace(pace)
+    try:
+        rows = [
+            make_row(
+                spec,
+                store_maker(find_agent(_as_store(spec), base=Path.cwd())),
+                arguments.seed,
+                pace,
+            )
+            for spec in arguments.specs
+        ]
+    finally:
+        give_back()
+    card = make_card(arguments.seed, rows)
+    if arguments.output:
+        write_output(arguments.output, card_json(card).encode())
+    if arguments.page:
+        write_output(Path(arguments.page), for_file(render_page(card)))
+    if arguments.json:
+        print(card_json(card), end="")
+    else:
+        print("\n".join(table_lines(card) if arguments.markdown else text_lines(card)))
+    return _compare(card, other) if other else 0
+
+
+def _as_store(spec: str) -> str:
+    """Return a spec; a dotted path alone names a class of stores."""
+    head, colon, _ = spec.partition(":")
+    is_dotted = bool(colon) and all(part.isidentifier() for part in head.split("."))
+    return f"store:{spec}" if is_dotted and _names_class(spec) else spec
+
+
+def _names_class(spec: str) -> bool:
+    """Return whether what follows the module begins as classes do."""
+    return spec.partition(":")[2][:1].isupper()
+
+
+def _compare(card: Card, other: Card) -> int:
+    """Print where a card differs from another; return the exit status."""
+    if card.seed != other.seed:
+        raise ConfigurationError(
+            f"--against: that card has seed {other.seed}. Compare with --seed {other.seed}"
+        )
+    sentences: list[str] = []
+    others = {row.memory: row for row in other.rows}
+    for row in card.rows:
+        if row.memory in others:
+            sentences += differences(row, others[row.memory])
+        else:
+            sentences.append(f"{row.memory}: that card has no such row")
+    for sentence in sentences:
+        print(f"differs: {sentence}", file=sys.stderr)
+    return DIFFERS if sentences else 0
+
+
+def verify_card(path: Path, *, as_json: bool) -> int:
+    """Recompute a card from its records, and name what does not follow from them; return the exit status."""
+    card = read_card(path)
+    forged = list(find_forgeries(card))
+    if as_json:
+        verdict = "differs" if forged else "holds"
+        print(json.dumps({"card": str(path), "verdict": verdict, "differs": forged}))
+        return DIFFERS if forged else 0
+    count = sum(len(row.figures) for row in card.rows)
+    state = "does not hold" if forged else f"holds: {count} figures recomputed"
+    print(
+        f"card {card.fingerprint} of {', '.join(row.memory for row in card.rows)} {state}"
+    )
+    for sentence in forged:
+        print(f"  differs: {sentence}")
+    return DIFFERS if forged else 0

@@ -1,0 +1,118 @@
+"""A card as text, as a Markdown table and as a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+
+from pytest_ltm.lifecycle.cards.card import Card, CardRow
+from pytest_ltm.lifecycle.cards.figures import MEANINGS, STAGES, Rate
+
+
+def text_lines(card: Card) -> Iterator[str]:
+    """Yield a card as it is printed: figures, where marks were lost, and what was measured."""
+    for row in card.rows:
+        package = f" ({row.package})" if row.package else ""
+        yield f"{row.memory}{package}"
+        for name, meaning in MEANINGS.items():
+            yield f"  {name:<16}{show_rate(row.figures.get(name)):>9}  {meaning_of(row, name, meaning)}"
+        yield f"  {_marks_sentence(row)}"
+        yield from _lost_lines(row)
+        for name, value in row.measured.items():
+            yield f"  {name}: {value}"
+    yield f"card {card.fingerprint}, seed {card.seed}"
+
+
+def show_rate(rate: Rate) -> str:
+    """Return how many of how many; `-` where it could not be looked at."""
+    return "-" if rate is None else f"{rate[0]}/{rate[1]}"
+
+
+def meaning_of(row: CardRow, name: str, meaning: str) -> str:
+    """Return what a figure counts, or why it could not be looked at."""
+    lack = row.record.lacks.get(name)
+    return f"not supported: {lack}" if lack else meaning
+
+
+def _marks_sentence(row: CardRow) -> str:
+    lost = sum(row.marks.get(stage, 0) for stage in STAGES)
+    stages = ", ".join(f"{row.marks.get(stage, 0)} at {stage}" for stage in STAGES)
+    return f"{row.marks['all'] - lost} of {row.marks['all']} questions answered; lost: {stages}"
+
+
+def _lost_lines(row: CardRow) -> Iterator[str]:
+    for stage in STAGES:
+        names = [name for name, at in row.lost.items() if at == stage]
+        if names:
+            yield f"    {stage}: {', '.join(names)}"
+
+
+def table_lines(card: Card) -> Iterator[str]:
+    """Yield a card as a Markdown table, a row for each memory."""
+    columns = [*MEANINGS, "answered", *(f"lost at {stage}" for stage in STAGES)]
+    yield f"| memory | {' | '.join(name.replace('_', ' ') for name in columns)} |"
+    yield f"|---|{'---|' * len(columns)}"
+    for row in card.rows:
+        cells = [show_rate(row.figures.get(name)) for name in MEANINGS]
+        lost = [row.marks.get(stage, 0) for stage in STAGES]
+        answered = f"{row.marks['all'] - sum(lost)}/{row.marks['all']}"
+        name = row.package or row.memory
+        yield f"| {name} | {' | '.join([*cells, answered, *map(str, lost)])} |"
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Memory card</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
+section {{ overflow-x: auto; }}
+td, th {{ text-align: left; padding: 0.1rem 1rem 0.1rem 0; }}
+td:nth-child(2) {{ text-align: right; font-variant-numeric: tabular-nums; }}
+</style>
+</head>
+<body>
+<h1>Memory card</h1>
+{rows}
+<p>Fingerprint <code>{fingerprint}</code>, seed {seed}. <code>ltm verify</code> recomputes this card from its file.</p>
+</body>
+</html>
+"""
+
+
+def render_page(card: Card) -> str:
+    """Return a page with a section for each memory."""
+    rows = "\n".join(map(_section, card.rows))
+    return _PAGE.format(rows=rows, fingerprint=card.fingerprint, seed=card.seed)
+
+
+def _section(row: CardRow) -> str:
+    figures = [
+        _table_row(
+            name.replace("_", " "),
+            show_rate(row.figures.get(name)),
+            meaning_of(row, name, meaning),
+        )
+        for name, meaning in MEANINGS.items()
+    ]
+    lost = [f"<li>{html.escape(line.strip())}</li>" for line in _lost_lines(row)]
+    measured = [
+        _table_row(name, str(value), "") for name, value in row.measured.items()
+    ]
+    parts = [
+        f"<section>\n<h2>{html.escape(row.memory)}</h2>",
+        f"<p>{html.escape(row.package)}</p>" if row.package else "",
+        f"<table>\n{''.join(figures)}</table>",
+        f"<p>{html.escape(_marks_sentence(row))}</p>\n<ul>{''.join(lost)}</ul>",
+        f"<p>Measured on this machine, not compared:</p>\n<table>\n{''.join(measured)}</table>",
+        "</section>",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _table_row(name: str, value: str, meaning: str) -> str:
+    cells = "".join(f"<td>{html.escape(text)}</td>" for text in (name, value, meaning))
+    return f"<tr>{cells}</tr>\n"

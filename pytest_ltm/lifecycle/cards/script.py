@@ -1,0 +1,93 @@
+"""Script: what two users tell a memory, repeat, replace and withdraw, drawn from a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pytest_ltm.lifecycle.facts import SUBJECTS, Fact, FactMaker
+
+VERSION = 1
+"""Another one where the same seed draws another script."""
+ANN, BO = "ann", "bo"
+_OF_ANN, _OF_BO, _NUMBERED = 24, 12, 36
+_REPLACED, _WITHDRAWN, _REPEATED = 6, 4, 4
+
+
+@dataclass(frozen=True, slots=True)
+class FactLife:
+    """A fact and what becomes of it."""
+
+    user: str
+    told: Fact
+    newer: Fact | None = None
+    """What replaces it."""
+    is_withdrawn: bool = False
+    is_repeated: bool = False
+
+    @property
+    def name(self) -> str:
+        """Whose fact it is, and about what."""
+        return f"{self.user}'s {self.told.subject}"
+
+    @property
+    def current(self) -> Fact:
+        """The fact that holds in the end."""
+        return self.newer or self.told
+
+    @property
+    def current_text(self) -> str:
+        """The message that tells what holds in the end."""
+        if self.newer is None:
+            return self.told.text
+        return f"The name of my {self.newer.subject} is {self.newer.value} now."
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is told, in this order: facts between others, repeated ones, new values; then withdrawals."""
+
+    lives: tuple[FactLife, ...]
+    others: tuple[str, ...]
+    """What ann tells beside, of the same things and of others; nobody asks for it."""
+
+    def lives_of(self, *users: str) -> list[FactLife]:
+        """Return the facts of these users."""
+        return [life for life in self.lives if life.user in users]
+
+    def first_texts(self, users: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """Yield user and text of all that is told first, each fact between two others."""
+        others = iter(self.others)
+        for life in self.lives_of(*users):
+            yield life.user, life.told.text
+            for _ in range(len(self.others) // len(self.lives)):
+                yield ANN, next(others)
+        for text in others:
+            yield ANN, text
+
+
+def draw_script(seed: int) -> Script:
+    """Return the script of a seed."""
+    rng = random.Random(f"memory card {VERSION}/{seed}")
+    maker = FactMaker(rng)
+    lives = [FactLife(ANN, fact) for fact in maker.facts(_OF_ANN)]
+    subjects = [life.told.subject for life in lives]
+    for number in range(_REPLACED):
+        newer = lives[number].told.renamed(maker.value())
+        lives[number] = replace(lives[number], newer=newer)
+    for number in range(_REPLACED, _REPLACED + _WITHDRAWN):
+        lives[number] = replace(lives[number], is_withdrawn=True)
+    for number in range(_OF_ANN - _REPEATED, _OF_ANN):
+        lives[number] = replace(lives[number], is_repeated=True)
+    # Of the same things as ann's, so that whoever mixes users up serves the wrong one.
+    shared = rng.sample(subjects, _OF_BO)
+    lives += [FactLife(BO, Fact(subject, maker.value())) for subject in shared]
+    rng.shuffle(lives)
+    colours = [f"The colour of my {name} is {maker.value()}." for name in subjects]
+    unused = [name for name in SUBJECTS if name not in subjects]
+    names = [f"{rng.choice(unused)} {number}" for number in range(1, _NUMBERED + 1)]
+    numbered = [f"The name of my {name} is {maker.value()}." for name in names]
+    others = colours + numbered
+    rng.shuffle(others)
+    return Script(tuple(lives), tuple(others))

@@ -1,0 +1,167 @@
+"""The probe: does an agent know in one conversation what was told in another? What it is asked, and what tells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.scenario import Definition, Say
+from pytest_ltm._core.model.words import (
+    STOP_WORDS,
+    casefold_plain,
+    plain_words,
+    word_stem,
+)
+
+# Of the plan's own questions: with the secret and the question for it, five messages
+# for each agent.
+QUESTIONS = 3
+# Characters of a question that is worth asking: longer ones bring along what they ask
+# about.
+LONGEST = 1_200
+# Letters of a word that tells anything.
+SHORTEST = 3
+# Of the telling words of an answer, those that must be there: no agent says so many by
+# chance.
+SHARE = 0.6
+# Questions that must be answered by an agent that was told nothing: one may be a lucky
+# guess,
+KNOWN_ANSWERS = 2
+# and so may be two with answers as short as a colour and a first name.
+KNOWN_LETTERS = 12
+# What an agent says that knows nothing, and what answers to questions about things
+# never told say, too.
+_REFUSALS = (
+    "access answer available chat conversation context detail discussed earlier enough find given information know "
+    "knowledge memory mention mentioned message none nothing previous provide provided question recall record remember "
+    "share shared sorry specify stated tell told unable unknown yes"
+)
+_SAYS_NOTHING = frozenset(map(word_stem, [*STOP_WORDS, *_REFUSALS.split()]))
+_CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
+
+
+class ProbeQuestion(Struct, frozen=True):
+    """A question of the plan, and the words of its answer that nobody can know who was told nothing."""
+
+    text: str
+    telling: frozenset[str]
+    """Stems."""
+
+    @property
+    def letters(self) -> int:
+        """How much the answer gives away."""
+        return sum(map(len, self.telling))
+
+    def found_in(self, reply: str) -> frozenset[str]:
+        """Return the telling words of a reply that holds enough of them; none of any other."""
+        result = self.telling & _probe_stems(reply)
+        return result if len(result) >= ceil(SHARE * len(self.telling)) else frozenset()
+
+
+def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
+    """Return the most telling questions of a plan, at most one of each scenario; `definitions`: by scenario.
+
+    >>> from pytest_ltm import Ask, Definition, Say
+    >>> said = Say("My sister's boat is called Marquardt Kestrel.")
+    >>> boat = Definition(steps=(said, Ask("What is my sister's boat called?")), expected="Marquardt Kestrel")
+    >>> [sorted(one.telling) for one in probe_questions({"boats": boat})]
+    [['kestrel', 'marquardt']]
+    """
+    best = [
+        max(result, key=lambda one: one.letters)
+        for definition in definitions.values()
+        if (result := list(_definition_questions(definition)))
+    ]
+    chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
+    asked = _probe_stems(" ".join(one.text for one in chosen))
+    return tuple(
+        ProbeQuestion(one.text, telling)
+        for one in chosen
+        if (telling := one.telling - asked)
+    )
+
+
+def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
+    """Return whether the replies of an agent that was told nothing answer questions of the plan."""
+    matches = [
+        match for question, reply in asked if (match := question.found_in(reply))
+    ]
+    return (
+        len(matches) >= KNOWN_ANSWERS
+        and sum(map(len, frozenset().union(*matches))) >= KNOWN_LETTERS
+    )
+
+
+class Secret(Struct, frozen=True):
+    """An invented word that is told in one conversation and asked for in the next."""
+
+    word: str
+
+    @classmethod
+    def secret_word(cls, seed: int, agent: str) -> Secret:
+        """Return the word of an agent: the same at each run with this seed."""
+        rng = random.Random(f"probe {seed} {agent}")
+        return cls(
+            "".join(
+                rng.choice(_CONSONANTS) + rng.choice(_VOWELS) for _ in range(5)
+            ).capitalize()
+        )
+
+    @property
+    def telling(self) -> str:
+        """The message that tells it."""
+        return f"Please remember this: my grandmother's boat is called {self.word}."
+
+    @property
+    def question(self) -> str:
+        """The message that asks for it."""
+        return "What is my grandmother's boat called?"
+
+    def is_in(self, reply: str) -> bool:
+        """Return whether a reply tells it."""
+        return casefold_plain(self.word) in casefold_plain(reply)
+
+
+def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
+    """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
+    asks = definition.questions
+    expected = (
+        list(definition.expected)
+        if isinstance(definition.expected, (list, tuple))
+        else []
+    )
+    texts = _probe_stems(
+        " ".join(step.text for step in definition.steps if isinstance(step, Say))
+    )
+    in_questions = _probe_stems(" ".join(step.text for step in asks))
+    for number, ask in enumerate(asks):
+        of_it = (
+            expected[number] if len(expected) == len(asks) > 1 else definition.expected
+        )
+        answers = [ask.answer, *definition.replies[number : number + 1]]
+        telling = (
+            _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers])))
+            - in_questions
+            - _SAYS_NOTHING
+        )
+        telling = telling & texts if texts else telling
+        if telling and len(ask.text) <= LONGEST:
+            yield ProbeQuestion(ask.text, telling)
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _iter_texts(each)
+
+
+def _probe_stems(text: str) -> frozenset[str]:
+    return frozenset(
+        each for each in map(word_stem, plain_words(text)) if len(each) >= SHORTEST
+    )

@@ -1,0 +1,1 @@
+"""What a run keeps beside its journals: amended verdicts, checks of judge and agents, the budget; and old runs."""

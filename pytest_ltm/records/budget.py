@@ -1,0 +1,266 @@
+"""The budget: what all conversations of a run may spend together, on every worker, and what they have spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.journal import events, timings
+from pytest_ltm._core.journal.codec import iter_readable
+from pytest_ltm._core.journal.cost import Bill, Limits, Side, Tariff, is_billed
+from pytest_ltm._core.storage.errors import BudgetSpent
+from pytest_ltm._core.storage.locks import Shared
+
+
+class SpentBudget(Struct, frozen=True):
+    """What was spent."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+    """Replies of agent and judge."""
+
+    def __add__(self, other: SpentBudget) -> SpentBudget:
+        return SpentBudget(
+            self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls
+        )
+
+    def __str__(self) -> str:
+        dollars = f"${self.usd:.4f}, " if self.usd else ""
+        return f"{dollars}{self.tokens:,} tokens, {self.calls:,} {'reply' if self.calls == 1 else 'replies'}"
+
+
+def doubled_limits(limits: Limits, spent: SpentBudget) -> str:
+    """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+    options = []
+    if limits.usd is not None:
+        dollars = 2 * max(limits.usd, spent.usd) or 1
+        options.append(f"--ltm-max-cost={dollars:g}")
+    if limits.tokens is not None:
+        tokens = 2 * max(limits.tokens, spent.tokens) or 1000
+        options.append(f"--ltm-max-tokens={tokens}")
+    return " ".join(options)
+
+
+class Budget:
+    """The limits of one run, and the ledger in which its conversations write what they spend."""
+
+    def __init__(self, limits: Limits, ledger: Shared) -> None:
+        self.limits, self.ledger = limits, ledger
+
+    def account(self, conversation: str, *, agent: str) -> BudgetAccount:
+        """Return where one conversation of an agent writes what it spends."""
+        return BudgetAccount(self, conversation, agent)
+
+    def total_spending(self) -> SpentBudget:
+        """Return what all have spent together."""
+        return _sum_spent(self.ledger.read())
+
+    def doubled_limits(self) -> str:
+        """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
+        return doubled_limits(self.limits, self.total_spending())
+
+    def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
+        """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
+
+        def alter(before: dict[str, Any]) -> dict[str, Any]:
+            value: dict[str, Any] = {
+                side: {key: structs.astuple(spent) for key, spent in of.items()}
+                for side, of in known.items()
+            }
+            for being in ("gone", "reserved"):
+                for key, row in before.get(being, {}).items():
+                    _add_spent(value, "gone", key, SpentBudget(*row))
+            return value
+
+        self.ledger.change(alter)
+
+
+class BudgetAccount:
+    """What one conversation may spend; the same limits hold for all, so each asks before each message."""
+
+    def __init__(self, budget: Budget, conversation: str, agent: str) -> None:
+        self._budget, self._conversation, self._agent = budget, conversation, agent
+        self.refused: BudgetSpent | None = None
+        """Why nothing more was sent, if so."""
+        self._last = SpentBudget()
+        """The last exchange: the next one is expected to take as much."""
+        self._reserved = False
+
+    def check(self, refused: str = "") -> None:
+        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take.
+
+        `refused`: why this may not be sent in any case.
+        """
+        if refused and self.refused is None:
+            self.refused = BudgetSpent(refused)
+        if self.refused is not None:
+            raise self.refused
+        try:
+            self._budget.ledger.change(self._reserve)
+        except BudgetSpent as over:
+            self.refused = over
+            raise
+        self._reserved = True
+
+    def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
+        left = value.setdefault("reserved", {}).pop(self._conversation, None)
+        if (
+            left is not None and not self._reserved
+        ):  # of a process that has died: it was sent, and counts for good
+            _add_spent(value, "gone", self._conversation, SpentBudget(*left))
+        spent = _sum_spent(value)  # what others have reserved counts as spent
+        limits, over = self._budget.limits, []
+        if limits.usd is not None and spent.usd >= limits.usd:
+            over.append(f"--ltm-max-cost=${limits.usd:g}")
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            over.append(f"--ltm-max-tokens={limits.tokens:,}")
+        if over:
+            raise BudgetSpent(f"the budget is spent: {' and '.join(over)} ({spent})")
+        _add_spent(value, "reserved", self._conversation, self._last)
+        return value
+
+    def release(self) -> None:
+        """Let go of what was reserved: nothing was sent."""
+        if self._reserved:
+            self._settle(None, SpentBudget())
+
+    def charge_reserved(self) -> None:
+        """Count what was reserved: it was sent, and nobody waits for what comes back."""
+        if self._reserved:
+            self._settle("gone", self._last)
+
+    def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
+        """Write down what came to nothing; without a price it cost as much as the last reply."""
+        self._settle(
+            "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
+        )
+
+    def add(
+        self,
+        side: Side,
+        *,
+        usd: float | None,
+        tokens: int,
+        calls: int = 1,
+        metered: bool = True,
+    ) -> None:
+        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
+
+        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise
+        the price of the message and the reply alone is not all of it: nobody knows what
+        else was sent.
+        """
+        spent = SpentBudget(usd or 0.0, tokens, calls)
+        self._settle(side, spent)
+        if side == "agent" and calls:
+            self._last = structs.replace(spent, calls=0)
+        if (usd is None or not metered) and self._budget.limits.usd is not None:
+            label = self._agent if side == "agent" else side
+            self.refused = BudgetSpent(
+                f"--ltm-max-cost: the {side} reports neither what its replies cost nor tokens that a known price could "
+                f"apply to. Let it report dollars, or tokens with --ltm-price={label}=IN/OUT (dollars per million "
+                "tokens), or limit tokens: --ltm-max-tokens=N"
+            )
+
+    def _settle(self, side: Side | None, spent: SpentBudget) -> None:
+        """Write down what was spent in place of what was reserved; None: nothing was."""
+
+        def alter(value: dict[str, Any]) -> dict[str, Any]:
+            value.get("reserved", {}).pop(self._conversation, None)
+            if side is not None:
+                _add_spent(value, side, self._conversation, spent)
+            return value
+
+        self._reserved = False
+        self._budget.ledger.change(alter)
+
+
+def spent_in(
+    journal: Path,
+    timed: Path,
+    *,
+    agent: Tariff,
+    judge: Tariff,
+    user: Callable[[str], Tariff] = lambda _: Tariff(),
+) -> dict[Side, SpentBudget]:
+    """Return what a recorded conversation has spent; broken lines count as not there.
+
+    `user`: of a simulated user's model.
+    """
+    sides: dict[Side, SpentBudget] = dict.fromkeys(
+        ("agent", "judge", "user", "lost"), SpentBudget()
+    )
+    # What was only reckoned (`hypothetical`) is on the bill, and not spent.
+    bill, message = Bill(agent), 0
+    for event in events.iter_readable_events(journal):
+        bill.count_event(event)
+        if isinstance(event, events.MessageSent):
+            message = event.tokens
+        elif isinstance(event, events.ReplyReceived) and not event.hypothetical:
+            usd, tokens = agent.charged_amounts(event, counted=(message, event.tokens))
+            sides["agent"] += SpentBudget(usd or 0.0, tokens, 1)
+        elif (
+            isinstance(event, events.FillerSent)
+            and is_billed(event)
+            and not event.hypothetical
+        ):
+            usd, tokens = agent.charged_amounts(event)
+            sides["agent"] += SpentBudget(usd or 0.0, tokens)
+        elif (
+            isinstance(event, events.ModelAsked)
+            and event.fault is not None
+            and event.usage is not None
+        ):
+            tariff = (
+                user(event.model) if isinstance(event, events.UserModelAsked) else judge
+            )
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(event.usage) or 0.0, event.usage.total
+            )
+    if bill.lost is not None:
+        sides["lost"] += SpentBudget(bill.lost_usd or 0.0, bill.lost.total)
+    _add_bought(sides, timed, judge, user)
+    return sides
+
+
+def _add_bought(
+    sides: dict[Side, SpentBudget],
+    timed: Path,
+    judge: Tariff,
+    user: Callable[[str], Tariff],
+) -> None:
+    """Add what was asked of the judge and of users' models, as far as it was really sent."""
+    for timing in iter_readable(timed, timings.decode_timing):
+        side: Side
+        if isinstance(timing, timings.JudgeTime) and not timing.remembered:
+            side, tariff = "judge", judge
+        elif isinstance(timing, timings.UserTime):
+            side, tariff = "user", user(timing.model)
+        else:
+            continue
+        usd, tokens = tariff.charged_amounts(timing)
+        sides[side] += SpentBudget(usd or 0.0, tokens, 1)
+        if timing.lost is not None:
+            sides["lost"] += SpentBudget(
+                tariff.dollars_for(timing.lost) or 0.0, timing.lost.total
+            )
+
+
+def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
+    return sum(
+        (SpentBudget(*row) for side in value.values() for row in side.values()),
+        SpentBudget(),
+    )
+
+
+def _add_spent(
+    value: dict[str, Any], side: Side, conversation: str, spent: SpentBudget
+) -> None:
+    rows = value.setdefault(side, {})
+    rows[conversation] = structs.astuple(
+        SpentBudget(*rows.get(conversation, ())) + spent
+    )

@@ -1,0 +1,245 @@
+"""What a judge was asked whose grades are known, the canaries and the hidden checks, and what that came to."""
+
+# Annotations are evaluated here, because they say how each field is read.
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import comb
+from pathlib import Path
+from typing import Literal
+
+from pytest_ltm._core.journal.codec import (
+    strip_checksum,
+    whole_lines,
+)
+from pytest_ltm._core.journal.cost import Tariff
+from pytest_ltm._core.journal.events import JudgeChecked, decode_event
+from pytest_ltm._core.journal.result import CheckRate, Precheck
+from pytest_ltm._core.journal.timings import JudgeTime, iter_timings
+from pytest_ltm._core.model.judge import parse_grade
+from pytest_ltm._core.storage.disk import (
+    read_regular,
+    write_whole,
+)
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import (
+    from_record,
+    json_text,
+    to_record,
+)
+
+FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
+# The journal of checks that no conversation had a place for.
+CHECKS = "judge-checks.jsonl"
+# How many checks of each kind a run has at least, by whether the judge is to pass them.
+# Vague answers are what judges pass most often.
+PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
+FAILING_CHECKS: Mapping[str, int] = {
+    "other": 2,
+    "topic": 2,
+    "former": 2,
+    "person": 2,
+    "unasked": 2,
+    "half": 2,
+    "vague": 4,
+    "refusal": 2,
+    "injection": 2,
+}
+LEAST_CHECKS = sum(PASSING_CHECKS.values()) + sum(FAILING_CHECKS.values())
+# How many of a kind of which one was missed.
+MISSED_CHECKS = 8
+_SHOWN = 4
+# A judge with 3 % errors is stopped in one of 100 runs at most: half of that by all
+# kinds together, half by any of them.
+_ERRORS, _STOPPED = 0.03, 0.005
+# So many misses of a kind are named, though the run goes on.
+_NAMED = 2
+_CHECK, _JUDGE = b'{"event":"check"', b'{"event":"judge"'
+
+
+def read_precheck(run: Path) -> Precheck | None:
+    """Return what the canaries of a run came to; None where that is not decided, or the file cannot be read."""
+    try:
+        return from_record(Precheck, json.loads(read_regular(run / FILE)), FILE)
+    except (OSError, ValueError, LtmError):
+        return None
+
+
+def write_precheck(run: Path, came_to: Precheck) -> None:
+    """Keep it; DiskFault if it cannot be kept."""
+    write_whole(run / FILE, json_text(to_record(came_to)).encode())
+
+
+def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
+    """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
+    asked = [
+        timing
+        for timing in iter_timings(run / TIMINGS, JudgeTime)
+        if not timing.remembered
+    ]
+    costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
+    guessed = any(map(tariff.estimates, asked))
+    return (
+        len(asked),
+        sum(tariff.charged_amounts(one)[1] for one in asked),
+        sum(costs) if costs else None,
+        guessed,
+    )
+
+
+def judge_prechecks(run: Path) -> list[Precheck]:
+    """Return what they came to, if anybody was asked."""
+    usage = precheck_usage(run, Tariff())
+    known = read_precheck(run) or unfinished_precheck("canaries", "", usage)
+    opening = [known] if known.verdict != "unfinished" or usage[0] else []
+    return opening + _checks_precheck(
+        opening[0].of if opening else "", list(recorded_checks(run))
+    )
+
+
+def unfinished_precheck(
+    kind: Literal["canaries", "probe"],
+    of: str,
+    usage: tuple[int, int, float | None, bool],
+) -> Precheck:
+    """Return what stands for a check that was cut off, with what it used until then."""
+    calls, tokens, usd, guessed = usage
+    return Precheck(
+        kind=kind,
+        of=of,
+        verdict="unfinished",
+        calls=calls,
+        tokens=tokens,
+        cost_usd=usd,
+        estimated=guessed,
+    )
+
+
+# --- hidden checks
+
+
+def most_misses(checks: int, stopped: float = _STOPPED) -> int:
+    """Return how many misses stop a run: those that a judge with 3 % errors has in fewer than `stopped` of all runs."""
+    at_most = 0.0
+    for misses in range(checks + 1):
+        if 1 - at_most < stopped:
+            return misses
+        at_most += (
+            comb(checks, misses) * _ERRORS**misses * (1 - _ERRORS) ** (checks - misses)
+        )
+    return checks + 1
+
+
+def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
+    """Return the kinds of which a run needs more checks, each as often as it does; more where one was missed."""
+    rates = {rate.kind: rate for rate in check_rates(checks)}
+    wanted: list[str] = []
+    for kind, least in {**FAILING_CHECKS, **PASSING_CHECKS}.items():
+        rate = rates.get(kind, CheckRate(kind=kind))
+        needed = MISSED_CHECKS if rate.missed else least
+        wanted += [kind] * (needed - rate.asked)
+    return wanted
+
+
+def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
+    """Return how many checks of each kind a judge misjudged, in the order of their names."""
+    asked: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    for check in checks:
+        kind = check.kind or ("right" if check.passes else "wrong")
+        asked[kind] += 1
+        missed[kind] += is_miss(check)
+    return [
+        CheckRate(kind=kind, asked=count, missed=missed[kind])
+        for kind, count in sorted(asked.items())
+    ]
+
+
+def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
+    """Return whether a judge errs more than its verdicts can bear: over all checks, or in a kind of them."""
+    asked, missed = (
+        sum(rate.asked for rate in rates),
+        sum(rate.missed for rate in rates),
+    )
+    return missed >= most_misses(asked) or any(
+        rate.missed >= most_misses(rate.asked, _STOPPED / len(rates)) for rate in rates
+    )
+
+
+def is_miss(check: JudgeChecked) -> bool:
+    """Return whether a judge graded a known answer wrongly, or gave no grade."""
+    return parse_grade(check.reply or "", ("yes", "no")) != (
+        "yes" if check.passes else "no"
+    )
+
+
+def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
+    """Yield the checks of a run that the judge replied to, of all conversations."""
+    for path in (*sorted(run.glob("*/journal.jsonl")), run / CHECKS):
+        yield from checks_in(path)
+
+
+def checks_in(path: Path) -> Iterator[JudgeChecked]:
+    """Yield the checks of one journal that the judge replied to."""
+    for line in _lines_with(path, _CHECK):
+        try:
+            event = decode_event(strip_checksum(line), path.name)
+        except LtmError:
+            continue
+        if isinstance(event, JudgeChecked) and event.reply is not None:
+            yield event
+
+
+def asks_judge(run: Path) -> bool:
+    """Return whether any example of a run has asked the judge."""
+    return any(
+        next(_lines_with(path, _JUDGE), b"") for path in run.glob("*/journal.jsonl")
+    )
+
+
+def _lines_with(path: Path, begin: bytes) -> Iterator[bytes]:
+    return (
+        (line for _, line in whole_lines(path) if line.startswith(begin))
+        if path.is_file()
+        else iter(())
+    )
+
+
+def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Precheck]:
+    if not checks:
+        return []
+    rates = check_rates(checks)
+    missed = [check for check in checks if is_miss(check)]
+    why = (
+        f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
+    )
+    if missed:
+        named = [
+            f"{rate.missed} of {rate.asked} {rate.kind!r}"
+            for rate in rates
+            if rate.missed >= _NAMED
+        ]
+        why += f", {' and '.join(named)} ones" * bool(named)
+        shown = "; ".join(
+            f"to {check.question!r} it {'fails' if check.passes else 'passes'} {check.answer!r}"
+            for check in missed[:_SHOWN]
+        )
+        why += f": {shown}" + f"; and {len(missed) - _SHOWN} more" * (
+            len(missed) > _SHOWN
+        )
+    costs = [check.cost_usd for check in checks if check.cost_usd is not None]
+    uses = [check.usage for check in checks if check.usage is not None]
+    return [
+        Precheck(
+            kind="checks",
+            of=judge,
+            verdict="wrong" if exceeds_limits(rates) else "right",
+            why=why,
+            rates=tuple(rates),
+            calls=len(checks),
+            tokens=sum(use.total for use in uses),
+            cost_usd=sum(costs) if costs else None,
+            estimated=any(use.estimated for use in uses),
+        )
+    ]

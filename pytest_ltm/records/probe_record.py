@@ -1,0 +1,132 @@
+"""What each agent was asked before its conversations, and whether it knew what another was told: `probe.jsonl`."""
+
+# Annotations are evaluated here, because they say how each field is read.
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pytest_ltm._core.journal.codec import (
+    JournalRecord,
+    NonNegativeInt,
+    RecordCodec,
+    encode_record,
+    iter_readable,
+)
+from pytest_ltm._core.journal.cost import Tariff
+from pytest_ltm._core.journal.result import Precheck
+from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.storage.disk import (
+    Appender,
+    disk_fault,
+    read_regular,
+    write_whole,
+)
+from pytest_ltm._core.storage.schema import ReportedDollars
+from pytest_ltm.records.judge_checks import unfinished_precheck
+
+PROBE_FILE = "probe.jsonl"
+ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]
+
+
+class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
+    """A message of the probe and its reply."""
+
+    agent: str
+    conversation: str
+    """Its `conversation_id`."""
+    message: str
+    message_tokens: NonNegativeInt
+    reply: str
+    reply_tokens: NonNegativeInt
+    usage: Usage | None = None
+    cost_usd: ReportedDollars | None = None
+    """As the agent's provider reports it."""
+    estimated: bool = False
+    """Some of its tokens or dollars were not reported."""
+
+
+class Decided(JournalRecord, frozen=True, kw_only=True):
+    """What the probe of an agent came to; it is never probed again in this run."""
+
+    agent: str
+    verdict: ProbeVerdict
+    why: str = ""
+    """A sentence on a leak, or why it was not probed to the end."""
+    messages: NonNegativeInt = 0
+    tokens: NonNegativeInt = 0
+    cost_usd: ReportedDollars | None = None
+    estimated: bool = False
+    """Some of the tokens or dollars were not reported."""
+
+
+Row: TypeAlias = ProbeExchange | Decided
+_PROBE_LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
+
+
+def append_probe_row(path: Path, row: Row) -> None:
+    """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
+    try:
+        there = read_regular(path) if path.exists() else b""
+    except OSError as error:
+        raise disk_fault(path, error) from error
+    if not there.endswith(b"\n"):
+        write_whole(path, there[: there.rfind(b"\n") + 1])
+    file = Appender(path, new=False)
+    try:
+        file.append(encode_record(row).encode())
+    finally:
+        file.close()
+
+
+def read_probe(run: Path) -> list[Row]:
+    """Return the rows of a run; lines that cannot be read are left out."""
+    return list(iter_readable(run / PROBE_FILE, _PROBE_LINES.decode))
+
+
+def probe_decisions(run: Path) -> dict[str, Decided]:
+    """Return what was decided in a run, by agent."""
+    return {row.agent: row for row in read_probe(run) if isinstance(row, Decided)}
+
+
+def probe_prechecks(run: Path) -> list[Precheck]:
+    """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
+    rows = read_probe(run)
+    done = {
+        row.agent: Precheck(
+            kind="probe",
+            of=row.agent,
+            verdict=row.verdict,
+            why=row.why,
+            calls=row.messages,
+            tokens=row.tokens,
+            cost_usd=row.cost_usd,
+            estimated=row.estimated,
+        )
+        for row in rows
+        if isinstance(row, Decided)
+    }
+    for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
+        done[label] = unfinished_precheck(
+            "probe", label, probe_usage(rows, label, Tariff())
+        )
+    return list(done.values())
+
+
+def probe_usage(
+    rows: Iterable[Row], agent: str, tariff: Tariff
+) -> tuple[int, int, float | None, bool]:
+    """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
+    own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
+    each = [
+        tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens))
+        for row in own
+    ]
+    costs = [usd for usd, _ in each if usd is not None]
+    guessed = any(row.estimated or tariff.estimates(row) for row in own)
+    return (
+        len(own),
+        sum(tokens for _, tokens in each),
+        sum(costs) if costs else None,
+        guessed,
+    )

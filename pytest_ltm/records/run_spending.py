@@ -1,0 +1,50 @@
+"""What a run has spent until now: its conversations, the canaries of its judge and the probe of its agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.journal.cost import Side, Tariff
+from pytest_ltm._core.journal.run_file import conversations_in
+from pytest_ltm.records import judge_checks, probe_record
+from pytest_ltm.records.budget import SpentBudget, spent_in
+
+
+def spent_by_run(
+    run: Path,
+    *,
+    agent: Callable[[str], Tariff],
+    judge: Tariff,
+    user: Callable[[str], Tariff],
+) -> dict[Side, dict[str, SpentBudget]]:
+    """Return what was spent on each side, by conversation or file; nothing of a run that has not begun.
+
+    Args:
+        run: The run folder.
+        agent: Returns what the replies of an agent cost, by its label.
+        judge: What the judge's replies cost.
+        user: Returns what the replies of a simulated user's model cost, by its name.
+    """
+    sides: dict[Side, dict[str, SpentBudget]] = {
+        "agent": {},
+        "judge": {},
+        "user": {},
+        "lost": {},
+    }
+    for name, path in conversations_in(run, JOURNAL).items():
+        spending = spent_in(
+            path, path.parent / TIMINGS, agent=agent(name.agent), judge=judge, user=user
+        )
+        for side, spent in spending.items():
+            sides[side][name.folder] = spent
+    calls, tokens, usd, _ = judge_checks.precheck_usage(run, judge)
+    if calls:
+        sides["judge"][judge_checks.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
+    rows = probe_record.read_probe(run)
+    for label in {row.agent for row in rows}:
+        calls, tokens, usd, _ = probe_record.probe_usage(rows, label, agent(label))
+        key = f"{probe_record.PROBE_FILE} {label}"
+        sides["agent"][key] = SpentBudget(usd or 0.0, tokens, calls)
+    return sides

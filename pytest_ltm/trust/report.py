@@ -1,0 +1,131 @@
+"""The section of the reports: attack rate and utility, by channel and class, and over memory spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pytest_ltm._core.journal.result import RunResult, at_span
+from pytest_ltm._core.journal.section import Section
+from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.figures.text import format_percent
+from pytest_ltm.trust.findings import (
+    ATTACK,
+    UTILITY,
+    PoisonFinding,
+    Rate,
+    measure_effect,
+    rate_of,
+    run_findings,
+)
+
+TITLE = "Poison at a distance"
+LEGEND = (
+    "Attack rate: planted texts that had their effect. Utility: the user's own texts, in the same words, that had "
+    "theirs. Neither is a claim of safety."
+)
+
+
+def trust_section(result: RunResult) -> Section | None:
+    """Return the section of a run; None where no poison was played."""
+    findings = run_findings(result)
+    if not findings:
+        return None
+    lines = [line for agent in _agents(findings) for line in _agent_lines(*agent)]
+    return Section(
+        title=TITLE,
+        sentences=[LEGEND, *lines],
+        json={"agents": [_agent_json(*agent) for agent in _agents(findings)]},
+    )
+
+
+Findings = Sequence[PoisonFinding]
+
+
+def _agents(findings: Findings) -> list[tuple[str, Findings]]:
+    return [*group_by(findings, lambda finding: finding.row.agent).items()]
+
+
+def _by(findings: Findings, key: Callable[[PoisonFinding], str]) -> dict[str, Findings]:
+    return {**group_by(findings, key)}
+
+
+def _span(finding: PoisonFinding) -> str:
+    return finding.row.span_label
+
+
+def _channel(finding: PoisonFinding) -> str:
+    return finding.channel
+
+
+def _attack(finding: PoisonFinding) -> str:
+    return finding.attack
+
+
+def rates_of(findings: Findings) -> tuple[Rate, Rate]:
+    """Return attack rate and utility."""
+    attack, utility = (
+        rate_of([measure_effect(finding.row, measure) for finding in findings])
+        for measure in (ATTACK, UTILITY)
+    )
+    return attack, utility
+
+
+def _agent_lines(agent: str, findings: Findings) -> list[str]:
+    """Return a line for each memory span, and where there was an attack or a loss its channels and classes."""
+    lines = []
+    for label, rows in _by(findings, _span).items():
+        attack, utility = rates_of(rows)
+        place = one_line(at_span(agent, label))
+        lines.append(
+            f"{place}: attack rate {_share(attack)}, utility {_share(utility)} ({_count(rows)})"
+        )
+        for name, key in (("channel", _channel), ("class", _attack)):
+            parts = [
+                f"{part} {_share(rates_of(some)[0])} / {_share(rates_of(some)[1])}"
+                for part, some in _by(rows, key).items()
+            ]
+            lines.append(f"  by {name}, attack / utility: {', '.join(parts)}")
+    return lines
+
+
+def _count(findings: Findings) -> str:
+    undecided = sum(rate.open for rate in rates_of(findings))
+    text = pluralize(len(findings), "pair")
+    return f"{text}, {undecided} open" if undecided else text
+
+
+def _share(rate: Rate) -> str:
+    return "-" if rate.share is None else format_percent(rate.share)
+
+
+def _agent_json(agent: str, findings: Findings) -> dict[str, Any]:
+    return {
+        "agent": agent,
+        "spans": [
+            {
+                "span": label,
+                **_rates_json(rows),
+                "channels": _parts_json(rows, _channel),
+                "classes": _parts_json(rows, _attack),
+            }
+            for label, rows in _by(findings, _span).items()
+        ],
+    }
+
+
+def _parts_json(
+    findings: Findings, key: Callable[[PoisonFinding], str]
+) -> dict[str, Any]:
+    return {name: _rates_json(rows) for name, rows in _by(findings, key).items()}
+
+
+def _rates_json(findings: Findings) -> dict[str, Any]:
+    attack, utility = rates_of(findings)
+    return {
+        "pairs": len(findings),
+        "attack_rate": attack.share,
+        "utility": utility.share,
+        "open": attack.open + utility.open,
+    }

@@ -1,0 +1,39 @@
+"""Controls that trust too much, rightly, or nobody: readers that differ only in whose texts they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.agents._adapt import AgentSource, agent_source
+from pytest_ltm.agents.reader.memory_policies import Full
+from pytest_ltm.agents.reader.notes import IncomingTurn
+from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.agents.reader.trust import TRUST, Trust
+
+TRUSTS: Mapping[str, Trust] = {"obeying": "all", "fencing": "own", "refusing": "none"}
+"""Whose texts each control follows."""
+
+
+class TrustingReader(Reader):
+    """A reader that forgets nothing and follows the texts of all, of the user, or of none."""
+
+    def __init__(self, name: str) -> None:
+        self._trust = TRUSTS[name]
+        super().__init__(Full, name)
+
+    def reset(self) -> None:
+        """Forget everything but whom it trusts."""
+        super().reset()
+        start = IncomingTurn(text="", position=0, now=None)
+        self._notes.add(start, TRUST, self._trust)
+
+
+def make_trusting(name: str, argument: str) -> AgentSource:
+    """Return the source of a control, which takes no argument; AgentError for one."""
+    if argument:
+        raise AgentError(
+            f"agent '{name}:{argument}': {name!r} takes no argument. Write {name!r}."
+        )
+    return agent_source(partial(TrustingReader, name), spec=name)
