@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm import Ask, Definition, Ltm, Say, spread
+from pytest_ltm import Ask, Definition, Judge, Ltm, Say, spread
 from pytest_ltm.evaluators import ShowsRestraint
 
 from ._first_names import GIVEN_NAMES
@@ -595,8 +595,8 @@ def _reply(expected: str, others: Sequence[str]) -> str:
     )
 
 
-def rule_of(definition: Definition) -> ShowsRestraint:
-    """Return the evaluator of a definition."""
+def rule_of(definition: Definition, judge: Judge | None = None) -> ShowsRestraint:
+    """Return the evaluator of a definition; `judge`: who is asked what it leaves open."""
     lists = definition.parameters
     return ShowsRestraint(
         expected=tuple(definition.expected),
@@ -605,6 +605,7 @@ def rule_of(definition: Definition) -> ShowsRestraint:
         asked=tuple(lists["asked"]),
         private=tuple(lists["private"]),
         asides=tuple(lists["asides"]),
+        judge=judge,
     )
 
 
@@ -612,4 +613,4 @@ def rule_of(definition: Definition) -> ShowsRestraint:
 def test_restraint(ltm: Ltm) -> None:
     """Leaves out of an answer what does not belong there, and tells it where it is asked for."""
     answers = ltm.play(ltm.definition)
-    ltm.score(rule_of(ltm.definition)(answers))
+    ltm.score(rule_of(ltm.definition, ltm.judge)(answers))
