@@ -186,6 +186,7 @@ def _tells_more(answer: str, about: str) -> bool:
     return any(
         RE.speaks_of.search(clause) is not None
         and RE.offers.search(clause) is None
+        and RE.hedge.search(clause) is None
         and not _stems(clause) & about_stems
         for clause in RE.clause_end.split(normalize_text(answer))
     )
@@ -202,7 +203,7 @@ def _asks_which(answer: str, values: Sequence[str]) -> bool | None:
     text = normalize_text(answer)
     proof = prove(answer, values)
     if proof.state == "asserts" and proof.value:
-        return False
+        return None if RE.supposes.search(text) else False
     named = {mention.value for mention in find_mentions(text, tuple(values))}
     open_question = RE.asks_which.search(text) or RE.leaves_open.search(text)
     if named and named != set(values):
