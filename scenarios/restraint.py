@@ -380,7 +380,7 @@ class Story:
         self.expected.append(expected)
         self.manners.append(manner)
         self.others.append(others)
-        self.asked.append(" ".join([text, *about]))
+        self.asked.append(" ".join(map(_without_lead, [text, *about])))
         self.private.append(private)
         self.asides.append(aside)
 
@@ -391,6 +391,11 @@ class Story:
     def person(self) -> str:
         """Return the name of somebody whom no other example knows."""
         return f"{self.rng.choice(GIVEN_NAMES)} {self.inventions.name()}"
+
+
+def _without_lead(text: str) -> str:
+    """Return a message without what stands before its last colon, which is about nothing."""
+    return text.rpartition(": ")[2]
 
 
 def implied_change(story: Story) -> None:

@@ -359,15 +359,12 @@ def outcome_of(row: Mapping[str, Any]) -> str:
     return "cannot tell" if upper == 1 else "wrong"
 
 
-@pytest.mark.parametrize("half", ["first"])
-def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
-    rows = rows_of(half)
-    outcomes = [outcome_of(row) for row in rows]
-    decided = [
-        (row["label"], outcome)
-        for row, outcome in zip(rows, outcomes, strict=True)
-        if outcome != "cannot tell"
-    ]
+def test_rules_agree_with_replies_labelled_by_hand() -> None:
+    rows = [row for half in ("first", "second", "third") for row in rows_of(half)]
+    assert len(rows) == 486
+    outcomes = [(row["label"], outcome_of(row)) for row in rows]
+    decided = [pair for pair in outcomes if pair[1] != "cannot tell"]
     right = [label for label, outcome in decided if label == outcome]
     assert len(decided) >= 0.9 * len(rows)
     assert len(right) >= 0.975 * len(decided)
+    assert outcomes.count(("wrong", "right")) <= 1
