@@ -197,6 +197,11 @@ class Tools(Sequence[Tool]):
     returns the result as a text. One that only says what it would call returns
     `Reply("", calls=[Call(...)])`, and is asked again with the same message, where
     `results` has the answers to these calls.
+
+    Args:
+        tools: What may be called.
+        results: The answers to the calls of the reply before.
+        files: The scenario's workspace, if it has one.
     """
 
     def __init__(

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.errors import DiskFault, LtmError
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
@@ -79,7 +80,10 @@ class TextFolder:
         """Write a file, with the folders above it; RefusedCommand for a path that leads out of the folder."""
         path = self._inside(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8", "replace"))
+        try:
+            write_whole(path, text.encode("utf-8", "replace"))
+        except DiskFault as fault:
+            raise RefusedCommand(f"{name} cannot be written") from fault
 
     def remove(self, name: str) -> None:
         """Delete a file or a folder, if it is there."""
@@ -104,7 +108,7 @@ class TextFolder:
         try:
             if path.stat().st_size > 4 * LONGEST_FILE:
                 return None
-            text = path.read_bytes().decode("utf-8")
+            text = read_regular(path).decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return None
         return text if len(text) <= LONGEST_FILE else None

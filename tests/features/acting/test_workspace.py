@@ -72,6 +72,15 @@ def test_the_six_commands_read_and_change_files(folder: TextFolder) -> None:
         ({"command": "delete", "path": "none"}, "there is no none"),
         ({"command": "rename", "old_path": "x", "new_path": "y"}, "there is no x"),
         (
+            {"command": "create", "path": "dir", "file_text": ""},
+            "dir cannot be written",
+        ),
+        (
+            {"command": "create", "path": "twice.md/a", "file_text": ""},
+            "error: ",
+        ),
+        ({"command": "create", "path": "n" * 300, "file_text": ""}, "error: "),
+        (
             {"command": "str_replace", "path": "twice.md", "old_str": "a"},
             "2 times, not once",
         ),
@@ -94,6 +103,7 @@ def test_a_command_that_cannot_be_is_refused_with_the_reason(
     folder: TextFolder, arguments: dict[str, Any], why: str
 ) -> None:
     folder.write("twice.md", "a a")
+    folder.write("dir/b.md", "b")
     before = folder.texts()
     result = folder(**arguments)
     assert result.startswith("error: ")
