@@ -21,7 +21,7 @@ def tokens_of(used):
 class Headless:
     """A coding agent that is called once for each message, prints JSON, and resumes a session by its id."""
 
-    program = []
+    program = ()
     seconds = 600
 
     def __init__(self):
@@ -33,7 +33,7 @@ class Headless:
         workspace = tools.workspace if tools is not None else None
         if workspace is not None:
             message = f"Your workspace is {workspace}.\n\n{message}"
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - a program that the class names
             [*self.program, *self.arguments(message, workspace)],
             cwd=self.home.name,
             stdin=subprocess.DEVNULL,
@@ -41,6 +41,7 @@ class Headless:
             text=True,
             encoding="utf-8",
             timeout=self.seconds,
+            check=False,
         )
         if done.returncode != 0:
             raise RuntimeError(f"exit status {done.returncode}: {done.stderr[-500:]}")
@@ -51,7 +52,7 @@ class Headless:
 
 
 class ClaudeCode(Headless):
-    program = ["claude"]
+    program = ("claude",)
 
     def arguments(self, message, workspace):
         words = ["-p", message, "--output-format", "json"]
@@ -69,7 +70,7 @@ class ClaudeCode(Headless):
 
 
 class Codex(Headless):
-    program = ["codex"]
+    program = ("codex",)
 
     def arguments(self, message, workspace):
         words = ["exec", "--json", "--skip-git-repo-check"]
@@ -93,11 +94,11 @@ class Codex(Headless):
 
 
 class ScriptedClaude(ClaudeCode):
-    program = [sys.executable, str(HERE / "stand_in.py"), "claude"]
+    program = (sys.executable, str(HERE / "stand_in.py"), "claude")
 
 
 class ScriptedCodex(Codex):
-    program = [sys.executable, str(HERE / "stand_in.py"), "codex"]
+    program = (sys.executable, str(HERE / "stand_in.py"), "codex")
 
 
 class Forgetful(ScriptedClaude):
