@@ -15,6 +15,7 @@ from pytest_ltm.agents.reader.notes import (
 
 _RE = Patterns("acting")
 TOLD, DONE = "acting", "acted"
+IT_IS_DONE = "It is done."
 # The argument that was told before, by the tool that takes it.
 _TOLD_ARGUMENTS = {
     "book_table": "time",
@@ -38,8 +39,11 @@ class ActingNotes:
         return None
 
 
-def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
-    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing."""
+def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools | None) -> str | None:
+    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing.
+
+    Without tools it was done before, and is noted.
+    """
     for wish, pattern in _RE["wanted"].items():
         found = pattern.search(turn.text)
         if found is None:
@@ -48,9 +52,10 @@ def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
         tool = wish.partition(" ")[0]
         calls = list(_CALLS.get(wish, _with_told)(tool, named, notes))
         for arguments in calls:
-            tools.call(tool, **arguments)
+            if tools is not None:
+                tools.call(tool, **arguments)
             notes.add(turn, DONE, arguments)
-        return "It is done." if calls else "There is nothing that I can do."
+        return IT_IS_DONE if calls else "There is nothing that I can do."
     return None
 
 
