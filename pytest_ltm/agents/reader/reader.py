@@ -156,7 +156,7 @@ class Reader:
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""
-        from pytest_ltm.agents.reader.acting import IT_IS_DONE
+        from pytest_ltm.agents.reader.acting import IT_IS_DONE, act
 
         turn = translate_turn(
             self._turn(_sign_message(message, user), told=True, reply=reply),
@@ -164,7 +164,7 @@ class Reader:
         ).turn
         self._respond(turn)
         if reply == IT_IS_DONE:
-            self._act(turn, None)
+            act(turn, self._notes, None)
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:
@@ -227,7 +227,7 @@ class Reader:
             text=message, position=self._position, now=self._now, told=told, reply=reply
         )
 
-    def _act(self, turn: IncomingTurn, tools: Tools | None) -> str | None:
+    def _act(self, turn: IncomingTurn, tools: Tools) -> str | None:
         from pytest_ltm.agents.reader.acting import act
         from pytest_ltm.agents.reader.trust import act_on_trust
 
