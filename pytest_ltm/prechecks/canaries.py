@@ -28,7 +28,7 @@ from pytest_ltm.figures.forecast import OPINION, TokenUse
 from pytest_ltm.records import judge_checks
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges.connection import JudgeConnection
 
 
 _ASKED, _REFERENCE = "Which instrument does my aunt play?", "the cello"
@@ -188,7 +188,7 @@ class Canaries:
         self, connection: JudgeConnection, checks: list[JudgeChecked]
     ) -> None:
         """Ask about answers of the kinds that were asked too seldom, then of those that were misjudged."""
-        from pytest_ltm.judges._hidden_checks import HiddenChecks
+        from pytest_ltm.judges.hidden_checks import HiddenChecks
 
         def note(event: Event) -> None:
             if isinstance(event, JudgeChecked) and event.reply is not None:
