@@ -541,8 +541,8 @@ class Controller:
         if not here:
             self._away.add(node)
         self.expected.update(tokens)
-        self._run.scenario_names.update(scenarios)
-        self._run.deselected |= {
+        self._run.items.scenario_names.update(scenarios)
+        self._run.items.deselected |= {
             (folder, scenario): count for folder, scenario, count in deselected
         }
 
