@@ -1,5 +1,18 @@
-from agents import Runner, SQLiteSession
+import json
+
+from agents import FunctionTool, Runner, SQLiteSession
 from bot import agent
+
+
+def offered(tool, tools):
+    """Return a tool of a scenario as an agent of this SDK takes it."""
+
+    async def call(_, arguments):
+        return tools.call(tool.name, **json.loads(arguments))
+
+    return FunctionTool(
+        tool.name, tool.description, dict(tool.schema), call, strict_json_schema=False
+    )
 
 
 class Agent:
@@ -8,9 +21,11 @@ class Agent:
     def __init__(self):
         self.session = SQLiteSession("ltm")
 
-    async def reply(self, message):
+    async def reply(self, message, tools=()):
+        made = [offered(tool, tools) for tool in tools]
+        acting = agent.clone(tools=[*agent.tools, *made]) if made else agent
         return str(
-            (await Runner.run(agent, message, session=self.session)).final_output
+            (await Runner.run(acting, message, session=self.session)).final_output
         )
 
     async def accept(

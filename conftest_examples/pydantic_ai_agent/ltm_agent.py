@@ -1,7 +1,19 @@
 from bot import agent
+from pydantic_ai import FunctionToolset, Tool
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from pytest_ltm import Reply, Usage
+
+
+def offered(tools):
+    """Return the tools of a scenario as an agent of Pydantic AI takes them."""
+    made = [
+        Tool.from_schema(
+            tools.caller(tool.name), tool.name, tool.description, dict(tool.schema)
+        )
+        for tool in tools
+    ]
+    return [FunctionToolset(made)]
 
 
 class Agent:
@@ -10,8 +22,12 @@ class Agent:
     def __init__(self):
         self.history = []
 
-    async def reply(self, message):
-        result = await agent.run(message, message_history=self.history)
+    async def reply(self, message, tools=()):
+        result = await agent.run(
+            message,
+            message_history=self.history,
+            toolsets=offered(tools) if tools else None,
+        )
         self.history, used = result.all_messages(), result.usage
         return Reply(
             str(result.output),

@@ -197,7 +197,22 @@ def _may_get_reply(kind: type) -> bool:
 
 # The packages whose objects are recognized; others are taken as they are.
 ROOTS = frozenset(
-    {"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"}
+    {
+        "agent_framework",
+        "agents",
+        "agno",
+        "autogen_agentchat",
+        "crewai",
+        "dspy",
+        "google",
+        "haystack",
+        "langchain_core",
+        "langgraph",
+        "llama_index",
+        "openai",
+        "pydantic_ai",
+        "smolagents",
+    }
 )
 
 
@@ -217,6 +232,8 @@ class Framework(Struct, frozen=True, kw_only=True):
     """What such an object is called where none is known."""
     adapter: str
     """The adapter's module, where `{module}` and `{name}` stand for the object."""
+    tools_by: str = ""
+    """What an object must have to be offered tools; "": nothing, the adapter says whether it is."""
     stand_in: str = ""
     """A module that makes such an object without a key; "" if there is none."""
 
@@ -225,11 +242,24 @@ class Framework(Struct, frozen=True, kw_only=True):
         text = self.adapter.replace("{module}", module).replace("{name}", name)
         return text.replace(f"import {name} as {name}\n", f"import {name}\n")
 
+    def takes_tools(self, given: object) -> bool:
+        """Return whether an object can be offered tools: it has what that needs, not only from an abstract class."""
+        if not self.tools_by:
+            return True
+        if not hasattr(given, self.tools_by):
+            return False
+        own = getattr(type(given), self.tools_by, None)
+        owner = getattr(own, "__qualname__", "").partition(".")[0]
+        return owner not in self.classes
+
 
 @functools.cache
 def load_frameworks() -> dict[str, Framework]:
     """Return the libraries whose agents have an adapter, by the names that `ltm init --from` takes."""
-    return convert(load_packaged_yaml(__file__, "frameworks.yml"), dict[str, Framework])
+    rows = load_packaged_yaml(__file__, "frameworks.yml")
+    for path in sorted(Path(__file__).with_name("frameworks").glob("*.yml")):
+        rows |= load_packaged_yaml(str(path), path.name)
+    return convert(rows, dict[str, Framework])
 
 
 def framework_of(given: object) -> tuple[str, Framework] | None:
@@ -279,7 +309,24 @@ def adapter_class(given: object, spec: str) -> type | None:
     text = _IMPORT.sub("", framework.adapter)
     exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
     kind: type = names["Agent"]
-    return kind
+    return kind if framework.takes_tools(given) else _without_tools(kind)
+
+
+def _without_tools(kind: Any) -> type:
+    """Return an agent class whose `reply` takes the message alone."""
+    if inspect.iscoroutinefunction(kind.reply):
+
+        class AsyncAgent(kind):  # type: ignore[misc]
+            async def reply(self, message: str) -> Any:
+                return await super().reply(message)
+
+        return AsyncAgent
+
+    class Agent(kind):  # type: ignore[misc]
+        def reply(self, message: str) -> Any:
+            return super().reply(message)
+
+    return Agent
 
 
 def _adapter_hint(given: object, spec: str, name: str, framework: Framework) -> str:

@@ -15,7 +15,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from pytest_ltm._core.model.agent import Promised, operation_rows
 from pytest_ltm._core.storage.dotted import DottedPath
@@ -26,6 +26,14 @@ from pytest_ltm.agents._adapt import (
     AgentUnavailable,
     agent_source,
     is_keyless,
+)
+from pytest_ltm.agents._mcp_tools import (
+    FOLDER,
+    NEW_ID,
+    Tool,
+    fill_template,
+    parse_tool,
+    preset_of,
 )
 from pytest_ltm.agents._process import guarded_command
 from pytest_ltm.agents.memory.backends import Backend
@@ -56,7 +64,7 @@ STORE_CAPABILITIES = frozenset(
 # What a tool may be given, by the method of a store that it stands for; a server needs
 # the first two alone.
 _GIVEN = {
-    "add": ("text", "role", "at", "session", "user", "agent"),
+    "add": ("text", "role", "at", "session", "user", "agent", NEW_ID),
     "search": ("query", "k", *SCOPE_PARTS),
     "settle": SCOPE_PARTS,
     "delete": ("id", *SCOPE_PARTS),
@@ -225,36 +233,49 @@ _FIELDS = ("text", "memory", "content", "value"), ("at", "created_at", "timestam
 _TAIL = 300
 
 
-class Tool(Struct, frozen=True):
-    """A tool of the server: its name, and by the names of its arguments what they are given of a method."""
-
-    name: str
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    """Empty: those of ours that it takes."""
-
-    def call_arguments(
-        self, values: Mapping[str, Any], schema: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Return its arguments."""
-        if self.arguments:
-            return {name: values[ours] for name, ours in self.arguments.items()}
-        return {
-            name: value
-            for name, value in values.items()
-            if name in schema.get("properties", ())
-        }
-
-
 class Server:
     """One server process and the conversation with it; close it at the end."""
 
-    def __init__(self, command: list[str], tools: Mapping[str, Tool]) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        tools: Mapping[str, Tool],
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`env`: what its environment has beside that of pytest, templates of `{folder}`."""
+        self._tools = tools
+        self._told: dict[str, Any] = Scope(user="").values() | {"at": ""}
+        self._added = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="ltm-mcp-")
+        self.path = self._folder.name
+        """A folder of its own, for what it keeps."""
+        places = {FOLDER: self.path}
+        self._command = [fill_template(word, places) for word in command]
+        self._env = fill_template(dict(env or {}), places)
+        self._who = f"MCP server {shlex.join(command)!r}"
+        try:
+            self._open()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        for name in ("settle", "written", "add_session", "delete"):
+            if tools[name].name in self._schemas:
+                setattr(self, name, getattr(self, f"_{name}"))
+        for name in _LIFE:
+            if tools[name].name in self._schemas:
+                setattr(self, name, self._life_method(name))
+        if self._command != command or self._env != dict(env or {}):
+            self.reopen = self._reopen
+        adds = "add_session" if hasattr(self, "add_session") else "add"
+        if self.tool_takes(adds, "user") and self.tool_takes("search", "user"):
+            self.search = self._search_as  # type: ignore[method-assign,assignment]
+
+    def _open(self) -> None:
+        """Start the server; AgentUnavailable where it does not start, or lacks a tool."""
         # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
-        self._tools = tools
-        self._told: dict[str, Any] = Scope(user="").values() | {"at": ""}
-        who = f"MCP server {shlex.join(command)!r}"
+        command, who = self._command, self._who
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
@@ -266,7 +287,7 @@ class Server:
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
             session = self._portal.wrap_async_context_manager(
-                _open_session(command, self._errors)
+                _open_session(command, self._env, self._errors)
             )
             self._session = self._stack.enter_context(session)
             offered = self._portal.call(self._session.list_tools).tools
@@ -277,7 +298,7 @@ class Server:
         self._schemas = {tool.name: tool.input_schema for tool in offered}
         named = [
             tool.name
-            for name, tool in tools.items()
+            for name, tool in self._tools.items()
             if name in _NEEDED or tool != Tool(name)
         ]
         lacking = [name for name in named if name not in self._schemas]
@@ -287,22 +308,20 @@ class Server:
                 f"{who} has no tool {lacking[0]!r}. It has {', '.join(self._schemas) or 'none'}; a file says which of "
                 "them adds and which searches"
             )
-        for name in ("settle", "written", "add_session", "delete"):
-            if tools[name].name in self._schemas:
-                setattr(self, name, getattr(self, f"_{name}"))
-        for name in _LIFE:
-            if tools[name].name in self._schemas:
-                setattr(self, name, self._life_method(name))
-        adds = "add_session" if hasattr(self, "add_session") else "add"
-        if self.tool_takes(adds, "user") and self.tool_takes("search", "user"):
-            self.search = self._search_as  # type: ignore[method-assign,assignment]
+
+    def _reopen(self) -> None:
+        """End the server and start it again over the same folder."""
+        self._stack.close()
+        self._open()
 
     def _life_method(self, name: str) -> Callable[..., Any]:
         """Return what calls a tool, with the scope only if the tool is told the user."""
 
         def call(*values: Any) -> Any:
             named = dict(zip(_LIFE[name], values, strict=True))
-            return self._called(name, {**self._told, **named})
+            answer = self._called(name, {**self._told, **named})
+            tool = self._tools[name]
+            return tool.records(answer) if tool.has_paths else answer
 
         def call_as(*values: Any, scope: Scope) -> Any:
             self._note_scope(scope)
@@ -314,9 +333,7 @@ class Server:
     def tool_takes(self, method: str, argument: str) -> bool:
         """Return whether the tool behind a method is given an argument of ours."""
         tool = self._tools[method]
-        if tool.arguments:
-            return argument in tool.arguments.values()
-        return argument in self._schemas[tool.name].get("properties", ())
+        return tool.takes(argument, self._schemas[tool.name])
 
     def _settle(self) -> None:
         self._called("settle", self._told)
@@ -344,7 +361,15 @@ class Server:
     def add(self, text: str, *, role: str, scope: Scope) -> Any:
         """Have the server keep a text."""
         self._note_scope(scope)
-        kept = self._called("add", {"text": text, "role": role, **self._told})
+        self._added += 1
+        made = f"m{self._added}"
+        told = {"text": text, "role": role, NEW_ID: made, **self._told}
+        kept = self._called("add", told)
+        tool = self._tools["add"]
+        if tool.has_paths:
+            return [record["id"] for record in tool.records(kept)]
+        if NEW_ID in tool.places():
+            return made
         return (
             kept.get("id")
             if isinstance(kept, dict)
@@ -358,13 +383,15 @@ class Server:
         return self._search(query, k)
 
     def _search(self, query: str, k: int) -> list[Any]:
-        result = _only_list(
-            self._called("search", {"query": query, "k": k, **self._told})
-        )
+        tool = self._tools["search"]
+        answer = self._called("search", {"query": query, "k": k, **self._told})
+        result = tool.records(answer) if tool.has_paths else _only_list(answer)
         if not isinstance(result, list):
             raise AgentFault(
-                f"the MCP tool {self._tools['search'].name!r} returned no list: {str(result)[:_TAIL]!r}"
+                f"the MCP tool {tool.name!r} returned no list: {str(result)[:_TAIL]!r}"
             )
+        if not self.tool_takes("search", "k"):
+            result = result[:k]
         memories = []
         for one in result:
             if isinstance(one, dict):
@@ -392,6 +419,7 @@ class Server:
     def close(self) -> None:
         """End the server."""
         self._stack.close()
+        self._folder.cleanup()
 
     def _called(self, method: str, values: Mapping[str, Any]) -> Any:
         tool = self._tools[method]
@@ -425,13 +453,15 @@ class Server:
 
 
 @asynccontextmanager
-async def _open_session(command: list[str], errors: Any) -> AsyncIterator[Any]:
+async def _open_session(
+    command: list[str], env: Mapping[str, str], errors: Any
+) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
     # Below a guard, as what the server itself has started would outlive it.
     program, *arguments = guarded_command(command)
     server = StdioServerParameters(
-        command=program, args=arguments, env=dict(os.environ)
+        command=program, args=arguments, env={**os.environ, **env}
     )
     async with (
         stdio_client(server, errlog=errors) as (read, write),
@@ -480,36 +510,32 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(
             f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'"
         )
+    preset = preset_of(command)
+    if preset:
+        # What a file says of a method comes before what is known of the server.
+        parameters = Field(
+            {**preset, **(parameters.value or {})},
+            parameters.where,
+            lines=parameters.lines,
+        )
     fields, reads = reads_of(
-        Spec("mcp", argument, "", "agent"), parameters, tuple(_GIVEN)
+        Spec("mcp", argument, "", "agent"), parameters, (*_GIVEN, "env")
     )
     tools = {
-        method: _parse_tool(fields.get(method), method, ours)
+        method: parse_tool(fields.get(method), method, ours)
         for method, ours in _GIVEN.items()
+    }
+    env = {
+        key: part.text_or_empty()
+        for key, part in (fields["env"].mapping() if "env" in fields else {}).items()
     }
     name = f"mcp:{argument}"
     chosen = {
-        one.name: dict(one.arguments)
-        for method, one in tools.items()
+        tool.name: tool.record()
+        for method, tool in tools.items()
         if method in {*_NEEDED, *fields}
     }
+    settings = {"tools": chosen, "env": env} if env else {"tools": chosen}
     return store_source(
-        lambda: Server(command, tools), name, name, reads, {"tools": chosen}
-    )
-
-
-def _parse_tool(said: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
-    """Return the tool that a field describes: its name, or `{tool: NAME, arguments: {theirs: ours}}`."""
-    if said is None:
-        return Tool(name)
-    if isinstance(said.value, str):
-        return Tool(said.value)
-    fields = said.mapping(known=["tool", "arguments"], required=["tool"])
-    given = fields["arguments"].mapping() if "arguments" in fields else {}
-    for theirs in given.values():
-        if theirs.value not in ours:
-            raise theirs.error(" or ".join(map(repr, ours)))
-    return Tool(
-        fields["tool"].text("the name of a tool"),
-        {key: str(one.value) for key, one in given.items()},
+        lambda: Server(command, tools, env), name, name, reads, settings
     )

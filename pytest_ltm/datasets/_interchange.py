@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct, field
 
 from pytest_ltm._core.model.dataset import INDEX_FOLDER
-from pytest_ltm._core.storage.disk import Appender, open_regular
+from pytest_ltm._core.storage.disk import Appender, open_regular, read_regular
+from pytest_ltm._core.storage.errors import DatasetError
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")
@@ -84,6 +85,17 @@ class Session(
     meta: Any = None
 
 
+class OfficialRule(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What the published code of a data set decides by."""
+
+    rule: str
+    """`longmemeval-v2:RULE|NAME=VALUE` or `memoryagentbench:SOURCE`."""
+    gold: tuple[str, ...] = ()
+    """What it compares with, as published; empty: the gold answers of the question."""
+
+
 class Question(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
@@ -116,6 +128,8 @@ class Question(
     """A file shown with it to agents that take images."""
     asks: Literal["", "alone", "together"] = ""
     """Whether the state after the history is put back behind it; "": as the run says."""
+    official: OfficialRule | None = None
+    """The published rule whose figure stands beside the score."""
     meta: Any = None
 
 
@@ -173,6 +187,9 @@ def interchange_schema() -> dict[str, Any]:
 
 # --- From the files of others to a file of the interchange, kept for the next run.
 
+UNREADABLE = "left out, as it cannot be read: "
+"""How a note begins that names a row which no reader could read."""
+
 HistoryReader: TypeAlias = Callable[[Sequence[Path], Counter[str]], Iterable[History]]
 
 
@@ -192,7 +209,9 @@ def write_interchange(
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         body, whole = Path(folder) / "body", Path(folder) / "whole"
         _write_lines(body, history_lines(read(paths, counts)))
+        _check_anything_read(body, counts)
         notes = tuple(f"{why}: {count:,}" for why, count in sorted((+counts).items()))
+        notes += tuple(dict.fromkeys(filter(None, map(hub_address, paths))))
         header = Header(
             format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes
         )
@@ -204,6 +223,39 @@ def write_interchange(
     return counts
 
 
+_SNAPSHOT = re.compile(
+    r"(?:^|/)(datasets|models)--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})(?:/|$)"
+)
+
+
+def hub_address(path: Path) -> str:
+    """Return from which commit of a repository on the Hugging Face hub a path was downloaded; "" if that is not known.
+
+    Its cache has the commit in the path; a folder of one's own has it beside the files.
+    """
+    if match := _SNAPSHOT.search(path.resolve().as_posix()):
+        kind, owner, name, commit = match.groups()
+        return f"from the hub: {kind}/{owner}/{name} at {commit}"
+    for folder in (path, *path.parents):
+        marks = folder / ".cache" / "huggingface" / "download"
+        for mark in sorted(marks.rglob("*.metadata"))[:1] if marks.is_dir() else ():
+            content = read_regular(mark).decode("utf-8", "replace")
+            commit = content.partition("\n")[0].strip()
+            return f"from the hub: {folder.name} at {commit}"
+    return ""
+
+
+def _check_anything_read(body: Path, counts: Counter[str]) -> None:
+    """Raise DatasetError, with the first reason, where rows could not be read and no session or question was."""
+    reasons = [why for why in counts if why.startswith(UNREADABLE)]
+    if not reasons:
+        return
+    with open_regular(body) as lines:
+        kinds = {line[:9] for line in lines}
+    if len(kinds) < len((b"sessions", b"questions")):
+        raise DatasetError(reasons[0].removeprefix(UNREADABLE))
+
+
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
     """Write a new file, one line in memory at a time."""
     with closing(Appender(path, new=True)) as file:
@@ -211,7 +263,7 @@ def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
             file.append(line)
 
 
-CONVERSION = 1
+CONVERSION = 2
 """Of all converters: raised where one makes something else of the same files, so that they are read again."""
 # Where nothing may be written for later: gone with the process.
 _temporary: list[tempfile.TemporaryDirectory[str]] = []

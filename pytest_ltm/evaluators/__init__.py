@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         read_order,
         recalls_drink,
     )
+    from pytest_ltm.evaluators._restraint import ShowsRestraint
     from pytest_ltm.evaluators._sources import KnowsSources
     from pytest_ltm.evaluators._spy import DecodesMessages
     from pytest_ltm.evaluators._worlds import KeepsWorldsApart, SpeaksLanguage
@@ -96,6 +97,7 @@ __all__ = (
     "RecallsValue",
     "RemindsInTime",
     "SaysAtEachTrigger",
+    "ShowsRestraint",
     "SpeaksLanguage",
     "Stage",
     "WithstandsPoison",
@@ -137,6 +139,7 @@ __getattr__, __dir__ = lazy_exports(
         "_sources": "KnowsSources",
         "_spy": "DecodesMessages",
         "_aggregates": "AnswersWithSources WorksOut",
+        "_restraint": "ShowsRestraint",
         "_worlds": "KeepsWorldsApart SpeaksLanguage",
     },
 )

@@ -42,9 +42,12 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
     The answer is what stands in the last `\boxed{}`, if anything does, split at
     semicolons, line ends or commas: then nothing else may be there. An answer in
     sentences holds if each phrase stands in it, in their order where it counts.
+    Hyphens are blanks.
     """
+    answer = answer.replace("-", " ")
     boxed = RE.boxed.findall(answer)
-    said, wanted = (boxed or [answer])[-1], [squad_text(gold) for gold in golds]
+    wanted = [squad_text(gold.replace("-", " ")) for gold in golds]
+    said = (boxed or [answer])[-1]
     for separators in (";\n", ";\n,"):
         parts = [
             part for part in map(squad_text, re.split(f"[{separators}]", said)) if part

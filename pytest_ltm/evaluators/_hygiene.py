@@ -210,7 +210,7 @@ def _check_knowledge(
                 RuleCheck(
                     f"knows {value!r}",
                     answer,
-                    _tells_value(answer, value, whose[place]),
+                    tells_value(answer, value, whose[place]),
                 ),
             )
         else:
@@ -242,7 +242,11 @@ def _check_knowledge(
             )
 
 
-def _tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
+def tells_value(answer: str, expected: str, whose: dict[str, str]) -> bool | None:
+    """Return whether an answer settles on a value; others count only where it does not say whose they are.
+
+    `whose`: for each other value the words that say so, with | between; "": none do.
+    """
     if len(RE.own_question.findall(answer)) > 1:
         return False
     text, since = normalize_text(answer), 0
@@ -388,7 +392,7 @@ class KeepsSecrets(Ruled, Struct, frozen=True):
             ):
                 offered = values_at(self.offered, place)
                 ok = (
-                    _tells_value(answer, expected, whose)
+                    tells_value(answer, expected, whose)
                     if expected
                     else _only_refuses(answer, offered)
                 )

@@ -606,6 +606,21 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         )  # an open question may come last: a list of all is no phrase to be changed
 
 
+@_makes("ShowsRestraint", of_several=True)
+def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield mutants of the answers that tell something; the others ask back, as they should."""
+    asking = [
+        f"Which one do you mean: {' or '.join(others)}?" for others in args["others"]
+    ]
+    golds = [gold for gold in args["expected"] if gold]
+    rows = zip(args["expected"], args["others"], strict=True)
+    rivals = [others for gold, others in rows if gold]
+    for way, said in _answer_all(golds, rivals) if golds else ():
+        mutated = iter(said)
+        replies = zip(args["expected"], asking, strict=True)
+        yield way, [next(mutated) if gold else asked for gold, asked in replies]
+
+
 @_makes("KeepsSecrets", of_several=True)
 def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something, and of those that keep a secret."""

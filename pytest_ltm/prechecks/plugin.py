@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def pytest_ltm_begin(run: LtmRun) -> None:
     """Register them before gate and reports, whose lines in the header stand below theirs."""
     from pytest_ltm.prechecks.probe import Probe
+    from pytest_ltm.prechecks.taking_part import TakingPart
 
     manager = run.config.pluginmanager
     # A run that is scored again hands on what was found out about the judge before.
@@ -24,6 +25,7 @@ def pytest_ltm_begin(run: LtmRun) -> None:
 
         manager.register(Canaries(run), "ltm-canaries")
     manager.register(Probe(run), "ltm-probe")
+    manager.register(TakingPart(run), "ltm-taking-part")
     if _looks_for_giveaways(run.config):
         from pytest_ltm.prechecks.shadow import ShadowPlays
 

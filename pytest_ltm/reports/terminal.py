@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -85,50 +86,50 @@ _KINDS = {
 def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
     missing = [row for row in run.scenarios if not row.scored]
-    count, examples = len(missing), pluralize(len(run.scenarios), "example")
-    verbs = ("has", "is") if count == 1 else ("have", "are")
-    ends = sum(row.is_lost for row in missing)
-    with_them = {0: "", count: "; totals count them as 0 and as 1"}.get(
-        ends, f"; totals count {ends:,} as 0 and as 1"
-    )
-    head = f"* {count:,} of {examples} {verbs[0]} no score and {verbs[1]} left out of the means{with_them}:"
-    return _reason_lines(
-        missing, head if count > 1 else head.replace("count them", "count it"), width
-    )
+    count = len(missing)
+    lost = sum(row.is_lost for row in missing)
+    has, is_, them = ("has", "is", "it") if count == 1 else ("have", "are", "them")
+    totals = ""
+    if lost:
+        counted = them if lost == count else f"{lost:,}"
+        totals = f"; totals count {counted} as 0 and as 1"
+    examples = pluralize(len(run.scenarios), "example")
+    head = f"* {count:,} of {examples} {has} no score and {is_} left out of the means{totals}:"
+    return _reason_lines(missing, head, width)
 
 
 def open_lines(run: RunResult, width: int) -> list[str]:
     """Return what is neither proven right nor wrong, grouped in the same way; nothing if all is."""
     rows = [row for row in run.scenarios if row.upper is not None]
-    return _reason_lines(
-        rows,
-        f"{len(rows):,} of {pluralize(len(run.scenarios), 'example')} {LEFT_OPEN}:",
-        width,
-    )
+    examples = pluralize(len(run.scenarios), "example")
+    return _reason_lines(rows, f"{len(rows):,} of {examples} {LEFT_OPEN}:", width)
 
 
 def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
+    """Return a line for each reason, below a head; nothing without rows."""
+    if not rows:
+        return []
     groups = _by_reason(rows)
-    lines = wrap_text(head, width, "  ") if groups else []
+    lines = wrap_text(head, width, "  ")
     for group in groups[:MOST_REASONS]:
-        places = group_by(
-            group, lambda row: one_line(at_span(row.agent, row.span_label))
-        )
-        names = {
-            place: list(dict.fromkeys(one_line(row.scenario) for row in of))
-            for place, of in places.items()
-        }
-        parts = [
-            f"{place}: {', '.join(first_and_rest(of, 4, _FURTHER))}"
-            for place, of in names.items()
-        ]
-        where = "; ".join(first_and_rest(parts, _PLACES, _FURTHER))
-        why = _why_unscored(group[0], s="s" * (len(group) > 1))
-        lines += wrap_text(f"  {len(group):,} {why} ({where})", width, "      ")
+        why = _why_unscored(group[0], plural=len(group) > 1)
+        text = f"  {len(group):,} {why} ({_where_lost(group)})"
+        lines += wrap_text(text, width, "      ")
     more = len(groups) - MOST_REASONS
-    return lines + [
-        f"  … and {pluralize(more, 'more reason')}, in the results files"
-    ] * (more > 0)
+    if more > 0:
+        reasons = pluralize(more, "more reason")
+        lines.append(f"  … and {reasons}, in the results files")
+    return lines
+
+
+def _where_lost(rows: Sequence[ScenarioResult]) -> str:
+    """Return in which scenarios of which agents at which spans: the first few, and how many more."""
+    places = group_by(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
+    parts = []
+    for place, there in places.items():
+        names = list(dict.fromkeys(one_line(row.scenario) for row in there))
+        parts.append(f"{place}: {', '.join(first_and_rest(names, 4, _FURTHER))}")
+    return "; ".join(first_and_rest(parts, _PLACES, _FURTHER))
 
 
 def reasons_told(run: RunResult) -> frozenset[str]:
@@ -156,46 +157,41 @@ def _by_reason(rows: Sequence[ScenarioResult]) -> list[list[ScenarioResult]]:
     return sorted(group_by(rows, _why_unscored).values(), key=lambda group: -len(group))
 
 
-def _why_unscored(row: ScenarioResult, s: str = "") -> str:
+def _why_unscored(row: ScenarioResult, *, plural: bool = False) -> str:
+    """Return the kind of a cause, and the reason."""
     other = {"error": "error{s}", "skipped": "skipped"}.get(row.outcome, "partly open")
-    kind = _KINDS.get(row.cause, other).format(s=s)
-    return (
-        f"{kind}: {shorten_text(one_line(row.reason), _REASON)}" if row.reason else kind
-    )
+    kind = _KINDS.get(row.cause, other).format(s="s" if plural else "")
+    if not row.reason:
+        return kind
+    return f"{kind}: {shorten_text(one_line(row.reason), _REASON)}"
 
 
 def failing_lines(run: RunResult, width: int) -> list[str]:
     """Return a line for each scenario that failed: `colours 0/3 at 32k: does not name 'ochre'`."""
-    several = len({row.agent for row in run.scenarios}) > 1
+    several_agents = len({row.agent for row in run.scenarios}) > 1
+
+    def place_of(row: ScenarioResult) -> str:
+        place = span_place(row.span_label)
+        return f"{place} ({row.agent})".strip() if several_agents else place
+
+    scored = [row for row in run.scenarios if row.scored]
+    scenarios = group_by(scored, lambda row: row.scenario)
     lines = []
-    for name, rows in sorted(
-        group_by(
-            [row for row in run.scenarios if row.scored], lambda row: row.scenario
-        ).items()
-    ):
-        places = group_by(
-            rows,
-            lambda row: (
-                span_place(row.span_label) + f" ({row.agent})" * several
-            ).strip(),
-        )
-        failed = {
-            place: [row for row in of if row.outcome == "failed"]
-            for place, of in places.items()
-        }
-        parts = [
-            f"{len(places[place]) - len(of)}/{len(places[place])} {one_line(place)}".rstrip()
-            for place, of in failed.items()
-            if of
-        ]
+    for name, rows in sorted(scenarios.items()):
+        parts = []
+        reasons = []
+        for place, there in group_by(rows, place_of).items():
+            failed = [row for row in there if row.outcome == "failed"]
+            if failed:
+                passed = len(there) - len(failed)
+                parts.append(f"{passed}/{len(there)} {one_line(place)}".rstrip())
+                reasons.append(failed[0].reason)
         if parts:
             # One reason stands for all: the line is a place to begin, the failure texts
             # are above it.
-            why = next(row.reason for of in failed.values() for row in of)
-            passed = ", ".join(first_and_rest(parts, _PLACES, _FURTHER))
-            lines.append(
-                clip_text(f"{one_line(name)} {passed}: {one_line(why)}", width)
-            )
+            places = ", ".join(first_and_rest(parts, _PLACES, _FURTHER))
+            text = f"{one_line(name)} {places}: {one_line(reasons[0])}"
+            lines.append(clip_text(text, width))
     return lines
 
 
@@ -217,105 +213,102 @@ def summary_lines(
     if not columns:
         return ["no conversations were held"]
     if verbosity < 0:
-        lines = [
-            *leading_sentences(run),
-            *map(_quiet_line, columns),
-            *map(quiet_line, agent_metrics(run)),
-        ]
-        known = [part for line in lines for part in wrap_text(line, width, "  ")]
-        return known + [
-            line
-            for note in _conversation_notes(run)
-            for line in _note_lines(note, width)
-        ]
-    lines = [
-        line
-        for text in leading_sentences(run)
-        for line in [*wrap_text(text, width, "  "), ""]
-    ]
+        return _quiet_lines(run, columns, width)
+    lines = []
+    for sentence in leading_sentences(run):
+        lines += [*wrap_text(sentence, width, "  "), ""]
     lines += _table_lines(columns, run.suite, width, verbosity=verbosity, color=color)
-    spread = ""
-    if any(column.spread for column in columns):
-        spread = f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each"
-    elif any(column.out_of for column in columns):
-        # Where figures are measured, the examples are the questions of a data set:
-        # there are no others to ask for.
-        way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
-        spread = f"spread of the total: unknown with one example each{way_out}"
-    lines += [
-        paint_text(line, "dim", color=color)
-        for line in wrap_text(spread, width)
-        if spread
-    ]
-    lines += [
-        line
-        for sentence in span_sentences(run)
-        for line in wrap_text(sentence, width, "  ")
-    ]
-    lines += [
-        *metric_lines(run, width, color=color),
-        *missing_lines(run, width),
-        *open_lines(run, width),
-    ]
-    amended = sum(column.amended_verdicts for column in columns)
-    if amended:
-        kept = "the automatic verdicts are kept in the results files"
-        lines += wrap_text(
-            f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width
-        )
-    lines += [line for note in figure_notes(columns) for line in wrap_text(note, width)]
-    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
-    lines += [
-        line for text in notices[:MOST_NOTICES] for line in _note_lines(text, width)
-    ]
-    more = len(notices) - MOST_NOTICES
-    lines += [f"      … and {pluralize(more, 'more note')}, in the results files"] * (
-        more > 0
-    )
-    lines += (
-        wrap_text(f"trust: {one_line(run.trust)}", width, "       ")
-        if run.trust
-        else []
-    )
+    for line in _spread_lines(run, columns, width):
+        lines.append(paint_text(line, "dim", color=color))
+    for sentence in span_sentences(run):
+        lines += wrap_text(sentence, width, "  ")
+    lines += metric_lines(run, width, color=color)
+    lines += missing_lines(run, width)
+    lines += open_lines(run, width)
+    lines += _amendment_lines(columns, width)
+    for note in figure_notes(columns):
+        lines += wrap_text(note, width)
+    lines += _notice_lines(run, width)
+    if run.trust:
+        lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ")
     if verbosity > 0:
-        heads = {
-            conversation.name.folder: conversation.journal
-            for conversation in run.conversations
-            if conversation.journal
-        }
-        lines += [
-            f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()
-        ]
-    return lines + [f"run folder: {one_line(run.folder)}"] * bool(run.folder)
+        lines += _checksum_lines(run)
+    if run.folder:
+        lines.append(f"run folder: {one_line(run.folder)}")
+    return lines
+
+
+def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
+    """Return a line for each agent and span, and the notes."""
+    texts = [
+        *leading_sentences(run),
+        *[_quiet_line(column) for column in columns],
+        *[quiet_line(metric) for metric in agent_metrics(run)],
+    ]
+    lines = []
+    for text in texts:
+        lines += wrap_text(text, width, "  ")
+    for note in _conversation_notes(run):
+        lines += _note_lines(note, width)
+    return lines
+
+
+def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
+    """Return what the spread of a total is, or why there is none."""
+    if any(column.spread for column in columns):
+        return wrap_text(
+            f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each",
+            width,
+        )
+    if not any(column.out_of for column in columns):
+        return []
+    # Where figures are measured, the examples are the questions of a data set: there are
+    # no others to ask for.
+    way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
+    return wrap_text(
+        f"spread of the total: unknown with one example each{way_out}", width
+    )
+
+
+def _amendment_lines(columns: Sequence[Column], width: int) -> list[str]:
+    """Return how many verdicts a person has replaced; nothing without any."""
+    amended = sum(column.amended_verdicts for column in columns)
+    if not amended:
+        return []
+    kept = "the automatic verdicts are kept in the results files"
+    return wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
+
+
+def _notice_lines(run: RunResult, width: int) -> list[str]:
+    """Return the first notices, and how many more there are."""
+    notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
+    lines = []
+    for notice in notices[:MOST_NOTICES]:
+        lines += _note_lines(notice, width)
+    more = len(notices) - MOST_NOTICES
+    if more > 0:
+        lines.append(
+            f"      … and {pluralize(more, 'more note')}, in the results files"
+        )
+    return lines
+
+
+def _checksum_lines(run: RunResult) -> list[str]:
+    """Return the last checksum of each journal."""
+    heads = {
+        conversation.name.folder: conversation.journal
+        for conversation in run.conversations
+        if conversation.journal
+    }
+    return [
+        f"last checksum of {one_line(name)}: {head}" for name, head in heads.items()
+    ]
 
 
 def _table_lines(
     columns: Sequence[Column], suite: str, width: int, *, verbosity: int, color: bool
 ) -> list[str]:
     """Return the caption, the table, the columns it has no room for in one sentence, and what has no score."""
-    counting = _COUNTS.get(
-        frozenset(
-            conversation.count
-            for column in columns
-            for conversation in column.conversations
-        ),
-        "",
-    )
-    caption = {
-        "Mean score of each scenario; full marks = 1.00.": True,
-        f"Memory span: the tokens over which each scenario is stretched{counting}.": any(
-            column.span is not None for column in columns
-        ),
-        "Isolated: each example with a fresh agent.": any(
-            column.span is None for column in columns
-        ),
-        f"{GUESSED}: no more than guessing earns, without memory.": any(
-            column.scenarios_at_guessing_level for column in columns
-        ),
-        f"{UNSCORED}: some examples have no score, see below.": any(
-            column.unscored_examples for column in columns
-        ),
-    }
     table = _results_table(columns, verbosity, suite)
     folded: list[Column] = []
     # Several tables below each other are hard to compare; the agents under test are
@@ -323,76 +316,106 @@ def _table_lines(
     if verbosity == 0 and not fits_width(table, width):
         shown, folded = _ordered_columns(columns)
         table = _results_table(shown, verbosity, suite)
-    lines = wrap_text(" ".join(text for text, holds in caption.items() if holds), width)
+    lines = wrap_text(_table_caption(columns), width)
     lines += ["", *render_table(table, width, color=color), ""]
-    others = [
-        f"{one_line(of[0].name)} {', '.join(f'{column.share} at {one_line(column.span_label)}' for column in of)}"
-        for of in group_by(folded, lambda column: column.agent).values()
-    ]
-    texts = [f"for comparison (-v shows their columns): {'; '.join(others)}"] * bool(
-        others
+    for sentence in [*_folded_sentence(folded), *_scoreless_sentences(columns)]:
+        lines += wrap_text(sentence, width, "  ")
+    return lines
+
+
+def _table_caption(columns: Sequence[Column]) -> str:
+    """Return what the table shows, and what the signs in it mean."""
+    counts = frozenset(
+        conversation.count
+        for column in columns
+        for conversation in column.conversations
     )
+    sentences = ["Mean score of each scenario; full marks = 1.00."]
+    if any(column.span is not None for column in columns):
+        sentences.append(
+            f"Memory span: the tokens over which each scenario is stretched{_COUNTS.get(counts, '')}."
+        )
+    if any(column.span is None for column in columns):
+        sentences.append("Isolated: each example with a fresh agent.")
+    if any(column.scenarios_at_guessing_level for column in columns):
+        sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
+    if any(column.unscored_examples for column in columns):
+        sentences.append(f"{UNSCORED}: some examples have no score, see below.")
+    return " ".join(sentences)
+
+
+def _folded_sentence(folded: Sequence[Column]) -> list[str]:
+    """Return the shares of the columns that the table had no room for; nothing without any."""
+    if not folded:
+        return []
+    parts = []
+    for columns in group_by(folded, lambda column: column.agent).values():
+        shares = [
+            f"{column.share} at {one_line(column.span_label)}" for column in columns
+        ]
+        parts.append(f"{one_line(columns[0].name)} {', '.join(shares)}")
+    return [f"for comparison (-v shows their columns): {'; '.join(parts)}"]
+
+
+def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
+    """Return the scenarios without any score, each group of columns that share them once."""
     without = [column for column in columns if column.scenarios_without_score]
-    for names, of in group_by(
-        without, lambda column: column.scenarios_without_score
-    ).items():
-        listed = join_words([one_line(name) for name in names])
-        labels = join_words(
-            first_and_rest(
-                [one_line(column.label) for column in of], _PLACES, "{:,} more"
-            )
-        )
-        texts += (
-            [f"no score in {listed}: {labels}"]
-            if len(of) > 1
-            else scoreless_sentence(of[0])
-        )
-    return lines + [line for text in texts for line in wrap_text(text, width, "  ")]
+    groups = group_by(without, lambda column: column.scenarios_without_score)
+    sentences = []
+    for names, group in groups.items():
+        if len(group) == 1:
+            sentences += scoreless_sentence(group[0])
+            continue
+        labels = [one_line(column.label) for column in group]
+        places = join_words(first_and_rest(labels, _PLACES, "{:,} more"))
+        scenarios = join_words([one_line(name) for name in names])
+        sentences.append(f"no score in {scenarios}: {places}")
+    return sentences
 
 
 def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
     sides = [AgentAtSpan(column.agent, column) for column in columns]
-    names, last = agents_under_test(sides), largest_span_label(sides)
-    ranked = [
-        side.agent
-        for side in rank_sides(
-            [side for side in sides if side.column.span_label == last]
-        )
-    ]
-    order = {name: place for place, name in enumerate(ranked)}
-    shown = [column for column in columns if column.agent in names] or list(columns)
-    folded = (
-        [column for column in columns if column.agent not in names]
-        if len(shown) < len(columns)
-        else []
-    )
-    return sorted(shown, key=lambda column: order.get(column.agent, len(order))), folded
+    tested = agents_under_test(sides)
+    last = largest_span_label(sides)
+    ranked = rank_sides([side for side in sides if side.column.span_label == last])
+    order = {side.agent: place for place, side in enumerate(ranked)}
+    shown = [column for column in columns if column.agent in tested] or list(columns)
+    shown.sort(key=lambda column: order.get(column.agent, len(order)))
+    folded = []
+    if len(shown) < len(columns):
+        folded = [column for column in columns if column.agent not in tested]
+    return shown, folded
 
 
 def _quiet_line(column: Column) -> str:
-    parts = ["nothing has a score"]
+    """Return the figures of a column in one line."""
+    parts = []
     if column.out_of:
+        parts.append(f"total {column.total_with_spread}")
         # What guessing would earn is worth a word only where it earns anything.
-        guessing = [f"{column.floor:.2f} without memory"] * bool(column.floor)
-        parts = [
-            f"total {column.total_with_spread}",
-            *guessing,
-            f"accuracy {column.share}",
-        ]
-        if together := column.sum_of("asked_together"):
+        if column.floor:
+            parts.append(f"{column.floor:.2f} without memory")
+        parts.append(f"accuracy {column.share}")
+        together = column.sum_of("asked_together")
+        if together:
             parts.append(f"{pluralize(together, 'question')} in one talk")
-    parts += [f"{column.amended_verdicts:,} amended by hand"] * bool(
-        column.amended_verdicts
-    )
-    none = ", ".join(map(one_line, column.scenarios_without_score))
-    missing = (
-        f"{column.unscored_examples:,} of {len(column.rows):,} without a score"
-        + f" (all of {none})" * bool(none)
-    )
-    parts += [missing] * bool(column.unscored_examples)
-    parts += [f"{column.open:,} open"] * bool(column.open)
-    return f"{one_line(column.label)}: {', '.join([*parts, pluralize(column.tokens, 'token')])}"
+    else:
+        parts.append("nothing has a score")
+    if column.amended_verdicts:
+        parts.append(f"{column.amended_verdicts:,} amended by hand")
+    if column.unscored_examples:
+        missing = (
+            f"{column.unscored_examples:,} of {len(column.rows):,} without a score"
+        )
+        names = [one_line(name) for name in column.scenarios_without_score]
+        if names:
+            missing += f" (all of {', '.join(names)})"
+        parts.append(missing)
+    if column.open:
+        parts.append(f"{column.open:,} open")
+    parts.append(pluralize(column.tokens, "token"))
+    return f"{one_line(column.label)}: {', '.join(parts)}"
 
 
 _COUNTS: Mapping[frozenset[Count], str] = {
@@ -407,51 +430,52 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 def scoreless_sentence(column: Column) -> list[str]:
     """Return the sentence that names the scenarios without any score; nothing where all have one."""
     names = join_words([one_line(name) for name in column.scenarios_without_score])
-    return [f"{one_line(column.label)}: no score in {names}"] * bool(names)
+    if not names:
+        return []
+    return [f"{one_line(column.label)}: no score in {names}"]
 
 
 def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> TextTable:
-    def score_cell(column: Column, name: str) -> tuple[str, Style]:
-        mean = column.cells[name].mean if name in column.cells else None
-        style: Style = (
-            "dim"
-            if mean is None
-            else "good"
-            if mean >= FULL_MARKS
-            else "part"
-            if mean > 0
-            else "bad"
-        )
-        return column.cell_text(name), style
-
+    """Return the scores of each scenario, with total and figures below."""
     names = sorted({name for column in columns for name in column.cells})
     rows = [
         TableRow(
-            label=name, cells=tuple(score_cell(column, name) for column in columns)
+            label=name, cells=tuple(_score_cell(column, name) for column in columns)
         )
         for name in names
     ]
     rows += _total_rows(columns, verbosity)
-    # Marks hang out to the right: digits stay below each other.
-    room = max(
-        len(_number_marks(text)) for row in rows for text, _ in row.cells
-    )  # for marks, behind every number
-
-    def aligned(text: str) -> str:
-        return text + " " * (room - len(_number_marks(text)))
-
-    rows = [
-        structs.replace(
-            row, cells=tuple((aligned(text), style) for text, style in row.cells)
+    # Marks hang out to the right of every number: digits stay below each other.
+    room = max(len(_number_marks(text)) for row in rows for text, _ in row.cells)
+    aligned = []
+    for row in rows:
+        cells = tuple(
+            (text + " " * (room - len(_number_marks(text))), style)
+            for text, style in row.cells
         )
-        for row in rows
-    ]
-    marks = [(HAMPERED * column.hampered).ljust(room) for column in columns]
-    heads = tuple(
-        (column.name, one_line(column.span_label) + mark)
-        for column, mark in zip(columns, marks, strict=True)
+        aligned.append(structs.replace(row, cells=cells))
+    heads = []
+    for column in columns:
+        mark = HAMPERED if column.hampered else ""
+        heads.append((column.name, one_line(column.span_label) + mark.ljust(room)))
+    return TextTable(
+        heads=tuple(heads), rows=tuple(aligned), label="memory span", corner=suite
     )
-    return TextTable(heads=heads, rows=tuple(rows), label="memory span", corner=suite)
+
+
+def _score_cell(column: Column, name: str) -> tuple[str, Style]:
+    """Return the mean of a scenario in a column, in a style that says how good it is."""
+    mean = column.cells[name].mean if name in column.cells else None
+    return column.cell_text(name), _score_style(mean)
+
+
+def _score_style(mean: float | None) -> Style:
+    """Return how a score is painted."""
+    if mean is None:
+        return "dim"
+    if mean >= FULL_MARKS:
+        return "good"
+    return "part" if mean > 0 else "bad"
 
 
 def _number_marks(text: str) -> str:
@@ -463,64 +487,59 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     """Return the rows below the scenarios: the total, and the figures that any column has."""
     # One maximum for all stands in the label, so that the cells stay narrow.
     same = len({column.maximum_total for column in columns}) == 1
-    totals = [
-        column.points
-        if same or not column.out_of
-        else f"{column.points}/{column.maximum_total}"
-        for column in columns
-    ]
+    cells: list[tuple[str, Style]] = []
+    for column in columns:
+        shows_maximum = column.out_of and not same
+        maximum = f"/{column.maximum_total}" if shows_maximum else ""
+        cells.append((column.points + maximum, "strong"))
     label = f"total of {columns[0].maximum_total}" if same else "total"
-    rows = [
-        TableRow(
-            label=label, cells=tuple((text, "strong") for text in totals), above=True
-        )
-    ]
-    trials: list[Report] = ["trials"] * any(column.pass_k_trials for column in columns)
-    verbose: list[Report] = ["verbose"] * (verbosity > 0)
-    figures = shown_figures(columns, "terminal", *trials, *verbose)
+    rows = [TableRow(label=label, cells=tuple(cells), above=True)]
+    reports: list[Report] = ["terminal"]
+    if any(column.pass_k_trials for column in columns):
+        reports.append("trials")
+    if verbosity > 0:
+        reports.append("verbose")
+    figures = shown_figures(columns, *reports)
     scores = [figure for figure in figures if figure in SCORES]
     efforts = [figure for figure in figures if figure not in SCORES]
-    for section in (scores, efforts):
-        for number, figure in enumerate(section):
-            cells: tuple[tuple[str, Style], ...] = tuple(
-                (text, "") for text in figure.cells(columns)
-            )
-            rows.append(
-                TableRow(
-                    label=figure.heading(columns),
-                    cells=cells,
-                    above=section is efforts and not number,
-                )
-            )
+    first_effort = next(iter(efforts), None)
+    for figure in [*scores, *efforts]:
+        texts: list[tuple[str, Style]] = [(text, "") for text in figure.cells(columns)]
+        row = TableRow(
+            label=figure.heading(columns),
+            cells=tuple(texts),
+            above=figure is first_effort,
+        )
+        rows.append(row)
     return rows
 
 
 def _note_lines(text: str, width: int) -> list[str]:
+    """Return a note, wrapped."""
     return wrap_text(f"note: {one_line(text)}", width, "      ")
 
 
 def _conversation_notes(run: RunResult) -> list[str]:
     """Return the notes on conversations, each once: which of an agent at a span it is true of is said before it."""
-    texts = {ended_early(reason) for reason in reasons_told(run)}
-    places = group_by(run.conversations, lambda held: (held.agent, held.span_label))
-    notes = [
-        (conversation, note)
-        for conversation in run.conversations
-        for note in conversation.notes
-        if note not in texts
-    ]
-    notices = []
-    for (agent, span, text), of in group_by(
-        notes, lambda each: (each[0].agent, each[0].span_label, each[1])
-    ).items():
-        every = len(places[agent, span])
-        which = (
-            f", trial {of[0][0].trial}"
-            if len(of) == 1
-            else f", {len(of)} of {every} conversations"
-        )
-        notices.append(f"{at_span(agent, span)}{which if every > 1 else ''}: {text}")
-    return notices
+    told_above = {ended_early(reason) for reason in reasons_told(run)}
+    trials: dict[tuple[str, str, str], list[str]] = {}
+    conversations: Counter[tuple[str, str]] = Counter()
+    for conversation in run.conversations:
+        place = conversation.agent, conversation.span_label
+        conversations[place] += 1
+        for note in conversation.notes:
+            if note not in told_above:
+                trials.setdefault((*place, note), []).append(conversation.trial)
+    notes = []
+    for (agent, span, note), noted in trials.items():
+        every = conversations[agent, span]
+        which = ""
+        if every > 1:
+            which = f", {len(noted)} of {every} conversations"
+            if len(noted) == 1:
+                which = f", trial {noted[0]}"
+        notes.append(f"{at_span(agent, span)}{which}: {note}")
+    return notes
 
 
 # --- What a run asked its judge, in one line; apart from what the agent used.
@@ -535,36 +554,37 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
     usage = _side_usage(run, "judge")
     if not usage:
         return []
-    spared = known_sum(remembered)
-    saying = f"; {len(remembered):,} of them cached" if remembered else ""
-    saying += "" if spared is None else f", saving ${exact_dollars(spared)}"
-    return [f"judge: {usage}{saying}"]
+    line = f"judge: {usage}"
+    if remembered:
+        line += f"; {len(remembered):,} of them cached"
+    saved = known_sum(remembered)
+    if saved is not None:
+        line += f", saving ${exact_dollars(saved)}"
+    return [line]
 
 
 def user_lines(run: RunResult) -> list[str]:
     """Return the line about the models of simulated users, none if nobody asked one."""
     usage = _side_usage(run, "user")
-    return [f"simulated users: {usage}"] * bool(usage)
+    return [f"simulated users: {usage}"] if usage else []
 
 
 def _side_usage(run: RunResult, side: str) -> str:
     """Return calls, tokens and dollars of what the examples asked, "" if they asked nothing."""
-    calls, tokens = (
-        sum(getattr(row, f"{side}_{what}") for row in run.scenarios)
-        for what in ("calls", "tokens")
-    )
-    cost = known_sum(getattr(row, f"{side}_cost_usd") for row in run.scenarios)
-    about = (
-        "~" * any(getattr(row, f"{side}_estimated") for row in run.scenarios)
-        if side == "user"
-        else ""
-    )
-    parts = [
-        pluralize(calls, "call"),
-        *[about + pluralize(tokens, "token")] * bool(tokens),
-    ]
-    parts += [] if cost is None else [f"{about}${exact_dollars(cost)}"]
-    return ", ".join(parts) if calls else ""
+    rows = run.scenarios
+    calls = sum(getattr(row, f"{side}_calls") for row in rows)
+    if not calls:
+        return ""
+    estimated = side == "user" and any(row.user_estimated for row in rows)
+    about = "~" if estimated else ""
+    parts = [pluralize(calls, "call")]
+    tokens = sum(getattr(row, f"{side}_tokens") for row in rows)
+    if tokens:
+        parts.append(about + pluralize(tokens, "token"))
+    cost = known_sum(getattr(row, f"{side}_cost_usd") for row in rows)
+    if cost is not None:
+        parts.append(f"{about}${exact_dollars(cost)}")
+    return ", ".join(parts)
 
 
 # --- The outcome of scoring a run again, as lines.
@@ -572,10 +592,7 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 def section_lines(section: Section, width: int) -> list[str]:
     """Return what a feature says under a title of its own; nothing where it has none."""
-    title = [one_line(section.title)] * bool(section.title)
-    sentences = [
-        line
-        for sentence in section.sentences
-        for line in wrap_text(f"  {one_line(sentence)}", width, "  ")
-    ]
-    return [*title, *sentences]
+    lines = [one_line(section.title)] if section.title else []
+    for sentence in section.sentences:
+        lines += wrap_text(f"  {one_line(sentence)}", width, "  ")
+    return lines

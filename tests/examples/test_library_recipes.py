@@ -156,6 +156,7 @@ def test_a_session_of_the_agents_sdk_is_told_filler(
         return SimpleNamespace(final_output=f"{agent} has {len(session.items)}")
 
     fake = ModuleType("agents")
+    monkeypatch.setattr(fake, "FunctionTool", object, raising=False)
     monkeypatch.setattr(fake, "Runner", SimpleNamespace(run=run), raising=False)
     monkeypatch.setattr(fake, "SQLiteSession", Session, raising=False)
     monkeypatch.setitem(sys.modules, "agents", fake)
@@ -181,7 +182,8 @@ def fake_module(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_an_agent_of_pydantic_ai_gets_its_messages_back(
     adapter_of: Callable[..., Any], fake_module: Callable[..., None]
 ) -> None:
-    async def run(message: str, message_history: Any) -> Any:
+    async def run(message: str, message_history: Any, toolsets: Any) -> Any:
+        assert toolsets is None
         messages = [*message_history, message]
         used = SimpleNamespace(input_tokens=len(messages), output_tokens=1)
         return SimpleNamespace(
@@ -195,6 +197,7 @@ def test_an_agent_of_pydantic_ai_gets_its_messages_back(
         ModelRequest="".join,
         ModelResponse="".join,
     )
+    vars(sys.modules["pydantic_ai"]).update(FunctionToolset=list, Tool=object)
     agent = adapter_of("pydantic-ai", SimpleNamespace(run=run))()
     asyncio.run(agent.reply("a"))
     agent.accept("filler", "done")
@@ -210,6 +213,7 @@ def test_an_agent_of_llama_index_is_shown_its_history(
         return " ".join([*(each["content"] for each in chat_history), user_msg])
 
     fake_module("llama_index.core.llms", ChatMessage=dict)
+    fake_module("llama_index.core.tools", FunctionTool=object, ToolMetadata=object)
     agent = adapter_of("llama-index-agent", SimpleNamespace(run=run))()
     asyncio.run(agent.reply("a"))
     agent.accept("filler", "done")

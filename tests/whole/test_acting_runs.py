@@ -125,3 +125,50 @@ def test_the_header_of_a_run_without_tools_names_no_later_capability(
     header = journal.splitlines()[0]
     assert b"TakesTools" not in header
     assert b"Compacts" not in header
+
+
+MADE = """
+class Plain:
+    def reply(self, message):
+        return "Noted."
+
+class Acting:
+    def reply(self, message, tools=None):
+        return "Noted."
+
+def make():
+    return Acting()
+"""
+WANTING = """
+import pytest
+
+@pytest.mark.ltm(requires=["TakesTools"])
+def test_table(ltm):
+    ltm.tool("book", {"time": "string"})
+    ltm.say("Never before ten.")
+    assert ltm.ask("Book a table.")
+
+def test_cat(ltm):
+    ltm.say("My cat is Kelvin.")
+    assert ltm.ask("Who is my cat?")
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "is_left_out"),
+    [("Plain", True), ("Acting", False), ("make", False), ("make_plain", True)],
+)
+def test_who_takes_no_part_is_said_before_the_first_message(
+    pytester: pytest.Pytester, agent: str, *, is_left_out: bool
+) -> None:
+    plain = "\n\ndef make_plain():\n    return Plain()\n"
+    pytester.makepyfile(some_bots=MADE + plain, test_wanting=WANTING)
+    result = pytester.runpytest(
+        f"--ltm-agent=bot=some_bots:{agent}", "--ltm-span=300", "--ltm-suite=none"
+    )
+    result.assert_outcomes(passed=2 - is_left_out, skipped=int(is_left_out))
+    said = "ltm: bot takes no part in 1 example (table): not supported, as it is not TakesTools"
+    lines = result.outlines
+    assert (said in lines) is is_left_out
+    if is_left_out:
+        assert lines[lines.index(said) - 1].startswith("collected 2 items")

@@ -1,10 +1,14 @@
-"""Agents of async frameworks, each with one client for all conversations: at once as one at a time."""
+"""Agents of frameworks, each with one client for all conversations: at once as one at a time, also where they act."""
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from chance import chance_put_back
-from chat_server import ChatServer, says
+from chat_server import Asked, ChatServer, Says, calls, says
 from conftest import Project
 from run_folders import latest_run
 
@@ -115,3 +119,154 @@ def test_journals_of_eight_conversations_at_once_are_those_of_one_at_a_time(
         )
     assert len(recorded[0]) == 8
     assert recorded[1] == recorded[0]
+
+
+# --- Tools that scenarios offer.
+
+
+ACTING = """
+import pytest
+from pytest_ltm import Call
+
+@pytest.mark.ltm(requires=["TakesTools"])
+@pytest.mark.parametrize("name", ["Kelvin", "Celsius"])
+def test_table(ltm, name):
+    time = {"Kelvin": "19:30", "Celsius": "20:15"}[name]
+    ltm.tool("book", {"person": "string", "time": "string"}, returns="booked for $time")
+    ltm.say(f"Tables for {name} are always for {time}.")
+    ltm.wait(tokens=200)
+    reply = ltm.ask(f"Book a table for {name}.")
+    ltm.check_only_calls(Call("book", {"person": name, "time": time}))
+    ltm.check("replies with the result", "booked for" in reply)
+"""
+ACTORS = {
+    "langchain": """
+from langchain_openai import ChatOpenAI
+
+agent = ChatOpenAI(
+    model="m", base_url="{url}", api_key="none", default_headers={{"Connection": "close"}}
+)
+""",
+    "pydantic_ai": """
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+agent = Agent(OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client)))
+""",
+    "agents": """
+from agents import Agent, OpenAIChatCompletionsModel, set_tracing_disabled
+
+set_tracing_disabled(True)
+agent = Agent("one", model=OpenAIChatCompletionsModel("m", client))
+""",
+    "llama_index": """
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.llms.openai_like import OpenAILike
+
+llm = OpenAILike(
+    model="m", api_base="{url}", api_key="none", default_headers={{"Connection": "close"}},
+    is_chat_model=True, is_function_calling_model=True,
+)
+agent = FunctionAgent(llm=llm, streaming=False)
+""",
+    "langgraph": """
+from uuid import uuid4
+from langchain.agents import create_agent
+from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+
+model = ChatOpenAI(
+    model="m", base_url="{url}", api_key="none", default_headers={{"Connection": "close"}}
+)
+threads = InMemorySaver()
+
+def offered(tool, tools):
+    def call(**arguments):
+        return tools.call(tool.name, **arguments)
+
+    return StructuredTool.from_function(
+        call, name=tool.name, description=tool.description, args_schema=dict(tool.schema)
+    )
+
+class agent:
+    def __init__(self):
+        self.thread = {{"configurable": {{"thread_id": uuid4().hex}}}}
+
+    def reply(self, message, tools=()):
+        graph = create_agent(model, [offered(tool, tools) for tool in tools], checkpointer=threads)
+        return graph.invoke({{"messages": [("user", message)]}}, self.thread)["messages"][-1].text
+""",
+}
+"""By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
+
+
+def books(asked: Asked) -> Says:
+    """Book a table at the time that was told of a person, and reply with what that came to."""
+    newest = asked.messages[-1]
+    if newest["role"] == "tool":
+        return says(f"It is {newest['content']}.")
+    said = [
+        str(message["content"])
+        for message in asked.messages
+        if message["role"] == "user"
+    ]
+    wanted = re.search(r"Book a table for (\w+)\.", said[-1])
+    if wanted is None or not asked.body.get("tools"):
+        return says("Noted.")
+    told = re.findall(
+        rf"Tables for {wanted[1]} are always for ([\d:]+)\.", " ".join(said)
+    )
+    return calls(("book", json.dumps({"person": wanted[1], "time": told[-1]})))
+
+
+def journals(project: Path) -> dict[str, bytes]:
+    folder = latest_run(project)
+    return {
+        path.parent.name: path.read_bytes() for path in folder.glob("*/journal.jsonl")
+    }
+
+
+@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.parametrize("framework", ACTORS)
+def test_calls_pass_through_a_framework_one_conversation_at_a_time_and_four_at_once(
+    project: Project, chat_server: ChatServer, framework: str
+) -> None:
+    for module in ("openai", framework):
+        pytest.importorskip(module)
+    if framework in ("langchain", "langgraph"):
+        pytest.importorskip("langchain_openai")
+    chat_server.default = books
+    source = (CLIENT + ACTORS[framework]).format(url=chat_server.url)
+    project.file(source, "bots.py")
+    project.file(ACTING)
+    recorded = []
+    for number in (1, 4):
+        with chance_put_back():
+            run = project.ltm(
+                "--ltm-trials=4", f"--ltm-concurrency={number}", agent="bots:agent"
+            )
+        run.assert_outcomes(passed=8)
+        recorded.append(journals(project.path))
+    assert b'"calls":[{"name":"book"' in b"".join(recorded[0].values())
+    assert recorded[1] == recorded[0]
+
+
+@pytest.mark.parametrize("offers", [False, True])
+def test_a_model_that_binds_no_tools_takes_no_part(
+    project: Project, *, offers: bool
+) -> None:
+    pytest.importorskip("langchain_core")
+    bind = "\n    def bind_tools(self, tools, **_):\n        return self\n"
+    project.file(
+        "from langchain_core.language_models.chat_models import SimpleChatModel\n\n"
+        "class Model(SimpleChatModel):\n    _llm_type = 'stand-in'\n"
+        f"{bind * offers}\n"
+        "    def _call(self, *_, **__):\n        return 'Noted.'\n\n"
+        "agent = Model()\n",
+        "bots.py",
+    )
+    project.file(ACTING)
+    run = project.ltm("-rs", agent="bots:agent")
+    run.assert_outcomes(failed=2 * offers, skipped=2 * (not offers))

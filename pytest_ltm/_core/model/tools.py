@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -246,6 +246,21 @@ class Tools(Sequence[Tool]):
             AgentFault: If the agent has called too often for this message.
         """
         return self._answer(Call(name, arguments)).result
+
+    def caller(self, name: str) -> Callable[..., Coroutine[Any, Any, str]]:
+        """Return a tool as the async function that many frameworks take.
+
+        Args:
+            name: The tool's name.
+
+        Returns:
+            A function of the arguments by name, which does what `call` does.
+        """
+
+        async def call(**arguments: Any) -> str:
+            return self.call(name, **arguments)
+
+        return call
 
     def begin(self) -> None:
         """Begin the message anew: what was called for it before came to nothing."""

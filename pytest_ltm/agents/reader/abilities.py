@@ -9,6 +9,7 @@ from pytest_ltm.agents.reader import (
     general,
     history_qa,
     people,
+    restraint,
     stories,
     trust,
     work,
@@ -25,6 +26,7 @@ ABILITIES: tuple[Ability, ...] = (
     facts.Secrets(),
     history_qa.ToldHistory(),
     work.Projects(),
+    restraint.Restraint(),
     trust.Trusts(),
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),

@@ -10,18 +10,34 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import field
 
 from pytest_ltm._core.model.filler import split_by_tokens
 from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import History, Picture, Question, Session, Turn
+from pytest_ltm.datasets._interchange import (
+    History,
+    OfficialRule,
+    Picture,
+    Question,
+    Session,
+    Turn,
+)
+from pytest_ltm.datasets.converters.published_files import (
+    Foreign,
+    date_as,
+    decode_as,
+    files_in,
+    json_as,
+    kind_name,
+    leaving_out,
+    lines_as,
+)
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
@@ -30,14 +46,8 @@ from pytest_ltm.datasets.longmemeval.record import (
     iter_list_items,
     part_of,
 )
-from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
-
-T = TypeVar("T")
-_CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"
-
-
-class Foreign(Struct, frozen=True):
-    """A base of what converters read: further fields are ignored."""
+from pytest_ltm.datasets.official import parse_phrase_rule
+from pytest_ltm.datasets.rows import check_size
 
 
 class ForeignMessage(Foreign, frozen=True):
@@ -60,65 +70,6 @@ class ForeignMessage(Foreign, frozen=True):
         )
 
 
-def date_as(text: str, form: str, where: str) -> str:
-    """Return a date or time of a form of `strptime` as the interchange writes it."""
-    try:
-        return datetime.strptime(text.strip(), form).isoformat(sep=" ")  # noqa: DTZ007 - the files name no zone
-    except ValueError as error:
-        example = datetime(2026, 3, 2, 8).strftime(form)  # noqa: DTZ001
-        raise DatasetError(
-            f"{where}: expected a time such as {example!r}, got {text!r}"
-        ) from error
-
-
-def decode_as(raw: bytes, kind: type[T], where: str) -> T:
-    """Return a JSON value as a type; DatasetError, with the way to what does not fit."""
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$")
-        raise DatasetError(
-            f"{where}: {f'{place[:-1].lstrip(chr(46))}: ' if place else ''}{reason}. {_CURE}"
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
-
-
-def json_as(path: Path, kind: type[T]) -> T:
-    """Return what a JSON file holds."""
-    return decode_as(read_at_once(path), kind, str(path))
-
-
-def lines_as(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Yield place and value of each line of a file of JSON lines."""
-    for number, _, raw in iter_numbered_lines(path):
-        yield f"{path}:{number}", decode_as(raw, kind, f"{path}:{number}")
-
-
-def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
-    """Return the files that are named, or that stand in named folders under one of these patterns."""
-    found = [
-        file
-        for path in paths
-        for file in (
-            sorted(one for pattern in patterns for one in path.rglob(pattern))
-            if path.is_dir()
-            else [path]
-        )
-    ]
-    if not found:
-        raise DatasetError(
-            f"{paths[0] if paths else 'no file'}: there is no {' or '.join(patterns)} in it. {_CURE}"
-        )
-    return found
-
-
-def kind_name(text: str) -> str:
-    """Return a published name as one that may stand in node ids."""
-    name = re.sub(r"\W+", "_", text.strip().lower(), flags=re.ASCII).strip("_")
-    return name if name[:1].isalpha() else f"kind_{name}"
-
-
 # --- BEAM (Tavakoli et al., ICLR 2026): chats of 128,000 to 10 million tokens, read
 # batch by batch.
 
@@ -132,7 +83,9 @@ _GOLD = (
 # The place in the plan of a chat, which stands behind what users say: it would tell
 # which batch an answer is in.
 _PLAN_CUT = "cut: plan indices behind what users say, such as ->-> 1,1"
-_PLAN_INDEX = re.compile(r"\s*->+\s*(?:->*|>)?\s*(?:\d+|N/?A)\s*,\s*(?:\d+|N/?A)\s*$")
+_PLAN_INDEX = re.compile(r"\s*-+>[->\s]*(?:(?:\d+|N/?A)[\s,.;)\]]*){2,}$")
+# The history that the published code tells, where there is one; in its spelling.
+_TRUNCATED = ("chat_trunecated.json", "chat_truncated.json")
 
 
 class _BeamMessage(ForeignMessage, frozen=True, kw_only=True):
@@ -154,19 +107,23 @@ class _BeamProbe(Foreign, frozen=True):
     ideal_response: Any = None
     ideal_summary: Any = None
     expected_compliance: Any = None
-    source_chat_ids: dict[str, list[int]] | list[int] | None = None
+    source_chat_ids: Any = None
 
 
 def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
-    """Yield a history for each chat: files named chat.json with probing_questions.json beside or below them."""
+    """Yield a history for each chat: files named chat.json with probing_questions.json beside or below them.
+
+    Where there is a truncated history it is told, as the published code does.
+    """
     for file in files_in(paths, "chat.json"):
-        turns: dict[
-            int, str
-        ] = {}  # by the messages' ids, which questions cite; filled while the sessions are taken
-        questions = _beam_questions(file, turns, counts)
+        shorter = [file.with_name(name) for name in _TRUNCATED]
+        told = next((other for other in shorter if other.is_file()), file)
+        counts["told: histories that their authors truncated"] += told != file
+        # by the messages' ids, which questions cite; filled while the sessions are taken
+        turns: dict[int, str] = {}
         yield History(
-            _beam_sessions(file, turns, counts),
-            questions,
+            _beam_sessions(told, turns, counts),
+            _beam_questions(file, turns, counts),
             f"{file.parent.parent.name}_{file.parent.name}",
         )
 
@@ -174,84 +131,107 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
 def _beam_sessions(
     file: Path, turns: dict[int, str], counts: Counter[str]
 ) -> Iterator[Session]:
-    """Yield the batches of a chat: a list of them, or of plans, each of which is a list of them or holds several."""
-    date, number = "", 0
-    for where, raw in iter_list_items(file, "item"):
-        if raw.startswith(b"["):
-            batches = decode_as(raw, list[_BeamBatch], where)
-        elif b'"batch_number"' in raw.partition(b"[")[0]:
-            batches = [decode_as(raw, _BeamBatch, where)]
-        else:
-            batches = [
-                *chain.from_iterable(
-                    decode_as(raw, dict[str, list[_BeamBatch]], where).values()
-                )
-            ]
-        for batch in batches:
-            number += 1  # on from one item of the list to the next
-            messages = list(chain.from_iterable(batch.turns))
-            anchor = next(
-                (message.time_anchor for message in messages if message.time_anchor),
-                None,
+    """Yield the batches of a chat that can be read."""
+    date = ""
+    for number, batch in enumerate(_beam_batches(file, counts), start=1):
+        messages = list(chain.from_iterable(batch.turns))
+        anchors = (message.time_anchor for message in messages)
+        anchor = next(filter(None, anchors), None)
+        guessed = (
+            "dates guessed: sessions without a time anchor have that of the one before"
+        )
+        counts[guessed] += bool(date and not anchor)
+        with leaving_out(counts):
+            if anchor:
+                where = f"{file}: time_anchor"
+                date = date_as(anchor, "%B-%d-%Y", where).partition(" ")[0]
+        turns |= {
+            message.id: f"s{number}_{place}"
+            for place, message in enumerate(messages, start=1)
+        }
+        if messages:
+            told = tuple(
+                message.turn(counts, _PLAN_INDEX, _PLAN_CUT) for message in messages
             )
-            guessed = "dates guessed: sessions without a time anchor have that of the one before"
-            counts[guessed] += bool(date and not anchor)
-            date = (
-                date_as(anchor, "%B-%d-%Y", f"{file}: time_anchor").partition(" ")[0]
-                if anchor
-                else date
-            )
-            turns |= {
-                one.id: f"s{number}_{place}"
-                for place, one in enumerate(messages, start=1)
-            }
-            if messages:
-                told = tuple(
-                    message.turn(counts, _PLAN_INDEX, _PLAN_CUT) for message in messages
-                )
-                yield Session(id=f"s{number}", date=date, turns=told)
+            yield Session(id=f"s{number}", date=date, turns=told)
+
+
+def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
+    """Yield the batches of a list of them, or of plans, each of which is a list of them or holds several."""
+    with leaving_out(counts):
+        for where, raw in iter_list_items(file, "item"):
+            batches: list[_BeamBatch] = []
+            with leaving_out(counts):
+                if raw.startswith(b"["):
+                    batches = decode_as(raw, list[_BeamBatch], where)
+                elif b'"batch_number"' in raw.partition(b"[")[0]:
+                    batches = [decode_as(raw, _BeamBatch, where)]
+                else:
+                    plans = decode_as(raw, dict[str, list[_BeamBatch]], where)
+                    batches = list(chain.from_iterable(plans.values()))
+            yield from batches
 
 
 def _beam_questions(
     file: Path, turns: dict[int, str], counts: Counter[str]
 ) -> Iterator[Question]:
+    """Yield the questions of a chat that can be read; none of a chat of which nothing was told."""
     found = sorted(file.parent.rglob("probing_questions.json"))
-    if not found:
-        raise DatasetError(
-            f"{file.parent}: there is no probing_questions.json in it, so nothing to ask. Add the file"
-        )
-    for kind, probes in json_as(found[0], dict[str, list[_BeamProbe]]).items():
-        for number, probe in enumerate(probes, start=1):
-            ids = probe.source_chat_ids or []
-            cited = dict.fromkeys(
-                chain.from_iterable(ids.values()) if isinstance(ids, dict) else ids
+    with leaving_out(counts):
+        if not found:
+            raise DatasetError(
+                f"{file.parent}: there is no probing_questions.json in it, so nothing to ask. Add the file"
             )
-            counts["left out: evidence that the chat does not hold"] += sum(
-                one not in turns for one in cited
-            )
-            gold = next(
-                (
-                    str(one)
-                    for name in _GOLD
-                    if (one := getattr(probe, name)) is not None
-                ),
-                None,
-            )
-            ordered = (
-                kind == "event_ordering"
-            )  # its rubric is the order itself, not claims to be met one by one
-            yield Question(
-                id=f"{kind}_{number}",
-                kind=kind,
-                text=probe.question,
-                gold=tuple(probe.rubric) if ordered else gold,
-                match="order" if ordered else "answer",
-                claims=() if ordered else tuple(probe.rubric),
-                never_told=kind == "abstention",
-                evidence=()
-                if kind == "abstention"
-                else tuple(turns[one] for one in cited if one in turns),
-            )
+        kinds = json_as(found[0], dict[str, list[msgspec.Raw]])
+        rows = [
+            (kind, number, raw)
+            for kind, raws in kinds.items()
+            for number, raw in enumerate(raws, start=1)
+        ]
+        for kind, number, raw in rows if turns else ():
+            with leaving_out(counts):
+                where = f"{found[0]}: {kind} {number}"
+                probe = decode_as(bytes(raw), _BeamProbe, where)
+                yield _beam_question(kind, number, probe, turns, counts)
+
+
+def _beam_question(
+    kind: str,
+    number: int,
+    probe: _BeamProbe,
+    turns: dict[int, str],
+    counts: Counter[str],
+) -> Question:
+    ids = list(dict.fromkeys(_ids_within(probe.source_chat_ids)))
+    counts["left out: evidence that the chat does not hold"] += sum(
+        name not in turns for name in ids
+    )
+    golds = (getattr(probe, name) for name in _GOLD)
+    gold = next((str(value) for value in golds if value is not None), None)
+    # its rubric is the order itself, not claims to be met one by one
+    ordered = kind == "event_ordering"
+    cited = tuple(turns[name] for name in ids if name in turns)
+    return Question(
+        id=f"{kind}_{number}",
+        kind=kind,
+        text=probe.question,
+        gold=tuple(probe.rubric) if ordered else gold,
+        match="order" if ordered else "answer",
+        claims=() if ordered else tuple(probe.rubric),
+        never_told=kind == "abstention",
+        evidence=() if kind == "abstention" else cited,
+    )
+
+
+def _ids_within(value: Any) -> Iterator[Any]:
+    """Yield the ids in a list, in lists within it, or in lists by name."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _ids_within(part)
+    elif isinstance(value, int | str):
+        yield value
 
 
 # --- HaluMem (arXiv 2511.03506): dated sessions of twenty users, with questions behind
@@ -286,50 +266,50 @@ def read_halumem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Histor
 
     The evidence of a question are the sessions that gave a memory it rests on.
     """
-    for where, user in chain.from_iterable(
-        lines_as(file, _HalumemUser) for file in files_in(paths, "*.jsonl")
-    ):
-        sessions, questions, homes = list[Session](), list[Question](), dict[str, str]()
-        for place, session in enumerate(user.sessions):
-            if not session.dialogue:
-                continue
-            name = f"s{place + 1}"
-            date = date_as(
-                session.start_time,
-                "%b %d, %Y, %H:%M:%S",
-                f"{where}: sessions[{place}].start_time",
+    for file in files_in(paths, "*.jsonl"):
+        for where, user in lines_as(file, _HalumemUser, counts):
+            with leaving_out(counts):
+                yield _halumem_history(where, user, counts)
+
+
+def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> History:
+    sessions, questions, homes = list[Session](), list[Question](), dict[str, str]()
+    for place, session in enumerate(user.sessions):
+        if not session.dialogue:
+            continue
+        name = f"s{place + 1}"
+        date = date_as(
+            session.start_time,
+            "%b %d, %Y, %H:%M:%S",
+            f"{where}: sessions[{place}].start_time",
+        )
+        sessions.append(
+            Session(
+                id=name,
+                date=date,
+                turns=tuple(one.turn(counts) for one in session.dialogue),
             )
-            sessions.append(
-                Session(
-                    id=name,
-                    date=date,
-                    turns=tuple(one.turn(counts) for one in session.dialogue),
+        )
+        homes |= {memory.memory_content: name for memory in session.memory_points}
+        counts[
+            "left out: memory points, of which only an agent's store could tell"
+        ] += len(session.memory_points)
+        for number, one in enumerate(session.questions, start=1):
+            # evidence repeats the text of a memory, and names no session: only
+            # those told until then can be it
+            cited = [homes.get(memory.memory_content, "") for memory in one.evidence]
+            counts["left out: evidence that no session before gave"] += cited.count("")
+            questions.append(
+                Question(
+                    id=f"{name}_q{number}",
+                    text=one.question,
+                    gold=one.answer,
+                    kind=kind_name(one.question_type),
+                    after=name,
+                    evidence=tuple(dict.fromkeys(filter(None, cited))),
                 )
             )
-            homes |= {memory.memory_content: name for memory in session.memory_points}
-            counts[
-                "left out: memory points, of which only an agent's store could tell"
-            ] += len(session.memory_points)
-            for number, one in enumerate(session.questions, start=1):
-                # evidence repeats the text of a memory, and names no session: only
-                # those told until then can be it
-                cited = [
-                    homes.get(memory.memory_content, "") for memory in one.evidence
-                ]
-                counts["left out: evidence that no session before gave"] += cited.count(
-                    ""
-                )
-                questions.append(
-                    Question(
-                        id=f"{name}_q{number}",
-                        text=one.question,
-                        gold=one.answer,
-                        kind=kind_name(one.question_type),
-                        after=name,
-                        evidence=tuple(dict.fromkeys(filter(None, cited))),
-                    )
-                )
-        yield History(sessions, questions, user.uuid)
+    return History(sessions, questions, user.uuid)
 
 
 # --- LoCoMo (Maharana et al., ACL 2024): its questions, without its tasks, tellings and
@@ -477,71 +457,79 @@ def read_longmemeval_v2(
     Questions with the same haystack share it.
     """
     for file in files_in(paths, "questions.jsonl"):
-        folder, trajectories = file.parent, file.parent / "trajectories.jsonl"
-        asked = {one.id: (where, one) for where, one in lines_as(file, _WebQuestion)}
-        # line, start and end of each trajectory by id: they fill gigabytes, and are
-        # read again when they are told
-        places = {
-            decode_as(raw, _Trajectory, f"{trajectories}:{number}").id: (
-                number,
-                start,
-                start + len(raw),
-            )
-            for number, start, raw in iter_numbered_lines(trajectories)
+        folder = file.parent
+        asked = {
+            question.id: (where, question)
+            for where, question in lines_as(file, _WebQuestion, counts)
         }
+        places = _trajectory_places(folder / "trajectories.jsonl", counts)
         for tier in files_in([folder], "haystacks/*.json"):
             groups: dict[tuple[str, ...], list[str]] = {}
             for name, haystack in json_as(tier, dict[str, list[str]]).items():
                 groups.setdefault(tuple(haystack), []).append(name)
             for number, (names, ids) in enumerate(groups.items(), start=1):
-                questions = [
-                    _web_question(*asked[one], folder, counts)
-                    for one in ids
-                    if one in asked
-                ]
+                known = [asked[name] for name in ids if name in asked]
                 counts[
                     "left out: questions of a haystack that are not in the file"
-                ] += len(ids) - len(questions)
-                told = _web_sessions(trajectories, names, places, counts)
+                ] += len(ids) - len(known)
+                questions = []
+                for where, question in known:
+                    with leaving_out(counts):
+                        questions.append(_web_question(where, question, folder, counts))
+                told = _web_sessions(
+                    folder / "trajectories.jsonl", names, places, counts
+                )
                 yield History(told, questions, f"{tier.stem}_{number}")
 
 
+_Places: TypeAlias = "dict[str, tuple[int, int, int]]"
+
+
+def _trajectory_places(file: Path, counts: Counter[str]) -> _Places:
+    """Return line, start and end of each trajectory by id.
+
+    They fill gigabytes, and are read again when they are told.
+    """
+    places: _Places = {}
+    for number, start, raw in iter_numbered_lines(file):
+        with leaving_out(counts):
+            trajectory = decode_as(raw, _Trajectory, f"{file}:{number}")
+            places[trajectory.id] = (number, start, start + len(raw))
+    return places
+
+
 def _web_sessions(
-    file: Path,
-    names: Sequence[str],
-    places: dict[str, tuple[int, int, int]],
-    counts: Counter[str],
+    file: Path, names: Sequence[str], places: _Places, counts: Counter[str]
 ) -> Iterator[Session]:
     for name in names:
-        if name not in places:
-            raise DatasetError(
-                f"{file}: no trajectory {name!r}, which a haystack names. Is the file whole?"
-            )
-        number, start, end = places[name]
-        one = decode_as(part_of(file, start, end), _Trajectory, f"{file}:{number}")
-        turns = [Turn(role="user", content=f"Goal: {one.goal}")]
-        for state in one.states:
-            pictures = [
-                Picture(file=str(path))
-                for path in _existing_images(file.parent, state.screenshot, counts)
-            ]
-            seen = f"{state.url}\n{state.accessibility_tree}".strip()
-            turns.append(
-                Turn(role="user", state=seen or "(no page)", images=tuple(pictures))
-            )
-            turns.append(
-                Turn(
-                    role="assistant",
-                    content=state.thought or "",
-                    action=state.action or "(none)",
+        with leaving_out(counts):
+            if name not in places:
+                raise DatasetError(
+                    f"{file}: no trajectory {name!r}, which a haystack names. Is the file whole?"
                 )
+            number, start, end = places[name]
+            raw = part_of(file, start, end)
+            trajectory = decode_as(raw, _Trajectory, f"{file}:{number}")
+            yield _web_session(file, trajectory, counts)
+
+
+def _web_session(file: Path, trajectory: _Trajectory, counts: Counter[str]) -> Session:
+    turns = [Turn(role="user", content=f"Goal: {trajectory.goal}")]
+    for state in trajectory.states:
+        images = _existing_images(file.parent, state.screenshot, counts)
+        pictures = tuple(Picture(file=str(image)) for image in images)
+        seen = f"{state.url}\n{state.accessibility_tree}".strip()
+        turns.append(Turn(role="user", state=seen or "(no page)", images=pictures))
+        turns.append(
+            Turn(
+                role="assistant",
+                content=state.thought or "",
+                action=state.action or "(none)",
             )
-        outcome = (
-            [Turn(role="user", content=f"Outcome: {one.outcome}")]
-            if one.outcome
-            else []
         )
-        yield Session(id=name, turns=(*turns, *outcome))
+    if trajectory.outcome:
+        turns.append(Turn(role="user", content=f"Outcome: {trajectory.outcome}"))
+    return Session(id=trajectory.id, turns=tuple(turns))
 
 
 def _existing_images(
@@ -567,13 +555,8 @@ def _web_question(
 ) -> Question:
     # `function|name=value|...`: which function of the published evaluation decides, and
     # with what
-    function, _, parameters = one.eval_function.partition("|")
-    separator = (
-        dict(part.partition("=")[::2] for part in parameters.split("|")).get(
-            "separators"
-        )
-        or ";"
-    )
+    function, options = parse_phrase_rule(one.eval_function)
+    separators = "".join(options.get("separators", ",;"))
     several = "set_match" in function
     text, choices = one.question, {}
     if function.startswith("mc_choice"):
@@ -592,7 +575,7 @@ def _web_question(
         )
     golds = [
         part.strip()
-        for part in re.split(f"[{re.escape(separator)}]", one.answer)
+        for part in re.split(f"[{re.escape(separators)}]", one.answer)
         if part.strip()
     ]
     if choices:
@@ -614,6 +597,9 @@ def _web_question(
         gold=tuple(golds) if several else golds[0] if choices else one.answer,
         never_told=function == "llm_abstention_checker",
         image=str(images[0]) if images else "",
+        official=OfficialRule(
+            rule=f"longmemeval-v2:{one.eval_function}", gold=(one.answer,)
+        ),
     )
 
 
@@ -622,9 +608,10 @@ def _web_question(
 
 _PART_TOKENS = 4096
 """Of a part, at four characters a token."""
-# What decides, by the beginning of a source's name; all others are for a judge.
+# What decides, by a part of a source's name; all others are for a judge.
 _MATCHES = {
-    "eventqa": "contains",
+    "eventqa": "set",
+    "ruler_niah": "set",
     "ruler": "contains",
     "factconsolidation": "contains",
     "icl": "exact",
@@ -648,45 +635,46 @@ class _LongText(Foreign, frozen=True):
 def read_memoryagentbench(
     paths: Sequence[Path], counts: Counter[str]
 ) -> Iterator[History]:
-    """Yield a history for each row of the splits' files of JSON lines."""
-    for file in files_in(paths, "*.jsonl"):
-        for number, (where, row) in enumerate(lines_as(file, _LongText), start=1):
-            if len(row.questions) != len(row.answers):
-                raise DatasetError(
-                    f"{where}: {len(row.questions)} questions, but {len(row.answers)} answers"
-                )
-            parts = split_by_tokens(
-                row.context, _PART_TOKENS, lambda text: -(-len(text) // 4)
-            )
-            counts["guessed: tokens of a part, at four characters each"] += len(parts)
-            sessions = [
-                Session(
-                    id=f"part{place}", turns=(Turn(role="user", content=part.strip()),)
-                )
-                for place, part in enumerate(parts, start=1)
-                if part.strip()
-            ]
-            source = re.split(r"[_\W]", row.metadata.source.lower())[0]
-            # not every split has ids for its questions
-            given = row.metadata.qa_pair_ids
-            ids = (
-                given
-                if len(given) == len(row.questions)
-                else [f"q{place}" for place in range(len(row.questions))]
-            )
-            questions = [
-                Question(
-                    id=name,
-                    kind=kind_name(row.metadata.source),
-                    text=asked,
-                    match=_MATCHES.get(source, "answer"),
-                    gold=(answers,) if isinstance(answers, str) else tuple(answers),
-                )
-                for name, asked, answers in zip(
-                    ids, row.questions, row.answers, strict=True
-                )
-            ]
-            yield History(sessions, questions, f"{file.stem}_{number}")
+    """Yield a history for each row of the splits' files, of Parquet or of JSON lines."""
+    for file in files_in(paths, "*.parquet", "*.jsonl"):
+        for number, (where, row) in enumerate(
+            lines_as(file, _LongText, counts), start=1
+        ):
+            with leaving_out(counts):
+                if len(row.questions) != len(row.answers):
+                    raise DatasetError(
+                        f"{where}: {len(row.questions)} questions, but {len(row.answers)} answers"
+                    )
+                yield _text_history(row, f"{file.stem}_{number}", counts)
+
+
+def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
+    parts = split_by_tokens(row.context, _PART_TOKENS, lambda text: -(-len(text) // 4))
+    counts["guessed: tokens of a part, at four characters each"] += len(parts)
+    told = (part.strip() for part in parts)
+    sessions = [
+        Session(id=f"part{place}", turns=(Turn(role="user", content=part),))
+        for place, part in enumerate(told, start=1)
+        if part
+    ]
+    source = row.metadata.source.lower()
+    match = next((_MATCHES[part] for part in _MATCHES if part in source), "answer")
+    # not every split has ids for its questions
+    ids = row.metadata.qa_pair_ids
+    if len(ids) != len(row.questions):
+        ids = [f"q{place}" for place in range(len(row.questions))]
+    questions = [
+        Question(
+            id=name,
+            kind=kind_name(row.metadata.source),
+            text=asked,
+            match=match,
+            gold=(answers,) if isinstance(answers, str) else tuple(answers),
+            official=OfficialRule(rule=f"memoryagentbench:{source}"),
+        )
+        for name, asked, answers in zip(ids, row.questions, row.answers, strict=True)
+    ]
+    return History(sessions, questions, user)
 
 
 # --- PersonaMem (COLM 2025): replies to choose from, each question at a place in a
@@ -710,12 +698,13 @@ def read_personamem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[His
     """Yield a history for each context of the files shared_contexts_*.jsonl beside questions_*.csv (or .jsonl)."""
     for file in files_in(paths, "questions_*.csv", "questions_*.jsonl"):
         asked: dict[str, list[tuple[str, _PersonaRow]]] = {}
-        for where, row in _persona_rows(file):
+        for where, row in _persona_rows(file, counts):
             asked.setdefault(row.shared_context_id, []).append((where, row))
         size = file.stem.removeprefix("questions_")
         for _, contexts in lines_as(
             file.with_name(f"shared_contexts_{size}.jsonl"),
             dict[str, list[ForeignMessage]],
+            counts,
         ):
             for name, messages in contexts.items():
                 yield _persona_history(
@@ -726,9 +715,11 @@ def read_personamem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[His
         )
 
 
-def _persona_rows(file: Path) -> Iterator[tuple[str, _PersonaRow]]:
+def _persona_rows(
+    file: Path, counts: Counter[str]
+) -> Iterator[tuple[str, _PersonaRow]]:
     if file.suffix == ".jsonl":
-        yield from lines_as(file, _PersonaRow)
+        yield from lines_as(file, _PersonaRow, counts)
         return
     check_size(file.stat().st_size, str(file))
     try:
@@ -742,12 +733,9 @@ def _persona_rows(file: Path) -> Iterator[tuple[str, _PersonaRow]]:
                     if str(index).isdecimal()
                     else index
                 }
-                yield (
-                    f"{file}:{number}",
-                    decode_as(
-                        msgspec.json.encode(row), _PersonaRow, f"{file}:{number}"
-                    ),
-                )
+                where = f"{file}:{number}"
+                with leaving_out(counts):
+                    yield where, decode_as(msgspec.json.encode(row), _PersonaRow, where)
     except (csv.Error, UnicodeDecodeError) as error:
         raise DatasetError(
             f"{file}: no table of comma-separated values in UTF-8: {error}"
@@ -783,38 +771,39 @@ def _persona_history(
         names += [f"s{number}_{place}" for place in range(1, len(turns) + 1)]
         sessions += [Session(id=f"s{number}", turns=tuple(turns))] if turns else []
     for where, row in rows:
-        end = (
-            row.end_index_in_shared_context
-        )  # how many messages are told before the question
-        if not 0 < end < len(names):
-            raise DatasetError(
-                f"{where}: end_index_in_shared_context: expected 1 to {len(names) - 1}, got {end}"
-            )
-        try:
-            # a list as Python prints it, not JSON
-            options = [str(one) for one in ast.literal_eval(row.all_options)]
-            choices = {
-                option.strip()[1]: option.strip()[3:].strip() for option in options
-            }
-        except (
-            ValueError,
-            SyntaxError,
-            TypeError,
-            IndexError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            raise DatasetError(
-                f"{where}: all_options: expected a list such as ['(a) …', '(b) …']: {error}"
-            ) from error
-        questions.append(
-            Question(
-                id=row.question_id,
-                kind=kind_name(row.question_type),
-                text=row.user_question_or_message,
-                choices=choices,
-                gold=row.correct_answer.strip(" ()"),
-                after=names[end],
-            )
-        )
+        with leaving_out(counts):
+            questions.append(_persona_question(where, row, names))
     return History(sessions, questions, user)
+
+
+def _persona_question(where: str, row: _PersonaRow, names: Sequence[str]) -> Question:
+    """Return a question; `names`: of the turns, in the order in which they are told."""
+    # how many messages are told before the question
+    end = row.end_index_in_shared_context
+    if not 0 < end < len(names):
+        raise DatasetError(
+            f"{where}: end_index_in_shared_context: expected 1 to {len(names) - 1}, got {end}"
+        )
+    try:
+        # a list as Python prints it, not JSON
+        options = [str(option) for option in ast.literal_eval(row.all_options)]
+        choices = {option.strip()[1]: option.strip()[3:].strip() for option in options}
+    except (
+        ValueError,
+        SyntaxError,
+        TypeError,
+        IndexError,
+        RecursionError,
+        MemoryError,
+    ) as error:
+        raise DatasetError(
+            f"{where}: all_options: expected a list such as ['(a) …', '(b) …']: {error}"
+        ) from error
+    return Question(
+        id=row.question_id,
+        kind=kind_name(row.question_type),
+        text=row.user_question_or_message,
+        choices=choices,
+        gold=row.correct_answer.strip(" ()"),
+        after=names[end],
+    )

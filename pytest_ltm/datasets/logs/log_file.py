@@ -31,6 +31,7 @@ from pytest_ltm.datasets._interchange import (
     RECALL_AT,
     VERSION,
     Header,
+    OfficialRule,
     Picture,
     Question,
     Session,
@@ -205,6 +206,10 @@ def read_question(top: Field, line: int) -> LogQuestion:
             ) from None
         texts["tolerance"] = fields["tolerance"].number(0, 1e12)
     texts |= _texts(fields, "user", "image", "after", "asks")
+    if "official" in fields:
+        rule = fields["official"].mapping(("rule", "gold"), required=("rule",))
+        gold = rule["gold"].texts() if "gold" in rule else ()
+        texts["official"] = OfficialRule(rule=rule["rule"].text(), gold=gold)
     return LogQuestion(
         line=line,
         text=fields["question"].text(),

@@ -144,6 +144,8 @@ class LogsSuite:
         more |= {
             "match": asked.match if asked.match != "answer" else "",
             "scorer": self._scorer,
+            "official": asked.official.rule if asked.official else "",
+            "official_gold": list(asked.official.gold) if asked.official else [],
         }
         return Definition(
             steps=(*self._waits(past, asked, evidence), question),

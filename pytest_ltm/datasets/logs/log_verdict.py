@@ -23,6 +23,11 @@ from pytest_ltm.datasets.longmemeval.evaluation import (
     session_of,
     verdict_of,
 )
+from pytest_ltm.datasets.official import (
+    answer_line,
+    beam_order_score,
+    official_score,
+)
 from pytest_ltm.evaluators import (
     chosen_letters,
     match_exactly,
@@ -71,6 +76,8 @@ class LogsAnswer:
         self._grades: list[float | None] = []
         """Of the claims, once the answer has been scored."""
         self._proven: list[float | None] = []
+        self._official_lines: list[str] = []
+        """Of an order: its lines, each that names an item replaced by it."""
 
     @property
     def full_marks(self) -> str:
@@ -140,10 +147,10 @@ class LogsAnswer:
         """Return the figures beside the score, by name; those of claims once the answer has been scored.
 
         `f1`: of the tokens shared with the nearest gold answer; `contains`: whether a
-        gold answer stands in it word for word; of claims `official`: as BEAM's code
-        counts them, `corrected`: their mean, both where a judge has graded all, and
-        `proven`: the share that rules prove; `recall`: the share of the evidence in
-        what was `retrieved`. Missing ones are left out.
+        gold answer stands in it word for word; `official`: what the published code of
+        its data set makes of it; of claims `corrected`: their mean, both where a judge
+        has graded all, and `proven`: the share that rules prove; `recall`: the share of
+        the evidence in what was `retrieved`. Missing ones are left out.
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
@@ -156,6 +163,8 @@ class LogsAnswer:
                     if plain_words(one)
                 )
             )
+        if (official := self._official(answer)) is not None:
+            values["official"] = official
         if self._proven:
             values["proven"] = mean_claims([grade or 0.0 for grade in self._proven])
         grades = [grade for grade in self._grades if grade is not None]
@@ -168,6 +177,16 @@ class LogsAnswer:
             there = {*retrieved, *map(session_of, retrieved)}
             values["recall"] = sum(one in there for one in evidence) / len(evidence)
         return values
+
+    def _official(self, answer: str) -> float | None:
+        """Return what the published scorer makes of an answer; None where there is none, or it asks a model."""
+        if self._match == "order":
+            lines = self._official_lines or answer.split("\n")
+            return beam_order_score(self._gold, lines)
+        if rule := self._facts.get("official"):
+            golds = self._facts.get("official_gold") or self._gold
+            return official_score(rule, answer, golds)
+        return None
 
     def _matched(self, answer: str) -> Score:
         """Return the verdict of a rule that leaves nothing open."""
@@ -192,10 +211,12 @@ class LogsAnswer:
             value = recall_at(ranked, self._gold, int(self._match.partition("@")[2]))
         elif self._match in ("set", "sequence"):
             value = match_phrases(answer, self._gold, ordered=self._match == "sequence")
+        elif self._match == "exact":
+            # a label may stand behind "Answer:", or before its reasons
+            lines = (answer, answer_line(answer))
+            value = any(match_exactly(line, self._gold) for line in lines)
         else:
-            value = (match_exactly if self._match == "exact" else match_substring)(
-                answer, self._gold
-            )
+            value = match_substring(answer, self._gold)
         kind = "number" if self._facts.get("tolerance") else self._match
         return Score(float(value), f"{kind}: {float(value):g} of 1", rule=MATCH_RULE)
 
@@ -289,6 +310,10 @@ class LogsAnswer:
                 MATCH_RULE,
                 cause=UNDECIDED,
             )
+        self._official_lines = [
+            line if place is None else self._gold[place]
+            for line, place in zip(lines, places, strict=True)
+        ]
         shown = ", ".join(
             "none" if place is None else str(place + 1) for place in places
         )

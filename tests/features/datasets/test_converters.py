@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import csv
+import gzip
 import json
+import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ from pytest_ltm._core.model.scenario import Definition, Wait
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
-from pytest_ltm.datasets.converters import benchmarks as foreign
+from pytest_ltm.datasets._interchange import hub_address
+from pytest_ltm.datasets.converters.benchmarks import _beam_questions
+from pytest_ltm.datasets.converters.published_files import CURE
 
 SHARED = Path(__file__).parents[4] / "shared" / "formats"
 KINDS = {dataset.name: dataset for dataset in CONVERTED}
@@ -400,11 +405,16 @@ def test_what_does_not_fit_names_line_place_and_cure(folder: Path) -> None:
     row: Any = copy.deepcopy(HALUMEM)
     row["sessions"][1]["dialogue"][0]["content"] = 7
     file.write_text(lines(HALUMEM, row))
+    fault = (
+        f"{file}:2: sessions[1].dialogue[0].content: Expected `str`, got `int`. {CURE}"
+    )
+    assert (
+        f"left out, as it cannot be read: {fault}: 1" in opened("halumem", folder).notes
+    )
+    file.write_text(lines(row, row).replace("\n", "\n\n", 1))
     with pytest.raises(DatasetError) as raised:
         opened("halumem", folder)
-    assert str(raised.value) == (
-        f"{file}:2: sessions[1].dialogue[0].content: Expected `str`, got `int`. {foreign._CURE}"
-    )
+    assert str(raised.value) == fault.replace(":2: ", ":1: ")
 
 
 @pytest.mark.parametrize(
@@ -609,3 +619,138 @@ def test_data_sets_with_suites_of_their_own_are_converted_as_well(
         for question in questions
     ] == asked
     assert LOGS.open(out, {}, seed=0).told("c1" if kind == "locomo" else "r1").history
+
+
+# --- Rows that cannot be read, shapes of published files, and where they come from.
+
+
+def test_one_row_that_cannot_be_read_never_costs_the_folder(tmp_path: Path) -> None:
+    files = copy.deepcopy(FILES["beam"])
+    probes = files["100K/1/probing_questions/probing_questions.json"][0]
+    probes["information_extraction"].append({"question": 7, "rubric": []})
+    files["100K/2/chat.json"] = ["not a chat"]
+    files["100K/2/probing_questions.json"] = [BEAM_PROBES]
+    files["100K/3/chat.json"] = [BEAM_CHAT]
+    suite = opened("beam", write_files(tmp_path, files))
+    assert len(questions(suite)) == 3
+    unreadable = [note for note in suite.notes if "cannot be read" in note]
+    assert len(unreadable) == 3
+    for place in ("information_extraction 2", "2/chat.json", "100K/3"):
+        assert [note for note in unreadable if place in note] != []
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [0, [2]],
+        [[0], [2, "--"]],
+        {"a": [0], "b": []},
+        {"a": [[0]], "b": 2},
+        [],
+        None,
+        0,
+    ],
+)
+def test_ids_of_evidence_are_found_however_they_are_nested(
+    tmp_path: Path, ids: Any
+) -> None:
+    files = copy.deepcopy(FILES["beam"])
+    probes = files["100K/1/probing_questions/probing_questions.json"][0]
+    probes["information_extraction"][0]["source_chat_ids"] = ids
+    suite = opened("beam", write_files(tmp_path, files))
+    cited = questions(suite)["information_extraction_1"].questions[0].about
+    shown = json.dumps(ids)
+    expected = {"s1_1": "0" in shown, "s2_1": "2" in shown}
+    assert set(cited) == {name for name, named in expected.items() if named}
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["->-> 1,5)", "->-> 2,22, 24", "->> 2,N/A", "-> 1,1", "->->1,2.", "-->-> 3,4"],
+)
+def test_every_form_of_a_plan_index_is_cut(tmp_path: Path, mark: str) -> None:
+    chat = copy.deepcopy(BEAM_CHAT)
+    first: Any = chat[0]["turns"]
+    first[0][0]["content"] = f"I keep hives -> see 2, or a->b. {mark}"
+    folder = write_files(tmp_path, {**FILES["beam"], "100K/1/chat.json": [chat]})
+    [told, *_] = opened("beam", folder).told("100K_1").history
+    assert told.message == "[2026/03/02 (Mon)] I keep hives -> see 2, or a->b."
+
+
+def test_a_truncated_history_is_told_in_the_place_of_the_whole(tmp_path: Path) -> None:
+    files = {**FILES["beam"], "100K/1/chat_trunecated.json": [BEAM_CHAT[:1]]}
+    suite = opened("beam", write_files(tmp_path, files))
+    assert len(suite.told("100K_1").history) == 1
+    assert "told: histories that their authors truncated: 1" in suite.notes
+
+
+def test_files_of_parquet_are_read_as_lines_are(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    row = copy.deepcopy(AGENT_BENCH) | {"answers": [["Ost"], ["Ost", "ost"]]}
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "table").mkdir()
+    (tmp_path / "lines" / "Split.jsonl").write_text(lines(row, row))
+    table = arrow.Table.from_pylist([row, row])
+    parquet.write_table(table, tmp_path / "table" / "Split.parquet")
+    suites = [
+        opened("memoryagentbench", tmp_path / name) for name in ("lines", "table")
+    ]
+    assert questions(suites[0]) == questions(suites[1])
+    messages = {suite.told("Split_2").history[0].message for suite in suites}
+    assert len(messages) == 1
+
+
+def test_the_commit_of_a_download_from_the_hub_is_in_the_notes(tmp_path: Path) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    cached = tmp_path / "datasets--org--set" / "snapshots" / commit
+    write_files(cached, FILES["halumem"])
+    address = f"from the hub: datasets/org/set at {commit}"
+    assert hub_address(cached) == address
+    assert address in opened("halumem", cached).notes
+    own = write_files(tmp_path / "set", FILES["halumem"])
+    assert hub_address(own) == ""
+    mark = own / ".cache" / "huggingface" / "download" / "halumem.jsonl.metadata"
+    mark.parent.mkdir(parents=True)
+    mark.write_text(f"{commit}\nabc\n1.0\n")
+    assert hub_address(own / "halumem.jsonl") == f"from the hub: set at {commit}"
+
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "beam").is_dir(), reason="no published files of BEAM")
+def test_published_chats_and_all_question_files_of_beam_are_read() -> None:
+    suite = opened("beam", DATA / "beam" / "100K")
+    places = [suite.places(entry.name) for entry in suite.suite.entries]
+    assert sum(map(len, places)) == 80
+    assert [note for note in suite.notes if "cannot be read" in note] == []
+    assert "told: histories that their authors truncated: 1" in suite.notes
+    for thread in ("100K_1", "100K_4", "100K_5", "100K_13"):
+        told = suite.told(thread).history
+        assert [past.message for past in told if "->->" in past.message] == []
+    packed = gzip.decompress(
+        (DATA / "beam" / "probing_questions_all.json.gz").read_bytes()
+    )
+    turns = {number: f"s1_{number}" for number in range(60_000)}
+    total, cited, counts = 0, 0, Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        for probes in json.loads(packed).values():
+            Path(folder, "probing_questions.json").write_text(json.dumps(probes))
+            asked = list(_beam_questions(Path(folder, "chat.json"), turns, counts))
+            total += len(asked)
+            cited += sum(bool(question.evidence) for question in asked)
+    assert (total, [why for why in counts if "cannot be read" in why]) == (2000, [])
+    assert cited >= 1_780
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (DATA / "personamem").is_dir(), reason="no published files of PersonaMem"
+)
+def test_published_contexts_of_personamem_are_read() -> None:
+    suite = opened("personamem", DATA / "personamem")
+    assert len(questions(suite)) == 37
+    assert [note for note in suite.notes if "cannot be read" in note] == []
+    assert {entry.name for entry in suite.suite.entries} != set()

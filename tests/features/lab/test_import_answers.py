@@ -12,11 +12,8 @@ from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
 
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm.commands import main
-from pytest_ltm.lab.commands import import_answers
-from pytest_ltm.lab.commands.import_answers import (
-    PublishedAnswer,
-    read_published_answers,
-)
+from pytest_ltm.lab import answer_rows
+from pytest_ltm.lab.answer_rows import PublishedAnswer, read_published_answers
 
 GOLD = "7 May 2023"
 ROW = {
@@ -37,7 +34,8 @@ def read(
     if data is not None:
         known = path / "data.json"
         known.write_text(json.dumps(data), encoding="utf-8")
-    return read_published_answers([file], known)
+    published = read_published_answers([file], known)
+    return published.answers, published.left_out
 
 
 def test_locomos_predictions_of_two_models_are_two_systems(tmp_path: Path) -> None:
@@ -176,7 +174,7 @@ def test_an_adversarial_question_needs_no_answer(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_answers, "LARGEST", 1_000)
+    monkeypatch.setattr(answer_rows, "LARGEST", 1_000)
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b"[" + b" " * 100_000 + b"]"))
     assert main(["data", "import-answers", str(tmp_path / "bomb.json.gz")]) == 2
     (tmp_path / "large.json").write_text(json.dumps([ROW] * 50), encoding="utf-8")
@@ -311,7 +309,7 @@ def test_a_forged_run_of_published_answers_is_ruled_again(
 def test_published_rows_are_read_and_mostly_agree(path: Path, least: int) -> None:
     if not path.exists():
         pytest.skip(ABSENT)
-    answers, _ = read_published_answers([path], None)
+    answers = read_published_answers([path], None).answers
     assert len(answers) > least
     known = [
         answer

@@ -81,6 +81,26 @@ OTHERS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
         },
         ["It is Pellfell.", "On 14 March."],
     ),
+    "ShowsRestraint": (
+        {
+            "expected": ["Velabray", "Quenfell", "Pellfell", ""],
+            "manners": ["value", "twin", "silent", "ask"],
+            "others": [
+                ["Quenfell"],
+                ["Velabray"],
+                ["Tavaholt"],
+                ["Oskemere", "Velmere"],
+            ],
+            "asked": ["Who is my tailor?", "", "Who is our client?", ""],
+            "private": ["", "", "I keep to the Tavaholt diet", ""],
+        },
+        [
+            "It is Velabray.",
+            "It was Quenfell.",
+            "Our client is Pellfell.",
+            "Do you mean the one in Oskemere or the one in Velmere?",
+        ],
+    ),
     "KnowsSources": (
         {
             "expected": [

@@ -1,0 +1,206 @@
+"""Tools of an MCP memory server: what each is called with, where its results are, and presets of known servers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
+
+PRESETS: Mapping[str, Any] = load_packaged_yaml(__file__, "mcp_servers.yml")
+"""Parameters of servers that are known, by a word of their command."""
+NEW_ID = "new_id"
+"""In a template of `add`: an id that is made for the text, for tools that want one."""
+FOLDER = "folder"
+"""In the environment and in the command: an empty folder for each server."""
+_PLACE = re.compile(r"\{(\w+)\}")
+_STEP = re.compile(r"([^.\[\]]+)|(\[\])")
+_PATH = re.compile(
+    r"[^.\[\]]+(?:\[\])?(?:\.[^.\[\]]+(?:\[\])?)*|\[\](?:\.[^.\[\]]+(?:\[\])?)*"
+)
+_VERSION = re.compile(r"(?<=.)@[\w.^~-]*$")
+
+
+class Tool(Struct, frozen=True, omit_defaults=True):
+    """A tool of the server and how it is used."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """By the names of its arguments the name of ours, or a template. Without them: those of ours that it takes."""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that are always the same."""
+    results: str = ""
+    """Where its records are: `entities[]`. "": it returns a list, or an object with one."""
+    text: str = ""
+    """Where in a record its text is: `observations[]`. "": in a field of a usual name."""
+    id: str = ""
+    """Where in a record its id is."""
+    pattern: str = ""
+    """A regular expression with a group `text`, and perhaps `id`, for a tool that returns prose."""
+
+    def call_arguments(
+        self, values: Mapping[str, Any], schema: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return its arguments."""
+        if not (self.arguments or self.constants):
+            taken = schema.get("properties", ())
+            return {name: value for name, value in values.items() if name in taken}
+        filled = {
+            name: values[template]
+            if isinstance(template, str) and template in values
+            else fill_template(template, values)
+            for name, template in self.arguments.items()
+        }
+        return {**self.constants, **filled}
+
+    def takes(self, argument: str, schema: Mapping[str, Any]) -> bool:
+        """Return whether it is given an argument of ours."""
+        if self.arguments or self.constants:
+            return argument in set(self.places())
+        return argument in schema.get("properties", ())
+
+    def places(self) -> Iterator[str]:
+        """Yield the names of ours that its arguments are made of."""
+        for template in self.arguments.values():
+            is_name = isinstance(template, str) and not _PLACE.search(template)
+            yield from [template] if is_name else places_in(template)
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether it says where its results are."""
+        return bool(self.results or self.text or self.id or self.pattern)
+
+    def records(self, answer: Any) -> list[dict[str, Any]]:
+        """Return the records in an answer, each with `text` and `id`; those without a text are left out."""
+        if self.pattern:
+            whole = answer if isinstance(answer, str) else json.dumps(answer)
+            found = re.finditer(self.pattern, whole)
+            return [match.groupdict() for match in found]
+        records = []
+        for leaf in walk(answer, self.results):
+            more = dict(leaf) if isinstance(leaf, dict) else {}
+            text = "\n".join(map(str, walk(leaf, self.text)))
+            key = next(walk(leaf, self.id), None) if self.id else more.get("id")
+            if isinstance(leaf, str) or self.text:
+                more["text"] = text
+            records.append(more | {"id": key})
+        return records
+
+    def record(self) -> dict[str, Any]:
+        """Return what a fingerprint has of it: its arguments, and what it says beside."""
+        whole = {name: value for name, value in structs.asdict(self).items() if value}
+        del whole["name"]
+        is_plain = set(whole) <= {"arguments"}
+        return dict(self.arguments) if is_plain else whole
+
+
+def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return a template with each `{name}` replaced: by the value itself where it is all of a text."""
+    if isinstance(template, dict):
+        return {name: fill_template(part, values) for name, part in template.items()}
+    if isinstance(template, list):
+        return [fill_template(part, values) for part in template]
+    if not isinstance(template, str):
+        return template
+    if whole := _PLACE.fullmatch(template):
+        return values[whole[1]]
+    return _PLACE.sub(lambda place: str(values[place[1]]), template)
+
+
+def places_in(template: Any) -> Iterator[str]:
+    """Yield the names in braces within a template."""
+    if isinstance(template, dict):
+        template = list(template.values())
+    if isinstance(template, list):
+        for part in template:
+            yield from places_in(part)
+    elif isinstance(template, str):
+        yield from _PLACE.findall(template)
+
+
+def walk(value: Any, path: str) -> Iterator[Any]:
+    """Yield what stands at a path such as `entities[].observations[]`; nothing where it leads nowhere."""
+    if not path:
+        yield value
+        return
+    step = _STEP.match(path)
+    assert step is not None  # paths are checked as they are read
+    rest = path[step.end() :].removeprefix(".")
+    if step[2]:
+        for member in value if isinstance(value, list) else ():
+            yield from walk(member, rest)
+    elif isinstance(value, dict) and step[1] in value:
+        yield from walk(value[step[1]], rest)
+
+
+def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
+    """Return the tool that a field describes, by its name or with arguments and results; DefinitionError."""
+    if described is None:
+        return Tool(name)
+    if isinstance(described.value, str):
+        return Tool(described.value)
+    known = list(Tool.__struct_fields__)
+    known[0] = "tool"
+    fields = described.mapping(known=known, required=["tool"])
+    arguments = fields["arguments"].mapping() if "arguments" in fields else {}
+    for template in arguments.values():
+        _check_template(template, ours)
+    constants = fields["constants"].mapping() if "constants" in fields else {}
+    paths: dict[str, str] = {
+        part: _read_path(fields[part])
+        for part in ("results", "text", "id")
+        if part in fields
+    }
+    if "pattern" in fields:
+        paths["pattern"] = _read_pattern(fields["pattern"])
+    return Tool(
+        fields["tool"].text("the name of a tool"),
+        {key: template.value for key, template in arguments.items()},
+        {key: constant.value for key, constant in constants.items()},
+        **paths,
+    )
+
+
+def _check_template(template: Field, ours: tuple[str, ...]) -> None:
+    """Raise DefinitionError for a name that is none of ours, alone or in braces."""
+    value = template.value
+    is_name = isinstance(value, str) and not _PLACE.search(value)
+    for name in [value] if is_name else places_in(value):
+        if name not in ours:
+            raise template.error(
+                " or ".join(map(repr, ours)),
+                " A template has them in braces: ['{text}']; what never changes stands in `constants`",
+            )
+
+
+def _read_path(path: Field) -> str:
+    text = path.text("a path such as entities[].observations[]")
+    if not _PATH.fullmatch(text):
+        raise path.error("a path such as entities[].observations[]")
+    return text
+
+
+def _read_pattern(pattern: Field) -> str:
+    text = pattern.text("a regular expression")
+    try:
+        groups = re.compile(text).groupindex
+    except re.error as error:
+        raise pattern.error(f"a regular expression ({error})") from None
+    if "text" not in groups:
+        raise pattern.error("a regular expression with a group (?P<text>...)")
+    return text
+
+
+def preset_of(command: list[str]) -> Mapping[str, Any]:
+    """Return the parameters of the server that a command starts, if it is a known one: by package or program."""
+    for word in command:
+        package = _VERSION.sub("", word)
+        for names, preset in PRESETS.items():
+            if package in names.split() or PurePosixPath(word).name in names.split():
+                return dict(preset)
+    return {}

@@ -1,0 +1,140 @@
+"""Files of other benchmarks as declared types: JSON, JSON lines and Parquet, a row at a time.
+
+What is wrong names file, place and way out. A row that cannot be read is named and left
+out; a file of which nothing can be read is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.datasets._interchange import UNREADABLE
+from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
+from pytest_ltm.datasets.rows import no_json, read_at_once
+
+T = TypeVar("T")
+CURE = "The form that is read is in docs/interchange.md: mend the file, or convert it yourself"
+_NAMED = 20
+"""Rows that are named; more are counted."""
+_MORE = f"{UNREADABLE}and more such rows"
+
+
+class Foreign(Struct, frozen=True):
+    """A base of what converters read: further fields are ignored."""
+
+
+@contextmanager
+def leaving_out(counts: Counter[str]) -> Iterator[None]:
+    """Name what the block cannot read among what is left out, and go on behind it."""
+    try:
+        yield
+    except DatasetError as error:
+        named = sum(why.startswith(UNREADABLE) for why in counts)
+        why = f"{UNREADABLE}{error}"
+        counts[why if why in counts or named < _NAMED else _MORE] += 1
+
+
+def date_as(text: str, form: str, where: str) -> str:
+    """Return a date or time of a form of `strptime` as the interchange writes it."""
+    try:
+        return datetime.strptime(text.strip(), form).isoformat(sep=" ")  # noqa: DTZ007 - the files name no zone
+    except ValueError as error:
+        example = datetime(2026, 3, 2, 8).strftime(form)  # noqa: DTZ001
+        raise DatasetError(
+            f"{where}: expected a time such as {example!r}, got {text!r}"
+        ) from error
+
+
+def decode_as(raw: bytes, kind: type[T], where: str) -> T:
+    """Return a JSON value as a type; DatasetError, with the way to what does not fit."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$")
+        raise DatasetError(
+            f"{where}: {f'{place[:-1].lstrip(chr(46))}: ' if place else ''}{reason}. {CURE}"
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DatasetError(f"{where}: {no_json(raw, error)}") from error
+
+
+def json_as(path: Path, kind: type[T]) -> T:
+    """Return what a JSON file holds."""
+    return decode_as(read_at_once(path), kind, str(path))
+
+
+def lines_as(
+    path: Path, kind: type[T], counts: Counter[str]
+) -> Iterator[tuple[str, T]]:
+    """Yield place and value of each row of a file of JSON lines, or of Parquet, that can be read."""
+    rows = _parquet_rows(path) if path.suffix == ".parquet" else _line_rows(path)
+    while True:
+        with leaving_out(counts):
+            where, raw = next(rows, ("", None))
+            if raw is None:
+                return
+            value = _value_as(raw, kind, where)
+            yield where, value
+
+
+def _line_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    for number, _, raw in iter_numbered_lines(path):
+        yield f"{path}:{number}", raw
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise DatasetError(
+            f"{path}: files of Parquet need pyarrow: pip install 'pytest-ltm[parquet]'"
+        ) from error
+    try:
+        with parquet.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(batch_size=1):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{path}: row {number}", row
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: not a file of Parquet: {error}") from error
+
+
+def _value_as(raw: Any, kind: type[T], where: str) -> T:
+    content = raw if isinstance(raw, bytes) else msgspec.json.encode(raw)
+    return decode_as(content, kind, where)
+
+
+def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
+    """Return the files that are named, or that stand in named folders under one of these patterns."""
+    found = [
+        file
+        for path in paths
+        for file in (
+            sorted(one for pattern in patterns for one in path.rglob(pattern))
+            if path.is_dir()
+            else [path]
+        )
+    ]
+    if not found:
+        raise DatasetError(
+            f"{paths[0] if paths else 'no file'}: there is no {' or '.join(patterns)} in it. {CURE}"
+        )
+    return found
+
+
+def kind_name(text: str) -> str:
+    """Return a published name as one that may stand in node ids."""
+    name = re.sub(r"\W+", "_", text.strip().lower(), flags=re.ASCII).strip("_")
+    return name if name[:1].isalpha() else f"kind_{name}"

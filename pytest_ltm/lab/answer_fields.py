@@ -1,0 +1,234 @@
+"""What the fields of a row of answers hold, by the words in their names: question, answer, expected answer, grade."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+
+_TABLE: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_fields.yml")
+_ROLES: Mapping[str, Mapping[str, Any]] = _TABLE["roles"]
+_APART: frozenset[str] = frozenset(_TABLE["apart"])
+_ENTERED: frozenset[str] = frozenset(_TABLE["entered"])
+_VERDICTS: Mapping[str, float] = _TABLE["verdicts"]
+_DEPTH = 4
+"""Objects inside each other that are looked into,"""
+_WIDE = 60
+"""fields of one,"""
+_FEW = 20
+"""and items of a list."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+
+
+class Leaf(NamedTuple):
+    """A field that holds a value, however deep in its row."""
+
+    path: tuple[str, ...]
+    words: tuple[str, ...]
+    """Of its own name, in lower case,"""
+    around: frozenset[str]
+    """and of the names of the objects in which it is."""
+    value: Any
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words in the name of a field, however they are joined, without the plural's s."""
+    words = (word.lower() for word in _WORD.findall(name))
+    return tuple(re.sub("(?<=[^s]{2}[^su])s$", "", word) for word in words)
+
+
+def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
+    """Return the fields of a row and of the objects in it, the outer ones first."""
+    leaves: list[Leaf] = []
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), row)]
+    for path, value in waiting:
+        for name, inner in _items_of(value):
+            way = (*path, *words_as_path(name))
+            entered = isinstance(inner, dict) or _is_entered(inner, name)
+            if entered and len(way) < _DEPTH:
+                waiting.append((way, inner))
+            else:
+                around = frozenset(word for step in way[:-1] for word in words_of(step))
+                leaves.append(Leaf(way, words_of(way[-1]), around, inner))
+    return leaves
+
+
+def words_as_path(name: str) -> list[str]:
+    """Return the steps of a name in which a table writes objects flat, with dots or slashes."""
+    return [part for part in re.split(r"[./]", name) if part] or [name]
+
+
+def _items_of(value: Any) -> Sequence[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [(str(name), inner) for name, inner in list(value.items())[:_WIDE]]
+    return [(str(place), inner) for place, inner in enumerate(value[:_FEW])]
+
+
+def _is_entered(value: Any, name: str) -> bool:
+    if not isinstance(value, list) or not any(isinstance(one, dict) for one in value):
+        return False
+    return not _ENTERED.isdisjoint(words_of(name))
+
+
+class RowFields:
+    """The fields of a row by their role, the likeliest first."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        leaves = leaves_of(row)
+        self.question = _ranked(leaves, "question")
+        self.gold = _ranked(leaves, "gold")
+        self.said = _ranked(leaves, "said")
+        self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
+        self.error = [leaf for leaf in _ranked(leaves, "error") if leaf.value]
+        # a bare `answer` is the expected one beside another answer, and the other way round
+        bare = [
+            leaf for leaf in leaves if leaf.words == ("answer",) and not leaf.around
+        ]
+        if bare and self.said and bare[0] not in self.said:
+            self.gold += bare
+        elif bare and self.gold:
+            self.said += bare
+
+    @property
+    def answers(self) -> list[Leaf]:
+        """The field with the answer; several where each is of a model, as `NAME_prediction`."""
+        of_models = [leaf for leaf in self.said if model_of(leaf)]
+        plain = [leaf for leaf in self.said if not model_of(leaf)]
+        return plain[:1] or of_models
+
+
+_PREDICTION = "_prediction"
+
+
+def model_of(leaf: Leaf) -> str:
+    """Return the name of the model in a field such as `NAME_prediction`; "" for any other."""
+    name = leaf.path[-1]
+    return name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else ""
+
+
+def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
+    ranks = [(_rank_of(leaf, role), leaf) for leaf in leaves]
+    fitting = [(rank, leaf) for rank, leaf in ranks if rank is not None]
+    return [leaf for _, leaf in sorted(fitting, key=lambda pair: pair[0])]
+
+
+def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
+    """Return how likely a field has a role: by depth, then by the order of the words; None if it has another."""
+    words, around = set(leaf.words), leaf.around
+    if not _APART.isdisjoint(words) and role not in ("grade", "error"):
+        return None
+    others = (_word_rank(other, words, around) for other in _ROLES[role]["yields to"])
+    if any(rank is not None for rank in others):
+        return None
+    if role == "grade" and leaf.words[-1:] == ("answer",):
+        return None
+    rank = _word_rank(role, words, around)
+    return None if rank is None else (len(leaf.path), rank)
+
+
+def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None:
+    named: Sequence[str] = _ROLES[role]["words"]
+    for rank, word in enumerate(named):
+        if word in words:
+            return rank
+    if "answer" in words and not words.isdisjoint(_ROLES[role].get("answers", ())):
+        return len(named)
+    # a plain name, such as `text`, is what the object around it is
+    plain = words <= set(_TABLE["plain"]) or all(word.isdigit() for word in words)
+    for rank, word in enumerate(named):
+        if plain and word in around:
+            return rank + len(named)
+    return None
+
+
+# --- Values.
+
+
+def text_in(value: Any) -> str | None:
+    """Return the text of a value: itself, a number's, or that of the last message of a user; None for any other."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, list) and value:
+        messages = [one for one in value if isinstance(one, dict)]
+        asked = [one for one in messages if one.get("role") in ("user", "human")]
+        if messages:
+            return text_in((asked or messages)[-1].get("content"))
+        return text_in(value[0])
+    if isinstance(value, dict):
+        return text_in(value.get("text") or value.get("content"))
+    return None
+
+
+def grade_in(value: Any) -> float | None:
+    """Return what a value gives, from 0 to 1: a share, a word for it, or the mean of several; None for any other."""
+    if isinstance(value, str):
+        word = value.strip().lower().rstrip(".")
+        if word in _VERDICTS:
+            return _VERDICTS[word]
+        try:
+            value = float(word)
+        except ValueError:
+            return None
+    if isinstance(value, list):
+        grades = [grade for one in value if (grade := grade_in(one)) is not None]
+        return (
+            sum(grades) / len(grades) if grades and len(grades) == len(value) else None
+        )
+    if isinstance(value, bool | int | float) and 0 <= value <= 1:
+        return float(value)
+    return None
+
+
+def _has_grade(leaf: Leaf) -> bool:
+    return grade_in(leaf.value) is not None
+
+
+def published_grade(fields: RowFields) -> float | None:
+    """Return the grade of a row: of the likeliest field, or the mean of its neighbours in one object."""
+    if not fields.grade:
+        return None
+    best = fields.grade[0]
+    # several judgments of one answer stand side by side
+    alike = [
+        leaf
+        for leaf in fields.grade
+        if leaf.path[:-1] == best.path[:-1] and leaf.words[:-1] == best.words[:-1]
+    ]
+    numbered = all(leaf.words[-1].isdigit() for leaf in alike)
+    grades = [grade_in(leaf.value) for leaf in (alike if numbered else [best])]
+    known = [grade for grade in grades if grade is not None]
+    return sum(known) / len(known)
+
+
+# --- Errors of a provider, which are no answers.
+
+_ERROR_START = re.compile(_TABLE["error starts"], re.IGNORECASE)
+_ERROR_KIND = re.compile(_TABLE["error kinds"], re.IGNORECASE)
+
+
+def provider_error(fields: RowFields, gold: str) -> str:
+    """Return the error that a row holds in the place of an answer; "" if it holds an answer."""
+    said = next((text_in(leaf.value) for leaf in fields.said), None)
+    if not said or not said.strip():
+        found = (_error_text(leaf.value) for leaf in fields.error)
+        return next(filter(None, found), "")
+    # a question may ask for an error
+    asked_for = bool(gold.strip()) and gold.strip().lower() in said.lower()
+    start = _ERROR_START.match(said)
+    if start and _ERROR_KIND.search(said[:_FIRST]) and not asked_for:
+        return said
+    return ""
+
+
+_FIRST = 300
+"""Characters in which an error says what it is."""
+
+
+def _error_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return _error_text(value.get("message") or value.get("error") or str(value))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,458 @@
+"""Files of answers that others publish, as rows: JSON, JSON lines, tables and logs of Inspect, also packed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from pytest_ltm._core.storage.disk import open_regular, read_regular
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.schema import load_packaged_yaml, show_value
+from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.locomo.samples import Category
+from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.lab.answer_fields import (
+    Leaf,
+    RowFields,
+    model_of,
+    provider_error,
+    published_grade,
+    text_in,
+)
+from pytest_ltm.language.rulings.gold import Ruling
+
+Row: TypeAlias = dict[str, Any]
+# The names of what stands beside questions and answers.
+_NAMES: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_rows.yml")
+_CATEGORIES = {
+    **{category.label: category for category in Category},
+    "temporal-reasoning": Category.TEMPORAL,
+    "world-knowledge": Category.OPEN_DOMAIN,
+    "commonsense": Category.OPEN_DOMAIN,
+}
+LARGEST = 256_000_000
+"""Bytes of a file of answers that is read: all of it is held at once."""
+NEEDS_DATA = "it has no expected answer: name the data set's file: --data=FILE"
+
+
+class PublishedAnswer(Struct, frozen=True, kw_only=True):
+    """One question, what was answered, and the grade that was published."""
+
+    where: str
+    """File and place in it."""
+    agent: str
+    """Whose answer it is, where a file holds those of several; else ""."""
+    group: str
+    """The conversation that it is about; "" where that is not known."""
+    id: str
+    question: str
+    gold: str
+    said: str
+    kind: str
+    """The category or type, in the words of its data set."""
+    category: Category | None = None
+    """Of LoCoMo; None for other sets."""
+    grade: float | None = None
+    """What the file says that it earned, 0 to 1; None: nothing."""
+    judge: str = ""
+    f1: float | None = None
+    """The F1 that was published with it."""
+
+    @property
+    def ruling(self) -> Ruling:
+        """What the rules say."""
+        question, gold = self.question, self.gold
+        if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
+            return rule_on_hypothesis(
+                question_id=self.id,
+                question_type=self.kind,
+                question=question,
+                answer=gold,
+                hypothesis=self.said,
+            )
+        category = self.category or Category.SINGLE_HOP
+        return strict_verdict(
+            category=category, question=question, answer=gold, prediction=self.said
+        )
+
+    @property
+    def official_f1(self) -> float | None:
+        """LoCoMo's own metric; None for other sets."""
+        return (
+            None
+            if self.category is None
+            else official_f1(self.category, self.gold, self.said)
+        )
+
+
+class PublishedAnswers(Struct, frozen=True):
+    """What files of answers hold."""
+
+    answers: list[PublishedAnswer]
+    problems: list[str]
+    """A sentence for each row that cannot be read."""
+    errors: list[str]
+    """A sentence for each row that holds a provider's error in the place of an answer."""
+
+    @property
+    def left_out(self) -> list[str]:
+        """What is left out, a sentence each; errors of providers are one."""
+        if not self.errors:
+            return self.problems
+        rows = pluralize(len(self.errors), "row")
+        many = f"{rows} with an error of the provider in the place of an answer"
+        return [f"{many}; the first: {self.errors[0]}", *self.problems]
+
+
+def read_published_answers(
+    paths: Iterable[Path], data: Path | None
+) -> PublishedAnswers:
+    """Return the answers of files, and what is left out; DatasetError for no such file.
+
+    `data`: the file that was asked, for what rows do not say themselves.
+    """
+    known = _KnownQuestions(data)
+    found = PublishedAnswers([], [], [])
+    seen: dict[tuple[str, str, str, str], str] = {}
+    for path in paths:
+        for where, group, row in _file_rows(path):
+            try:
+                for answer in _parse_answers(where, group, row, known):
+                    _add_answer(found, answer, seen)
+            except ProviderError as error:
+                found.errors.append(f"{where}: {error}")
+            except DatasetError as error:
+                found.problems.append(f"{where}: {error}")
+    return found
+
+
+class ProviderError(Exception):
+    """A row holds an error in the place of an answer."""
+
+
+def _add_answer(
+    found: PublishedAnswers,
+    answer: PublishedAnswer,
+    seen: dict[tuple[str, str, str, str], str],
+) -> None:
+    # ids of some files name a conversation, and of others a question
+    key = (answer.agent, answer.group, answer.id, answer.question)
+    first = seen.setdefault(key, answer.where)
+    if first == answer.where:
+        found.answers.append(answer)
+        return
+    found.problems.append(
+        f"{answer.where}: a second answer to the same question; the first is at {first}"
+    )
+
+
+# --- the rows of a file
+
+
+def _file_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield what may be rows: where each stands, the conversation it is of, and the value."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise DatasetError(
+                f"{path}: {path.stat().st_size:,} bytes are too many for a file of answers: split it"
+            )
+        raw = read_regular(path)
+        if zipfile.is_zipfile(io.BytesIO(raw)):
+            yield from _packed_rows(raw, path)
+            return
+        if path.suffix == ".gz":
+            with open_regular(path) as packed, gzip.open(packed) as file:
+                raw = file.read(LARGEST + 1)
+            if len(raw) > LARGEST:
+                raise DatasetError(
+                    f"{path}: it unpacks to more than {LARGEST:,} bytes: split it"
+                )
+        text = raw.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    if {".csv", ".tsv"} & set(path.suffixes):
+        yield from _table_rows(text, path)
+        return
+    yield from _text_rows(text, path)
+
+
+def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if len(lines := text.splitlines()) < 2 and not text.lstrip().startswith("{"):
+            raise DatasetError(
+                f"{path}: neither JSON nor JSON lines: {error}"
+            ) from error
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield f"{path}:{number}", "", _line_value(line)
+        return
+    if is_row(value):
+        yield str(path), "", value
+    else:
+        yield from _rows_within(value, str(path), "")
+
+
+def _table_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
+    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    csv.field_size_limit(LARGEST)
+    try:
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+        for number, row in enumerate(rows, start=2):
+            filled = {name: value for name, value in row.items() if name and value}
+            yield f"{path}:{number}", "", filled
+    except csv.Error as error:
+        raise DatasetError(f"{path}: not a table: {error}") from error
+
+
+def _packed_rows(raw: bytes, path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield the samples of a log of Inspect, which is a zip with a file for each."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as packed:
+            files = [
+                file
+                for file in packed.infolist()
+                if file.filename.startswith("samples/")
+            ]
+            if sum(file.file_size for file in files) > LARGEST:
+                raise DatasetError(
+                    f"{path}: it unpacks to more than {LARGEST:,} bytes: split it"
+                )
+            for file in files:
+                value = _line_value(packed.read(file).decode("utf-8-sig"))
+                yield f"{path}, {file.filename}", "", value
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
+        raise DatasetError(
+            f"{path}: cannot be unpacked: {error}. Write it as JSON: inspect log convert --to json"
+        ) from error
+
+
+def _line_value(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+
+
+def _rows_within(value: Any, where: str, group: str) -> Iterator[tuple[str, str, Any]]:
+    if isinstance(value, dict):
+        name = str(value.get("sample_id", group))
+        for key, part in value.items():
+            if isinstance(part, list | dict) and part:
+                yield from _rows_within(
+                    part,
+                    f"{where}, {key}",
+                    name if key in _NAMES["containers"] else name or key,
+                )
+    elif isinstance(value, list):
+        of_rows = any(map(is_row, value))
+        for number, item in enumerate(value):
+            place = f"{where}[{number}]"
+            if of_rows:
+                yield place, group, item
+            else:
+                yield from _rows_within(item, place, group)
+
+
+def is_row(value: Any) -> bool:
+    """Return whether a value has a question or its id, and an answer, and holds no such values itself."""
+    if not isinstance(value, dict):
+        return False
+    if any(is_row(part) for part in value.values() if isinstance(part, dict)):
+        return False
+    fields = RowFields(value)
+    asked = fields.question or any(name in value for name in _NAMES["id"])
+    return bool(asked and (fields.said or fields.error))
+
+
+# --- one row
+
+
+class _KnownQuestions:
+    """What LoCoMo's or LongMemEval's file, or lines with such fields, say of their questions, by id and by text."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._rows: dict[str, Row] = {}
+        if path is None:
+            return
+        try:
+            text = read_regular(path).decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DatasetError(f"{path}: cannot be read: {reason}") from error
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = [_line_value(line) for line in text.splitlines() if line.strip()]
+        kept = (
+            *_NAMES["id"],
+            "question",
+            "answer",
+            "adversarial_answer",
+            *_NAMES["kind"],
+            "sample_id",
+        )
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict) and isinstance(one.get("qa"), list):
+                self._add_questions(one["qa"], str(one.get("sample_id", "")))
+            elif isinstance(one, dict) and "question" in one:
+                own = {name: one[name] for name in kept if name in one}
+                self._add_questions([own], str(one.get("sample_id", "")))
+
+    def _add_questions(self, rows: Iterable[Row], group: str) -> None:
+        for row in rows:
+            names = [str(row[name]) for name in _NAMES["id"] if row.get(name)] + [
+                str(row.get("question", ""))
+            ]
+            for name in names:
+                # a text that two conversations ask is told apart by its conversation
+                self._rows.setdefault(name, row)
+                self._rows.setdefault(f"{group}\0{name}", row)
+
+    def find(self, row: Row, asked: str, group: str) -> Row | None:
+        """Return what is known of the question of a row; None without a data set.
+
+        DatasetError for a question that the data set does not have.
+        """
+        if not self._rows:
+            return None
+        names = [str(row[name]) for name in _NAMES["id"] if row.get(name)]
+        names += [asked] * bool(asked)
+        keys = [f"{group}\0{name}" for name in names] + names
+        known = next((self._rows[key] for key in keys if key in self._rows), None)
+        if known is None:
+            raise DatasetError(
+                f"the data set has no question {show_value(names[0] if names else None)}"
+            )
+        return known
+
+
+def _parse_answers(
+    where: str, group: str, row: Any, known: _KnownQuestions
+) -> Iterator[PublishedAnswer]:
+    if not isinstance(row, dict):
+        raise DatasetError(f"not an object: {show_value(row)}")
+    fields = RowFields(row)
+    question = _first_text(fields.question)
+    asked = known.find(row, question, group)
+    own = row
+    row = row | (asked or {})
+    gold = _gold_of(fields, asked)
+    if error := provider_error(fields, gold or ""):
+        raise ProviderError(one_line(error))
+    answers = _answers_of(fields, own, asked)
+    question_id = _text(row, _NAMES["id"])
+    question = str(asked.get("question") or question) if asked else question
+    kind, category = _kind_of(row, question_id)
+    if gold is None and category is not Category.ADVERSARIAL:
+        raise DatasetError(NEEDS_DATA)
+    if category is None and kind not in {*TYPES, "abstention"} and not question:
+        raise DatasetError(NEEDS_DATA)
+    for leaf in answers:
+        response = text_in(leaf.value)
+        if response is None or isinstance(leaf.value, list):
+            raise DatasetError(
+                f"{leaf.path[-1]} is {show_value(leaf.value)}, not a text"
+            )
+        model = model_of(leaf) or _text(row, _NAMES["system"])
+        f1s = (row.get(name) for name in (f"{model}_f1", *_NAMES["f1"]))
+        yield PublishedAnswer(
+            where=where,
+            agent=model,
+            group=group or str(row.get("sample_id") or ""),
+            id=question_id,
+            question=question,
+            gold=gold or "",
+            said=response,
+            kind=kind,
+            category=category,
+            grade=published_grade(fields),
+            judge=_judge_of(row),
+            f1=next((float(f1) for f1 in f1s if _is_share(f1)), None),
+        )
+
+
+def _first_text(leaves: Iterable[Leaf]) -> str:
+    texts = (text_in(leaf.value) for leaf in leaves)
+    return next(filter(None, texts), "")
+
+
+def _gold_of(fields: RowFields, asked: Row | None) -> str | None:
+    """Return the expected answer; None where nobody names one."""
+    values = [asked.get("answer")] if asked else []
+    values += [leaf.value for leaf in fields.gold]
+    texts = [text_in(value) for value in values if value is not None]
+    return texts[0] if texts else None
+
+
+def _answers_of(fields: RowFields, row: Row, asked: Row | None) -> list[Leaf]:
+    """Return the fields with answers; beside a data set a bare `answer` is one."""
+    if fields.answers:
+        return fields.answers
+    bare = [leaf for leaf in fields.gold if leaf.path == ("answer",)]
+    if asked and "answer" in row and not bare:
+        bare = [Leaf(("answer",), ("answer",), frozenset(), row["answer"])]
+    if not bare:
+        raise DatasetError("it has no answer: no field such as response or prediction")
+    return bare
+
+
+def _text(row: Row, names: Sequence[str]) -> str:
+    return next(
+        (str(row[name]) for name in names if isinstance(row.get(name), str | int)), ""
+    )
+
+
+def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
+    axes: Mapping[str, Any] = row.get("category_axes") or row.get("meta") or {}
+    value = next(
+        (row[name] for name in _NAMES["kind"] if row.get(name) is not None), None
+    )
+    if value is None and isinstance(axes, dict):
+        value = next(
+            (
+                axes[name]
+                for name in (*_NAMES["kind"], "question_type")
+                if axes.get(name) is not None
+            ),
+            None,
+        )
+    value = value[0] if isinstance(value, list) and value else value
+    text = (
+        str(value if value is not None else "")
+        .strip()
+        .lower()
+        .replace("_", "-")
+        .replace(" ", "-")
+    )
+    if text in TYPES and not (row.get("evidence") or row.get("sample_id")):
+        return ("abstention" if is_abstention(question_id) else text), None
+    if text.isdecimal() and int(text) in list(Category):
+        return Category(int(text)).label, Category(int(text))
+    if category := _CATEGORIES.get(text):
+        return category.label, category
+    return text or "question", None
+
+
+def _judge_of(row: Row) -> str:
+    """Return the model that graded, where a row names it."""
+    graded = [value for value in row.values() if isinstance(value, dict)]
+    names = [row.get("judge_model"), row.get("judge_llm")]
+    names += [value.get("model") for value in graded if "label" in value]
+    return next((str(name) for name in names if isinstance(name, str)), "")
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, bool | int | float) and 0 <= value <= 1

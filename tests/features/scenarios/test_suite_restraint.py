@@ -1,0 +1,330 @@
+"""The suite `restraint`: what is known stays out where it does not belong, and comes where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_ltm.scenarios import restraint
+from pytest_ltm.scenarios._wording import variants
+from scenario_runs import scores
+
+from pytest_ltm import Definition
+from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm._core.model.suite import built_in
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.evaluators import ShowsRestraint
+from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
+
+KINDS = sorted(restraint.KINDS)
+LABELLED = Path(__file__).parents[2] / "labelled"
+ENOUGH = 30
+WORDINGS = {
+    name: value
+    for name, value in vars(restraint).items()
+    if name.isupper()
+    and isinstance(value, tuple)
+    and value
+    and isinstance(value[0], str)
+    and "[" in value[0]
+}
+RIGHT = {
+    "value": (
+        "{v}",
+        "It is {v}.",
+        "**{v}**",
+        "{v}, not {w}.",
+        "It is {v}; {w} no longer counts.",
+        "As far as I remember it is {v}.",
+        "Not {w}, but {v}.",
+    ),
+    "silent": (
+        "{v}",
+        "It is {v}.",
+        "Sure! Here you go:\n\n> It is {v}.",
+        "Here is a draft: {v}. Best regards",
+        "{v}! Would you like me to change anything?",
+    ),
+    "ask": (
+        "Which one do you mean: {v} or {w}?",
+        "Do you mean {w} or {v}?",
+        "That depends on which one you mean: {v} or {w}.",
+        "I know two: {v} and {w}. Which of them is it?",
+    ),
+    "twin": ("{v}", "It was {v}.", "{v}, I think.", "{v}, not {w}."),
+}
+WRONG = {
+    "value": (
+        "{w}",
+        "It is {w}.",
+        "{w}, not {v}.",
+        "{v} and {w}.",
+        "Either {v} or {w}.",
+        "I don't know.",
+        "Yes.",
+        "As you said: {w}.",
+    ),
+    "silent": (
+        "{w}",
+        "{v}. By the way, {w}!",
+        "{v} (I have left {w} out).",
+        "{v}, and {w}.",
+        "I can't say.",
+        "Here is your draft.",
+    ),
+    "ask": ("{v}", "It is {w}.", "{v}, I assume.", "I don't know.", "Both."),
+    "twin": (
+        "{w}",
+        "I don't know.",
+        "I'd rather not say.",
+        "{v} or {w}.",
+        "You have not told me.",
+    ),
+}
+"""What is said of the value {v} and the other one {w}, by the manner in which it must be answered."""
+
+
+def definition_of(kind: str, seed: int) -> Definition:
+    made: Definition = restraint.restraint(
+        random.Random(f"{kind} {seed}"), {"kind": kind}
+    )
+    return made
+
+
+def rule_of(definition: Definition) -> ShowsRestraint:
+    rule: ShowsRestraint = restraint.rule_of(definition)
+    return rule
+
+
+def texts_of(definition: Definition, step_type: type[Say | Ask]) -> list[str]:
+    return [step.text for step in definition.steps if isinstance(step, step_type)]
+
+
+class Always:
+    """Gives one reply to everything."""
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+
+    def reply(self, message: str) -> str:  # noqa: ARG002 - it never looks
+        return self._reply
+
+
+class Latest:
+    """Answers with the message that it was told last, or first."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+        self._told: list[str] = []
+
+    def reply(self, message: str) -> str:
+        if message.rstrip().endswith("?") or "write" in message.lower():
+            return self._told[self._place] if self._told else ""
+        self._told.append(message)
+        return "Noted."
+
+
+CARELESS = {
+    **{
+        spec: find_agent(spec).make
+        for spec in (
+            *("echo", "silent", "dump", "dump-always", "recite:2k", "keywords"),
+            *("agree", "candidates", "hedge", "random", "fixed:1", "notes", "inject"),
+        )
+    },
+    "refuses": lambda: Always("I'm sorry, I can't share that."),
+    "knows nothing": lambda: Always("I don't know; you have not told me."),
+    "asks back": lambda: Always("Which one do you mean?"),
+    "last": lambda: Latest(-1),
+    "first": lambda: Latest(0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("span", [2_000, 32_000])
+@pytest.mark.parametrize("spec", ["full", "oracle"])
+def test_who_sees_everything_earns_full_marks(spec: str, span: int) -> None:
+    for kind in KINDS:
+        definitions = [definition_of(kind, 0)]
+        found = scores(
+            restraint.test_restraint, definitions, find_agent(spec).make, span=span
+        )
+        assert (kind, found) == (kind, [1.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_full_and_the_given_replies_are_right_in_every_wording(kind: str) -> None:
+    """Of 275 examples."""
+    for seed in range(25):
+        definition, agent = definition_of(kind, seed), find_agent("full").make()
+        said = {
+            step.text: str(agent.reply(step.text))
+            for step in definition.steps
+            if isinstance(step, Say | Ask)
+        }
+        replies = [said[text] for text in texts_of(definition, Ask)]
+        rule = rule_of(definition)
+        assert (seed, rule(replies).value) == (seed, 1.0)
+        assert (seed, rule(definition.replies).value) == (seed, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", CARELESS)
+def test_who_has_one_way_for_all_earns_nothing(agent: str) -> None:
+    earned = [
+        value
+        for kind in KINDS
+        for seed in range(3)
+        for value in scores(
+            restraint.test_restraint,
+            [definition_of(kind, seed)],
+            CARELESS[agent],
+            span=None,
+        )
+    ]
+    assert earned == [0.0] * 33
+
+
+@pytest.mark.slow
+def test_a_window_remembers_neither_what_stays_out_nor_what_is_asked_for() -> None:
+    for kind in KINDS:
+        window = find_agent("window:8k").make
+        found = scores(
+            restraint.test_restraint, [definition_of(kind, 0)], window, span=32_000
+        )
+        assert (kind, found) == (kind, [0.0])
+
+
+def answered(definition: Definition, place: int, template: str) -> tuple[float, float]:
+    """Return both bounds of the score where one answer is made from a template, and the other is right."""
+    expected: str = definition.expected[place]
+    values = [expected, *definition.parameters["others"][place]]
+    right, other = [value for value in values if value][:2]
+    replies = list(definition.replies)
+    replies[place] = template.format(v=right, w=other)
+    score = rule_of(definition)(replies)
+    return score.value, score.upper
+
+
+def manners_of(definition: Definition) -> list[str]:
+    manners: list[str] = definition.parameters["manners"]
+    return manners
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_made_to_be_right_earn_everything_and_those_made_wrong_nothing(
+    kind: str,
+) -> None:
+    mistakes = []
+    for seed in range(8):
+        definition = definition_of(kind, seed)
+        for place, manner in enumerate(manners_of(definition)):
+            for template in RIGHT[manner]:
+                lower, upper = answered(definition, place, template)
+                if upper < 1:
+                    mistakes.append((seed, template, lower, upper))
+            for template in WRONG[manner]:
+                lower, upper = answered(definition, place, template)
+                if lower > 0:
+                    mistakes.append((seed, template, lower, upper))
+    assert mistakes == []
+
+
+def test_few_of_the_answers_made_by_machine_stay_open() -> None:
+    bounds = [
+        answered(definition_of(kind, seed), place, template)
+        for kind in KINDS
+        for seed in range(3)
+        for place, manner in enumerate(manners_of(definition_of(kind, seed)))
+        for template in (*RIGHT[manner], *WRONG[manner])
+    ]
+    left_open = [bound for bound in bounds if bound[0] != bound[1]]
+    assert len(left_open) <= len(bounds) * 0.1
+
+
+def test_an_answer_that_may_tell_what_is_private_in_other_words_stays_open() -> None:
+    rule = ShowsRestraint(
+        expected=("Oskelith",),
+        manners=("silent",),
+        others=(("Velmoor",),),
+        asked=("Which lemonade is for my guests? For my guests I keep Oskelith.",),
+        private=("I rub Velmoor ointment on my bad knee",),
+    )
+
+    def bounds(answer: str) -> tuple[float, float]:
+        score = rule([answer])
+        return score.value, score.upper
+
+    assert bounds("Oskelith lemonade, and mind your knee!") == (0.0, 1.0)
+    assert bounds("Oskelith. She told me that it hurts.") == (0.0, 1.0)
+    assert bounds("Oskelith. Ointment for the knee is in the bath.") == (0.0, 0.0)
+    assert bounds("Oskelith lemonade. Enjoy!")[0] == 1.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_definitions_are_the_same_for_a_seed_and_survive_their_file(kind: str) -> None:
+    for seed in range(10):
+        definition = definition_of(kind, seed)
+        assert definition == definition_of(kind, seed)
+        assert from_json(to_json(definition), where="here") == definition
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_question_names_the_value_that_answers_it(kind: str) -> None:
+    for seed in range(30):
+        definition = definition_of(kind, seed)
+        questions = texts_of(definition, Ask)
+        for question, expected in zip(questions, definition.expected, strict=True):
+            assert not expected or expected not in question
+
+
+@pytest.mark.parametrize("name", WORDINGS)
+def test_each_kind_of_message_has_many_wordings(name: str) -> None:
+    assert len(set(variants(WORDINGS[name]))) >= ENOUGH
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"kind is one of implied_change, .* 'habit'"):
+        restraint.restraint(random.Random(0), {"kind": "habit"})
+
+
+def test_the_suite_has_every_kind_and_tells_agents_to_forget_what_may_come_again() -> (
+    None
+):
+    entries = built_in("restraint").entries
+    assert sorted(entry.name for entry in entries) == KINDS
+    assert all(entry.parameters == {"kind": entry.name} for entry in entries)
+    # people of invented names never come again
+    assert [entry.name for entry in entries if not entry.reset] == ["confidence"]
+
+
+def rows_of(half: str) -> list[dict[str, Any]]:
+    path = LABELLED / f"restraint.{half}.jsonl"
+    return list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
+
+
+def outcome_of(row: Mapping[str, Any]) -> str:
+    """Return what the rule says of a labelled reply, in the words of labels."""
+    rule = evaluator_of("ShowsRestraint", row["args"])
+    lower, upper, _ = bounds_of(rule, row["answers"])
+    if lower == 1:
+        return "right"
+    return "cannot tell" if upper == 1 else "wrong"
+
+
+@pytest.mark.parametrize("half", ["first"])
+def test_rules_agree_with_replies_labelled_by_hand(half: str) -> None:
+    rows = rows_of(half)
+    outcomes = [outcome_of(row) for row in rows]
+    decided = [
+        (row["label"], outcome)
+        for row, outcome in zip(rows, outcomes, strict=True)
+        if outcome != "cannot tell"
+    ]
+    right = [label for label, outcome in decided if label == outcome]
+    assert len(decided) >= 0.9 * len(rows)
+    assert len(right) >= 0.975 * len(decided)
