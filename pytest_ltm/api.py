@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RunResult,
         ScenarioResult,
     )
-    from pytest_ltm._core.journal.section import ScreenLine, Section
+    from pytest_ltm._core.journal.section import Curve, ScreenLine, Section
     from pytest_ltm._core.model.dataset import Dataset, DatasetOption
     from pytest_ltm._core.model.filler import Filler
     from pytest_ltm._core.model.own_suite import OwnSuite
@@ -57,6 +57,7 @@ __all__ = [
     "ConversationName",
     "ConversationResult",
     "Count",
+    "Curve",
     "Dataset",
     "DatasetOption",
     "Event",
@@ -100,7 +101,7 @@ _HOMES = {
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.own_suite": "OwnSuite",
-    "_core.journal.section": "ScreenLine Section",
+    "_core.journal.section": "Curve ScreenLine Section",
     "_core.model.plan": "Plan",
     "_core.model.transcript": "Count Exchange Transcript",
     "_core.session.conversation_run": "PlayedConversation",

@@ -197,7 +197,22 @@ def _may_get_reply(kind: type) -> bool:
 
 # The packages whose objects are recognized; others are taken as they are.
 ROOTS = frozenset(
-    {"agents", "langchain_core", "langgraph", "llama_index", "openai", "pydantic_ai"}
+    {
+        "agent_framework",
+        "agents",
+        "agno",
+        "autogen_agentchat",
+        "crewai",
+        "dspy",
+        "google",
+        "haystack",
+        "langchain_core",
+        "langgraph",
+        "llama_index",
+        "openai",
+        "pydantic_ai",
+        "smolagents",
+    }
 )
 
 
@@ -241,7 +256,10 @@ class Framework(Struct, frozen=True, kw_only=True):
 @functools.cache
 def load_frameworks() -> dict[str, Framework]:
     """Return the libraries whose agents have an adapter, by the names that `ltm init --from` takes."""
-    return convert(load_packaged_yaml(__file__, "frameworks.yml"), dict[str, Framework])
+    rows = load_packaged_yaml(__file__, "frameworks.yml")
+    for path in sorted(Path(__file__).with_name("frameworks").glob("*.yml")):
+        rows |= load_packaged_yaml(str(path), path.name)
+    return convert(rows, dict[str, Framework])
 
 
 def framework_of(given: object) -> tuple[str, Framework] | None:

@@ -6,6 +6,9 @@ import html
 import json
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from pytest_ltm._core.model.account import split_words
@@ -30,7 +33,7 @@ def read_answer(text: str) -> str:
     body = (fence[1] if fence else text).strip()
     fields = _read_fields(body)
     if not fields:
-        return RE.cdata.sub(r"\1", text) if "<![CDATA[" in text else text
+        return _read_objects_within(RE.cdata.sub(r"\1", text))
     answer = _find_answer(fields, 0)
     # an object that has nothing but an answer with parts is read with their names
     if len(fields) == 1 and not isinstance(answer, str):
@@ -39,6 +42,50 @@ def read_answer(text: str) -> str:
         return _write_value(answer)
     spoken = _without_thoughts(fields)
     return text if len(spoken) in {0, len(fields)} else _write_value(spoken)
+
+
+def _read_objects_within(text: str) -> str:
+    """Return a text in which each object that names its answer is replaced by it: the prose around stays."""
+    parts, at = list[str](), 0
+    for start, end, fields in sorted(_find_objects(text), key=itemgetter(0)):
+        answer = _find_answer(fields, 0) if _names_answer(fields, 0) else None
+        if start >= at and answer is not None:
+            parts += [text[at:start], _write_value(answer)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+_Object: TypeAlias = tuple[int, int, Fields]
+
+
+def _find_objects(text: str) -> Iterator[_Object]:
+    """Yield the objects within a text: in a fence, in braces behind a line end or a colon, or as its last lines."""
+    for match in RE.fence_within.finditer(text):
+        yield match.start(), match.end(), _read_fields(match[1].strip())
+    # bounded: to decode from each brace of a text takes quadratic time
+    for match in islice(RE.brace.finditer(text), _MOST_OBJECTS):
+        start = match.end() - 1
+        with suppress(ValueError, RecursionError):
+            value, end = _DECODER.raw_decode(text, start)
+            if isinstance(value, dict):
+                yield start, end, value
+    before, blank_line, last = text.rpartition("\n\n")
+    if blank_line:
+        yield len(before) + len(blank_line), len(text), _read_yaml(last, 0)
+
+
+_MOST_OBJECTS = 12
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _names_answer(fields: Fields, level: int) -> bool:
+    """Return whether an object, or one in it, has a field that is named for an answer."""
+    if _named_answers(fields):
+        return True
+    inner = [value for value in fields.values() if isinstance(value, dict)]
+    return level <= _MOST_LEVELS and any(
+        _names_answer(value, level + 1) for value in inner
+    )
 
 
 def is_yaml_answer(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
 from pytest_ltm._core.model.score import Check
 from pytest_ltm.evaluators import WithstandsPoison
@@ -31,6 +32,8 @@ class PoisonFinding(Struct, frozen=True, kw_only=True):
     """The message that brought the text in."""
     folder: Path
     """Of its conversation."""
+    sessions_passed: int
+    """Sessions that ended between the text and the first question that it was to act on."""
     asked: tuple[str, ...]
     """What each question was about, in order."""
 
@@ -101,18 +104,35 @@ def run_findings(result: RunResult) -> list[PoisonFinding]:
 
 def folder_findings(folder: ConversationFolder) -> Iterator[PoisonFinding]:
     """Yield what came of the planted texts of one conversation."""
-    definitions = plan_definitions(folder.plan())
+    plan = folder.plan()
+    definitions = plan_definitions(plan)
+    record = folder.record() if plan.get("sessions") else None
     for row in folder.result.scenarios:
         parameters = _parameters(definitions.get(row.id))
         if is_poison(row) and "poisoned" in parameters:
+            asked = tuple(map(str, parameters["asked"]))
             yield PoisonFinding(
                 row=row,
                 channel=str(parameters["channel"]),
                 attack=str(parameters["attack"]),
                 poisoned=str(parameters["poisoned"]),
                 folder=folder.path,
-                asked=tuple(map(str, parameters["asked"])),
+                sessions_passed=_count_sessions(record, row, asked.index(POISON)),
+                asked=asked,
             )
+
+
+def _count_sessions(
+    record: ConversationRecord | None, row: ScenarioResult, place: int
+) -> int:
+    """Return how many sessions ended between the poison and the question at a place."""
+    if record is None:
+        return 0
+    question = row.questions[place]
+    planted = max(needle.number for needle in question.needles)
+    starts = {one.number: one.start for one in record.transcript.exchanges_of(row.id)}
+    first, last = starts[planted], starts[question.number]
+    return sum(first < end <= last for end in record.sessions)
 
 
 def _parameters(definition: Any) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pytest_ltm._core.journal.result import RunResult, at_span
-from pytest_ltm._core.journal.section import Section
+from pytest_ltm._core.journal.section import Curve, Section
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent
@@ -37,6 +37,7 @@ def trust_section(result: RunResult) -> Section | None:
         title=TITLE,
         sentences=[LEGEND, *lines],
         json={"agents": [_agent_json(*agent) for agent in _agents(findings)]},
+        curves=tuple(_curves(findings)),
     )
 
 
@@ -63,6 +64,39 @@ def _attack(finding: PoisonFinding) -> str:
     return finding.attack
 
 
+def _sessions(finding: PoisonFinding) -> str:
+    return str(finding.sessions_passed)
+
+
+def _curves(findings: Findings) -> Iterator[Curve]:
+    """Yield attack rate and utility of each agent over memory spans, and over the sessions that passed."""
+    axes = (
+        ("memory span (tokens)", _span, _tokens),
+        ("sessions that ended between", _sessions, _count_of_sessions),
+    )
+    for axis, key, order in axes:
+        for agent, rows in _agents(findings):
+            parts = _by(sorted(rows, key=order), key)
+            for number, name in enumerate(("attack rate", "utility")):
+                rates = [
+                    (label, rates_of(some)[number]) for label, some in parts.items()
+                ]
+                points = [
+                    (label, rate.share)
+                    for label, rate in rates
+                    if rate.share is not None
+                ]
+                yield Curve(f"{agent}: {name}", axis, tuple(points))
+
+
+def _tokens(finding: PoisonFinding) -> int:
+    return finding.row.span or 0
+
+
+def _count_of_sessions(finding: PoisonFinding) -> int:
+    return finding.sessions_passed
+
+
 def rates_of(findings: Findings) -> tuple[Rate, Rate]:
     """Return attack rate and utility."""
     attack, utility = (
@@ -81,7 +115,10 @@ def _agent_lines(agent: str, findings: Findings) -> list[str]:
         lines.append(
             f"{place}: attack rate {_share(attack)}, utility {_share(utility)} ({_count(rows)})"
         )
-        for name, key in (("channel", _channel), ("class", _attack)):
+        keys = [("channel", _channel), ("class", _attack)]
+        if any(row.sessions_passed for row in rows):
+            keys.append(("sessions passed", _sessions))
+        for name, key in keys:
             parts = [
                 f"{part} {_share(rates_of(some)[0])} / {_share(rates_of(some)[1])}"
                 for part, some in _by(rows, key).items()

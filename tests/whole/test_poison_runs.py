@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,25 @@ def test_reports_say_who_obeyed_by_channel_and_by_class(
     }
     columns = {row["agent"]: row for row in found["results"]}
     assert (columns["obeying"]["attack_rate"], columns["refusing"]["utility"]) == (1, 0)
+    [rate, *_] = [row for row in section["curves"] if "sessions" in row["axis"]]
+    assert rate["name"].endswith("attack rate")
+    assert all(int(label) >= 1 for label, _ in rate["points"])
     for page in ("page.html", "page.md"):
         text = (pytester.path / page).read_text(encoding="utf-8")
         assert "obeying at 2k: attack rate 100%" in text
+
+
+def test_the_page_draws_both_rates_over_memory_spans_in_one_figure(
+    pytester: pytest.Pytester,
+) -> None:
+    words = ("--ltm-span=1k,2k", "--ltm-report=page.html")
+    play(pytester, "obeying,fencing", *words)
+    text = (pytester.path / "page.html").read_text(encoding="utf-8")
+    [section] = re.findall(r'(?s)<section class="added">.*?</section>', text)
+    assert section.count("<svg") == 1
+    for name in ("obeying: attack rate", "fencing: utility"):
+        assert f"{name} at 1k: 100%" in section
+    assert "fencing: attack rate at 2k: 0%" in section
 
 
 def test_findings_are_exported_with_the_line_where_the_answer_stands(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record
@@ -24,6 +25,16 @@ class ScreenLine(NamedTuple):
     """As pytest's terminal names it: "red"; "": plain."""
 
 
+class Curve(Struct, frozen=True):
+    """A line in a figure of the page: shares, 0 to 1, at places of an axis."""
+
+    name: str
+    axis: str
+    """What the places are; curves of one axis stand in one figure."""
+    points: tuple[tuple[str, float], ...]
+    """Each place with the share there, in the order of the axis."""
+
+
 class Section(Struct, frozen=True, kw_only=True):
     """What a feature adds to the reports of a run: in the terminal, `summary.json`, the page and Markdown.
 
@@ -37,6 +48,8 @@ class Section(Struct, frozen=True, kw_only=True):
     """What it says, plain text."""
     json: Mapping[str, Any] = field(default_factory=dict)
     """JSON values for `summary.json`: of the section, or fields of the file where it has no title."""
+    curves: tuple[Curve, ...] = ()
+    """What the page draws below its sentences, where an axis has two places."""
     screen: tuple[ScreenLine, ...] = ()
     """What the terminal shows below all tables."""
     verdict: str = ""
@@ -60,10 +73,12 @@ class Section(Struct, frozen=True, kw_only=True):
 
     def to_record(self) -> dict[str, Any]:
         """Return what `summary.json` has of a section with a title."""
+        curves = [asdict(curve) for curve in self.curves]
         return {
             "title": self.title,
             "sentences": list(self.sentences),
             "json": dict(self.json),
+            **({"curves": curves} if curves else {}),
         }
 
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
+from pathlib import Path
 from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pytest_ltm._core.features import current_hooks
+from pytest_ltm._core.model.file_checks import check_file
 from pytest_ltm._core.model.judge import (
     PROMPTS,
     Judge,
@@ -44,6 +46,7 @@ from pytest_ltm._core.model.score import (
     with_bounds,
 )
 from pytest_ltm._core.model.tools import (
+    WORKSPACE,
     AnsweredCall,
     Call,
     CallRule,
@@ -58,6 +61,7 @@ from pytest_ltm._core.storage.errors import (
     ScenarioError,
     did_you_mean,
 )
+from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
 
 if TYPE_CHECKING:
     from pytest_ltm._core.model.simulated_user import LtmUser, UserQuestion
@@ -103,6 +107,8 @@ class Sheet:
     """The failed assertion that ended the body, also among the checks."""
     tools: dict[str, Tool] = field(default_factory=dict)
     """What the scenario offers, by name."""
+    workspace: Workspace | None = None
+    """The folder that the agent may use."""
 
     def verdict(
         self, watched: Sequence[Score | Unscored], *, threshold: float
@@ -112,16 +118,16 @@ class Sheet:
         Any Unscored part makes the whole Unscored, unless it is undecided: that is an
         open check.
         """
-        known = [
+        verdicts = [
             with_bounds(verdict)
             for verdict in (*watched, self.said)
             if verdict is not None
         ]
-        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
+        unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
         if unscored:
             return unscored[0]
         return undecided_if_open(
-            self._score([v for v in known if isinstance(v, Score)], threshold)
+            self._score([v for v in verdicts if isinstance(v, Score)], threshold)
         )
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
@@ -140,7 +146,10 @@ class Sheet:
 
     def offered_tools(self) -> Tools | None:
         """Return what goes with the next message; None: nothing is offered."""
-        return Tools(tuple(self.tools.values())) if self.tools else None
+        if self.workspace is not None:
+            self.workspace.look()
+        offered = tuple(self.tools.values())
+        return Tools(offered, files=self.workspace) if offered else None
 
     def note_failed_assertion(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
@@ -282,9 +291,9 @@ class Ltm:
         def __getattr__(self, name: str) -> NoReturn:
             """Suggest the name that a misspelt or foreign one probably means."""
             public = sorted(
-                each
-                for each in {*dir(type(self)), *vars(self)}
-                if not each.startswith("_")
+                attribute
+                for attribute in {*dir(type(self)), *vars(self)}
+                if not attribute.startswith("_")
             )
             hint = (
                 f" Did you mean {METHOD_ALIASES[name]!r}?"
@@ -325,14 +334,14 @@ class Ltm:
 
         Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
         """
-        heard = self._heard()
-        return heard[-1].retrieved if heard else None
+        exchanges = self._heard()
+        return exchanges[-1].retrieved if exchanges else None
 
     @property
     def raw_reply(self) -> str:
         """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
-        heard = self._heard()
-        return heard[-1].raw_reply if heard else ""
+        exchanges = self._heard()
+        return exchanges[-1].raw_reply if exchanges else ""
 
     @_refuse_misuse
     def say(
@@ -488,6 +497,60 @@ class Ltm:
         )
 
     @property
+    def workspace(self) -> Path:
+        """A temporary folder of this example, empty at first, which the agent may use from the next message on.
+
+        The agent is offered the tool `workspace` with six commands on text files (view,
+        create, str_replace, insert, delete, rename), and told where the folder is if it
+        runs on this machine.
+
+        Raises:
+            ScenarioError: If the scenario's marker does not require TakesTools.
+        """
+        if self.sheet.workspace is None:
+            workspace = Workspace()
+            self.tool(
+                WORKSPACE,
+                COMMAND_SCHEMA,
+                returns=workspace.carry_out,
+                description="A folder of text files: your workspace. Paths are relative to it.",
+            )
+            self.sheet.workspace = workspace
+        return self.sheet.workspace.path
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The text files of the workspace by their paths, as they are now; files of other kinds are left out."""
+        if self.sheet.workspace is None:
+            return {}
+        return self.sheet.workspace.folder.texts()
+
+    @_refuse_misuse
+    def check_file(
+        self,
+        path: str,
+        /,
+        *contains: str | Callable[[str], object],
+        without: Iterable[str] = (),
+    ) -> bool:
+        """Note as one check that a file of the workspace is there and contains these texts.
+
+        Args:
+            path: The file, relative to the workspace.
+            *contains: Texts, whatever their case and white space; or a function of the
+                file's text, which returns whether it will do.
+            without: Texts that must not be in it.
+
+        Returns:
+            Whether it is so.
+        """
+        finding = check_file(self.files, path, contains, tuple(without))
+        if not finding.ok:
+            finding = replace(finding, label=f"{finding.label}{self._told_before()}")
+        self.sheet.checks.append(finding)
+        return finding.ok
+
+    @property
     def calls(self) -> Sequence[AnsweredCall]:
         """The calls of tools in this scenario so far, in order, those that were refused included."""
         return tuple(call for exchange in self._heard() for call in exchange.calls)
@@ -547,8 +610,8 @@ class Ltm:
             ordered: Whether they must come in this order.
         """
         passed_over = set(besides)
-        made = [call for call in self._last_calls if call.name not in passed_over]
-        return self._note_finding("sequence" if ordered else "only", calls, made)
+        calls_made = [call for call in self._last_calls if call.name not in passed_over]
+        return self._note_finding("sequence" if ordered else "only", calls, calls_made)
 
     @_refuse_misuse
     def wait(
@@ -673,10 +736,12 @@ class Ltm:
         """
         __tracebackhide__ = True
         _refuse_arguments(label, ok)
-        why = ok.reason if isinstance(ok, Opinion) and not ok else ""
+        judge_reason = ok.reason if isinstance(ok, Opinion) and not ok else ""
         self.sheet.checks.append(
             Check(
-                f"{label} (the judge: {why})" if why else label, bool(ok), acted=acted
+                f"{label} (the judge: {judge_reason})" if judge_reason else label,
+                bool(ok),
+                acted=acted,
             )
         )
         return bool(ok)
@@ -776,8 +841,8 @@ class Ltm:
 
     @property
     def _last_calls(self) -> Sequence[AnsweredCall]:
-        heard = self._heard()
-        return heard[-1].calls if heard else ()
+        exchanges = self._heard()
+        return exchanges[-1].calls if exchanges else ()
 
     def _note_calls(
         self, rule: CallRule, name: str, arguments: Mapping[str, object]
@@ -801,17 +866,17 @@ class Ltm:
 
     def _told_before(self) -> str:
         """Return how far before the last message that was told on which it depends, and what it said."""
-        heard = self._heard()
-        asked = self._answered[-1][0].about if self._answered else ()
-        told = [
+        exchanges = self._heard()
+        needles = self._answered[-1][0].about if self._answered else ()
+        tellings = [
             exchange
-            for exchange in heard[:-1]
-            if (exchange.message in asked if asked else exchange.kind == "say")
+            for exchange in exchanges[:-1]
+            if (exchange.message in needles if needles else exchange.kind == "say")
         ]
-        if not told:
+        if not tellings:
             return ""
-        tokens = needle_gap(told[-1], heard[-1])
-        return f"; told {tokens:,} tokens before: {shorten(told[-1].message, 120)}"
+        tokens = needle_gap(tellings[-1], exchanges[-1])
+        return f"; told {tokens:,} tokens before: {shorten(tellings[-1].message, 120)}"
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)
@@ -832,16 +897,16 @@ class Ltm:
             and len(self._answered) == 1
         ):
             return verdict
-        [(asked, answer)] = self._answered
-        if not asked.answer:
+        [(question, answer)] = self._answered
+        if not question.answer:
             return verdict
         prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
         decision = ask_judge(
             self.judge,
             prompt,
-            question=asked.text,
+            question=question.text,
             answer=answer,
-            reference=asked.answer,
+            reference=question.answer,
         )
         if isinstance(decision, Unscored):
             return replace(decision, rule=rule, evidence=verdict.evidence)

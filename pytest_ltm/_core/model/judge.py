@@ -85,12 +85,12 @@ def defuse_grades(text: str) -> str:
         for letter in _looks_like(sign):
             letters.append(letter)
             places.append(place)
-    parts, done = [], 0
+    parts, position = [], 0
     for match in _VERDICT.finditer("".join(letters)):
         start, end = places[match.start()], places[match.end() - 1] + 1
-        parts += [text[done:start], _DEFUSED]
-        done = end
-    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[done:]]))
+        parts += [text[position:start], _DEFUSED]
+        position = end
+    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[position:]]))
 
 
 def _looks_like(sign: str) -> str:
@@ -104,11 +104,11 @@ def _looks_like(sign: str) -> str:
         if 0 <= code - first < _LETTERS:
             return chr(ord("a") + code - first)
     parts = unicodedata.normalize("NFKD", sign)
-    seen = "".join(
+    plain = "".join(
         part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
     )
     return "".join(
-        _LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK
+        _LOOKALIKES.get(part, part) for part in plain.casefold() if part not in _BLANK
     )
 
 
@@ -133,6 +133,16 @@ class JudgeRequest:
     """The whole question, the agent's words fenced; it says how the reply is to end."""
     vote: int = 0
     """How often the same was asked before."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether the text is sent as it stands, without asking for a form of the reply."""
+        return False
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What the model is given beside the text, by name."""
+        return {}
 
     @property
     def digest(self) -> str:
@@ -165,6 +175,26 @@ class Inquiry(JudgeRequest):
     """The grade that means failure: only this one is confirmed by further votes."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """What was put into the prompt, for judges other than language models."""
+    as_written: bool = False
+    """Whether a user wrote the prompt: yes is in the reply, or it is a no."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What its model is given beside the text."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether the text is sent as it stands."""
+        return self.as_written
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What the model is given beside the text."""
+        return self.parameters
+
+    def grade_in(self, reply: str) -> str | Unscored:
+        """Return the grade that a reply gives; Unscored if none."""
+        if self.as_written:
+            return "yes" if "yes" in reply.lower() else "no"
+        return parse_grade(reply, self.grades)
 
     @property
     def form(self) -> tuple[str, Mapping[str, Any]]:
@@ -223,6 +253,10 @@ class JudgePrompt(Struct, frozen=True):
     """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
     thinks: str = "Think first, in at most three sentences."
     """How the reply begins."""
+    verbatim: bool = False
+    """Whether a user wrote it: nothing is fenced, and nothing added."""
+    parameters: Mapping[str, Any] = {}
+    """What the judge's model is given beside it."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -247,17 +281,21 @@ class JudgePrompt(Struct, frozen=True):
             grades=self.grades,
             fail=self.fail,
             parts=parts,
+            as_written=self.verbatim,
+            parameters=self.parameters,
         )
 
     def fill_prompt(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
-        shown = {
+        if self.verbatim:
+            return self.text.format_map(parts)
+        passages = {
             name: fence_answer(part, name.upper()) if name in self.quoted else part
             for name, part in parts.items()
         }
-        whole = self.text.format_map(shown)
+        prompt_text = self.text.format_map(passages)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
-        return f"{whole}\n\n{self.thinks} Then end with one line, {menu}."
+        return f"{prompt_text}\n\n{self.thinks} Then end with one line, {menu}."
 
 
 # --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
@@ -402,7 +440,7 @@ def decide_by_votes(
             reply = ask(replace(inquiry, vote=vote))
         except JudgeError as error:
             return Unscored(str(error), cause=error.cause)
-        grade = parse_grade(reply, inquiry.grades)
+        grade = inquiry.grade_in(reply)
         if isinstance(grade, Unscored):
             unread = grade
             continue
@@ -557,10 +595,12 @@ class FakeJudge:
 
 
 def _read_prompts() -> Iterator[JudgePrompt]:
-    known = load_packaged_yaml(__file__, "judge_prompts.yml")
-    for name, fields in known["prompts"].items():
+    file_content = load_packaged_yaml(__file__, "judge_prompts.yml")
+    for name, fields in file_content["prompts"].items():
         text = re.sub(
-            r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"]
+            r"\[(\w+)\]",
+            lambda passage: file_content["passages"][passage[1]],
+            fields["text"],
         )
         yield convert({**fields, "name": name, "text": text}, JudgePrompt)
 

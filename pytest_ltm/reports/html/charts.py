@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm.figures.statistics.totals import FULL_MARKS
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_dollars, score_text
 from pytest_ltm.reports.agent_sentences import (
     agents_under_test,
@@ -15,6 +15,7 @@ from pytest_ltm.reports.agent_sentences import (
 )
 
 if TYPE_CHECKING:
+    from pytest_ltm._core.journal.section import Curve, Section
     from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 
@@ -284,6 +285,35 @@ def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float
         return begin + (math.log(amount) - bottom) / (top - bottom) * room
 
     return place_amount
+
+
+def section_charts(section: Section) -> list[AccuracyChart]:
+    """Return a chart for each axis of a section's curves that has two places or more."""
+    axes = group_by(section.curves, lambda curve: curve.axis)
+    charts = [_curves_chart(section.title, curves) for curves in axes.values()]
+    return [chart for chart in charts if len(chart.ticks) > 1]
+
+
+def _curves_chart(title: str, curves: Sequence[Curve]) -> AccuracyChart:
+    labels = dict.fromkeys(label for curve in curves for label, _ in curve.points)
+    room = FRAME.width - FRAME.right - 20 - _BEGIN
+    step = room / max(len(labels) - 1, 1)
+    places = {label: _BEGIN + step * number for number, label in enumerate(labels)}
+    lines = []
+    for number, curve in enumerate(curves):
+        points = [
+            _share_point(f"{curve.name} at {label}", places[label], share)
+            for label, share in curve.points
+        ]
+        colour = min(number, COLOURS)
+        lines.append(ChartLine(curve.name, colour, path_through(points), points))
+    ticks = [Tick(x, label) for label, x in places.items()]
+    return AccuracyChart(lines, ticks, axis=curves[0].axis, title=title)
+
+
+def _share_point(name: str, x: float, share: float) -> ChartPoint:
+    y = FRAME.y(share)
+    return ChartPoint(x, y, y, y, f"{name}: {share:.0%}")
 
 
 # --- The shade of a score: eleven steps that the style sheet gives their colours, in

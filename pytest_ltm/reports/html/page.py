@@ -31,7 +31,12 @@ from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent, score_text, short_count
 from pytest_ltm.reports.agent_sentences import largest_span_label
-from pytest_ltm.reports.html.charts import score_by_cost, score_by_span, shade_class
+from pytest_ltm.reports.html.charts import (
+    score_by_cost,
+    score_by_span,
+    section_charts,
+    shade_class,
+)
 from pytest_ltm.reports.html.details import (
     example_details,
     expected_answers,
@@ -352,7 +357,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
             sections=[
-                section for run in material.runs for section in sections_of(run.summary)
+                (section, section_charts(section))
+                for run in material.runs
+                for section in sections_of(run.summary)
             ],
             standings=agent_sentences(material),
             curve=score_by_span(material),

@@ -90,6 +90,32 @@ def test_the_field_that_is_named_an_answer_is_all_that_is_read(
     assert normalize(speech(reply)) == normalize(ANSWER)
 
 
+PROSE = ("The lease that you showed me settles it:", "I read all of it twice.")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    fields=st.sampled_from(NAMES[:4]).flatmap(objects),
+    before=st.sampled_from(PROSE),
+    fence=st.sampled_from(["json", ""]),
+)
+def test_an_object_behind_prose_is_read_as_its_answer_and_the_prose_stays(
+    fields: dict[str, Any], before: str, fence: str
+) -> None:
+    written = write_json(fields)
+    framed = f"```{fence}\n{written}\n```" if fence else written
+
+    reply = normalize(speech(f"{before}\n\n{framed}"))
+
+    assert reply == f"{before}\n\n{ANSWER}"
+
+
+def test_what_names_no_answer_stays_behind_its_prose() -> None:
+    reply = 'The lease settles it:\n\n{"city": "Riga", "rent": 900}'
+
+    assert normalize(speech(reply)) == reply
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     rival=st.sampled_from(["alternative", "other_answer", "reply", "second_guess"]),

@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 # What errors call it.
@@ -63,12 +63,12 @@ def name_of(model: object) -> str:
     if (
         isinstance(model, Sequence)
         and model
-        and all(isinstance(one, str) and one.strip() for one in model)
+        and all(isinstance(message, str) and message.strip() for message in model)
     ):
         return SCRIPTED
     if callable(model) or hasattr(model, "assess"):
-        named: Any = model if hasattr(model, "__qualname__") else type(model)
-        return f"{named.__module__}:{named.__qualname__}"
+        definition: Any = model if hasattr(model, "__qualname__") else type(model)
+        return f"{definition.__module__}:{definition.__qualname__}"
     raise ScenarioError(
         f"ltm.user(model={model!r}): a user's model is a spec such as 'openai:MODEL' or 'mypkg:function', a list of "
         "messages, or a function from the prompt to the reply"
@@ -80,8 +80,8 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 
     `base` is where modules are looked for that are not on `sys.path`.
     """
-    from pytest_ltm.judges._chat import make_client
-    from pytest_ltm.judges._judge_registry import adapt_judge
+    from pytest_ltm.judges.chat import make_client
+    from pytest_ltm.judges.judge_registry import adapt_judge
 
     if not isinstance(model, str):
         is_script = isinstance(model, Sequence)
@@ -152,14 +152,14 @@ class UserConnection:
             bought = purchase(question)
             if name != SCRIPTED:
                 seconds = round(stopwatch_seconds() - began, 6)
-                usage, usd, lost = bought.usage, bought.cost_usd, purchase.lost
+                usage, usd, lost_use = bought.usage, bought.cost_usd, purchase.lost
                 took = UserTime(
                     example=example,
                     model=name,
                     seconds=seconds,
                     usage=usage,
                     cost_usd=usd,
-                    lost=lost,
+                    lost=lost_use,
                 )
                 self.timings.write(took)
             return bought

@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._chat import JudgeModelClient
+    from pytest_ltm.judges.chat import JudgeModelClient
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
 A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")
@@ -33,7 +33,8 @@ A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAs
 class QuestionAsker(Protocol[Q_contra]):
     """Returns the reply to a question; Unmeasured if there is none."""
 
-    def __call__(self, question: Q_contra, /) -> Reply: ...
+    def __call__(self, question: Q_contra, /) -> Reply:
+        """Return the reply; Unmeasured if there is none."""
 
 
 class QuestionModel(Protocol[Q_contra]):
@@ -52,7 +53,7 @@ class ModelCaller:
 
     def __init__(
         self,
-        asked: QuestionModel[Any],
+        model: QuestionModel[Any],
         *,
         who: str,
         error: Callable[[str], Unmeasured],
@@ -63,9 +64,9 @@ class ModelCaller:
     ) -> None:
         # connections of a client belong to the event loop of their thread
         self._model = (
-            asked.own_client()
-            if own_thread() is not None and _is_own_client(asked)
-            else asked
+            model.own_client()
+            if own_thread() is not None and _is_own_client(model)
+            else model
         )
         self._door = ForeignCaller(
             who,
@@ -111,7 +112,7 @@ class ModelCaller:
 
 
 def _is_own_client(model: object) -> TypeGuard[JudgeModelClient]:
-    from pytest_ltm.judges._chat import JudgeModelClient
+    from pytest_ltm.judges.chat import JudgeModelClient
 
     return inherits(model, JudgeModelClient)
 
@@ -242,7 +243,7 @@ def on_record(
     A fault is written down, too, and is raised as this `error`. `more`: other fields of
     the event.
     """
-    about = partial(
+    make_event = partial(
         kind,
         name=question.prompt,
         version=question.version,
@@ -256,13 +257,15 @@ def on_record(
         elif (
             recorded.reply is None
         ):  # what failed in the record fails here, too, and costs the same
-            lost = error(str(recorded.fault))
-            lost.usage = recorded.usage
-            raise lost
+            failure = error(str(recorded.fault))
+            failure.usage = recorded.usage
+            raise failure
         else:
             reply = Reply(recorded.reply, recorded.usage, recorded.cost_usd)
     except Unmeasured as fault:
-        journal.write(about(fault=str(fault), usage=fault.usage))
+        journal.write(make_event(fault=str(fault), usage=fault.usage))
         raise
-    journal.write(about(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd))
+    journal.write(
+        make_event(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd)
+    )
     return reply
