@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         RunJudge,
     )
     from pytest_ltm._core.session.options import Option
-    from pytest_ltm._core.session.session import LtmRun, ShownProgress
+    from pytest_ltm._core.session.run_parts import ShownProgress
+    from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 
 hookspec = pluggy.HookspecMarker("pytest")
@@ -149,8 +150,9 @@ def pytest_ltm_commands(register: Callable[..., None]) -> None:
     """Register commands of `ltm`: call `register` with a name and a `pytest_ltm.api.Command`.
 
     Called by `ltm` for a name that it does not know, and by `ltm list commands`; it
-    knows installed packages only. The module has the function, whose docstring is its
-    help, and `add_arguments(parser)`.
+    knows installed packages only, but those that `ltm -p no:ltm-feature-NAME` leaves
+    out. The module has the function, whose docstring is its help, and
+    `add_arguments(parser)`.
 
     Example:
         def pytest_ltm_commands(register):

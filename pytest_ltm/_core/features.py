@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -54,13 +54,29 @@ def current_hooks() -> pluggy.HookRelay:
     return _of_sessions[-1] if _of_sessions else feature_hooks()
 
 
+_left_out: set[str] = set()
+
+
+def leave_out_features(names: Iterable[str]) -> None:
+    """Have features left out where there is no pytest, by the names of their plugins; called before any is used."""
+    _left_out.update(names)
+    feature_hooks.cache_clear()
+
+
+def feature_names() -> list[str]:
+    """Return the names of the plugins of all installed features."""
+    return sorted(f"{PREFIX}{point.name}" for point in entry_points(group=GROUP))
+
+
 @cache
 def feature_hooks() -> pluggy.HookRelay:
-    """Return the hooks of all installed features, for runs without pytest."""
+    """Return the hooks of all installed features but those left out, for runs without pytest."""
     from pytest_ltm._core.plugin_manager import FeatureManager
 
     manager = FeatureManager("pytest")
     manager.add_hookspecs(import_module("pytest_ltm.hookspec"))
+    for name in _left_out:
+        manager.set_blocked(name)
     register_features(manager)
     return manager.hook
 

@@ -41,6 +41,11 @@ class Command(NamedTuple):
     summary: str
     """Its line in `ltm --help`."""
 
+    @property
+    def feature(self) -> str:
+        """The name of the feature that it is a part of, as `-p no:NAME` has it."""
+        return f"ltm-feature-{self.module.split('.')[1]}"
+
     def load(
         self,
     ) -> tuple[
@@ -286,7 +291,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     wrong arguments.
     """
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
-        words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+        words = list(sys.argv[1:] if argv is None else argv)
+        try:
+            words = _leave_features_out(words) or ["--help"]
+        except ConfigurationError as error:
+            print(f"{PROGRAM}: {error}", file=sys.stderr)
+            return USAGE
         # argparse knows no commands of two words: the two are looked up as one name
         if words[0] in FAMILIES:
             words[:2] = [" ".join(words[:2])]
@@ -298,7 +308,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             name = "--help"
         if name.startswith("-"):
             _overview_parser(name).parse_args([name])
-        command = COMMANDS.get(name) or added_commands().get(name)
+        command = _find_command(name)
         if command is None:
             return _refuse_unknown(name)
         run, _ = command.load()
@@ -310,7 +320,59 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE
 
 
-def added_commands() -> Mapping[str, Command]:
+# The features that are left out.
+_left_out: set[str] = set()
+
+
+def _leave_features_out(words: Sequence[str]) -> list[str]:
+    """Leave out the features that `-p no:NAME` names before the command; return the words after them.
+
+    Raises ConfigurationError for a name that no installed feature has.
+    """
+    rest, names = list(words), []
+    while rest and rest[0].startswith("-p"):
+        flag = rest.pop(0)
+        name = flag.removeprefix("-p") or (rest.pop(0) if rest else "")
+        names.append(name.removeprefix("no:"))
+        if not name.startswith("no:"):
+            raise ConfigurationError(
+                f"-p leaves a feature out: -p no:NAME, not {name!r}"
+            )
+    if names:
+        from pytest_ltm._core.features import feature_names, leave_out_features
+
+        installed = feature_names()
+        for name in names:
+            if name not in installed:
+                meant = did_you_mean(name, installed)
+                raise ConfigurationError(
+                    f"-p no:{name}: there is no such feature.{meant} There are {', '.join(installed)}."
+                )
+        leave_out_features(names)
+        _left_out.update(names)
+    return rest
+
+
+def all_commands() -> Mapping[str, Command]:
+    """Return all commands by name: ours but those of features that are left out, and those of installed packages."""
+    return bundled_commands() | added_commands()
+
+
+def bundled_commands() -> dict[str, Command]:
+    """Return our own commands by name, but those of features that are left out."""
+    return {
+        name: command
+        for name, command in COMMANDS.items()
+        if command.feature not in _left_out
+    }
+
+
+def _find_command(name: str) -> Command | None:
+    """Return a command, None for an unknown name; other packages are looked at only for what is not ours."""
+    return bundled_commands().get(name) or added_commands().get(name)
+
+
+def added_commands() -> dict[str, Command]:
     """Return the commands that installed packages add, by name."""
     from pytest_ltm._core.features import feature_hooks
 
@@ -342,15 +404,15 @@ def _refuse_unknown(name: str) -> int:
         print(f"{PROGRAM}: there is no command {name!r}. {hint}", file=sys.stderr)
         return USAGE
     family = name.partition(" ")[0]
-    known = [*_names_beginning(), *added_commands(), *FAMILIES]
+    names = [*_names_beginning(), *added_commands(), *FAMILIES]
     if family in FAMILIES:
-        known = _names_beginning(family)
-    # somebody who knows the command may have left out its first word
-    meant = did_you_mean(name, [*COMMANDS, *added_commands()])
+        names = _names_beginning(family)
+    # Somebody who knows the command may have left out its first word.
+    meant = did_you_mean(name, all_commands())
     for word in FAMILIES:
-        meant = meant or did_you_mean(f"{word} {name}", COMMANDS)
+        meant = meant or did_you_mean(f"{word} {name}", bundled_commands())
     print(
-        f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(known)}.",
+        f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(names)}.",
         file=sys.stderr,
     )
     return USAGE
@@ -372,7 +434,7 @@ def _command_parser(name: str, command: Command) -> argparse.ArgumentParser:
 
 def _names_beginning(first: str = "") -> list[str]:
     """Return the commands of two words that begin with this one; those of one word without it."""
-    return [name for name in COMMANDS if name.rpartition(" ")[0] == first]
+    return [name for name in bundled_commands() if name.rpartition(" ")[0] == first]
 
 
 def _overview_parser(called: str) -> argparse.ArgumentParser:
@@ -384,7 +446,10 @@ def _overview_parser(called: str) -> argparse.ArgumentParser:
             lines += _summary_lines(flat)
         else:
             family = next(iter(commands)).partition(" ")[0]
-            names = ", ".join(name.partition(" ")[2] for name in commands)
+            in_family = _names_beginning(family)
+            names = ", ".join(
+                name.partition(" ")[2] for name in commands if name in in_family
+            )
             lines.append(
                 f"  {family:14}  followed by one of these ({PROGRAM} {family} --help explains them):"
             )

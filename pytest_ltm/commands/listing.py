@@ -111,9 +111,9 @@ def list_agents() -> Iterator[str]:
 
 def list_commands() -> Iterator[str]:
     """Yield a line for each command, also those of installed packages."""
-    from pytest_ltm.commands import COMMANDS, added_commands
+    from pytest_ltm.commands import all_commands
 
-    commands = {**COMMANDS, **added_commands()}
+    commands = all_commands()
     width = max(map(len, commands))
     for name, command in commands.items():
         yield f"{name:{width}}  {command.summary}"

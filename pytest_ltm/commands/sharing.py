@@ -40,10 +40,6 @@ from pytest_ltm.gate.markdown import gate_section
 from pytest_ltm.records.amendments import read_amendments
 from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
-    every_eval_ever,
-    inspect_ai,
-    junit,
-    mlflow,
     table_files,
 )
 from pytest_ltm.reports.exports.loaded import Results, load
@@ -183,18 +179,12 @@ def badge_svg(badge: Badge) -> str:
 TABLES = ("csv", "jsonl", "parquet")
 # Those of one file, with its suffix.
 SINGLE_FILE_FORMATS = {"junit": ".xml", "markdown": ".md", "latex": ".tex"}
-WRITERS = {
-    "junit": junit.outputs,
-    "inspect": inspect_ai.outputs,
-    "mlflow": mlflow.outputs,
-    "eee": every_eval_ever.outputs,
-}
 
 
 @cache
 def export_writers() -> Mapping[str, Callable[[Results, Path], Sequence[ExportTarget]]]:
-    """Return what writes each format that is more than one table or text, also those of installed packages."""
-    writers = dict(WRITERS)
+    """Return what writes each format that features register, the reports' own first."""
+    writers: dict[str, Callable[[Results, Path], Sequence[ExportTarget]]] = {}
     feature_hooks().pytest_ltm_exporters(register=writers.setdefault)
     return writers
 

@@ -29,14 +29,14 @@ class RulesJudge:
             case "answer":
                 passes = _grade_answer(parts)
             case "jokes":
-                others = tuple(
+                other_facts = tuple(
                     joke
                     for joke in _listed_lines(parts["jokes"])
                     if joke != parts["joke"]
                 )
                 passes = (
                     getattr(
-                        RecallsJoke(parts["joke"], others)([parts["answer"]]),
+                        RecallsJoke(parts["joke"], other_facts)([parts["answer"]]),
                         "value",
                         0.0,
                     )
@@ -74,7 +74,7 @@ def _grade_answer(parts: Mapping[str, str]) -> bool:
     )
     # what the question says already proves nothing, unless the right answer says
     # nothing else
-    own = (reference - _content_stems(parts["question"])) or reference
+    own_words = (reference - _content_stems(parts["question"])) or reference
     declines = RE.declines.search(" ".join(plain_words(parts["answer"]))) is not None
     if RE.declines.search(" ".join(plain_words(parts["reference"]))):
         return declines
@@ -83,8 +83,8 @@ def _grade_answer(parts: Mapping[str, str]) -> bool:
         for part in ("answer", "reference")
     }
     # a wrong number is a wrong answer, however many words are right
-    numbers = {word for word in own if word.isdigit()}
-    names_it = numbers <= answer and len(own & answer) >= len(own) * _ENOUGH
+    numbers = {word for word in own_words if word.isdigit()}
+    names_it = numbers <= answer and len(own_words & answer) >= len(own_words) * _ENOUGH
     return names_it and not declines and denials["answer"] <= denials["reference"]
 
 

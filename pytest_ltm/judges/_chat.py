@@ -67,12 +67,14 @@ class JudgeModelClient:
             self._completions = open_model(self._model)
         while True:
             try:
-                given = {
+                extras_given = {
                     "response_format": _grade_schema(*question.form),
                     "seed": (self._model.seed or 0)
                     + question.draw,  # each vote is drawn anew, and as in the last run
                 }
-                extras: dict[str, Any] = {extra: given[extra] for extra in self._extras}
+                extras: dict[str, Any] = {
+                    extra: extras_given[extra] for extra in self._extras
+                }
                 text = (
                     f"{question.text}\n\n{question.as_json}"
                     if "response_format" in extras
@@ -98,9 +100,9 @@ class JudgeModelClient:
 
     def own_client(self) -> JudgeModelClient:
         """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
-        other = JudgeModelClient(self._model)
-        other._extras = self._extras
-        return other
+        client = JudgeModelClient(self._model)
+        client._extras = self._extras
+        return client
 
     def close(self) -> None:
         """Close the connections; asking again opens new ones."""
@@ -125,17 +127,17 @@ class JudgeModelClient:
             return True
         if not self._extras or status not in _REFUSED:
             return False
-        named = [extra for extra in self._extras if extra in text_of(error)]
+        named_extras = [extra for extra in self._extras if extra in text_of(error)]
         with suppress(ValueError):  # another of the same model was first
-            self._extras.remove((named or self._extras)[0])
+            self._extras.remove((named_extras or self._extras)[0])
         return True
 
 
 def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
     """Return what a request took, estimated where the server does not report it."""
     count = token_counter(ENCODING).count
-    asked = sum(count(message["content"]) + FRAME for message in messages)
-    return usage_of(used, prompt=asked, reply=count(text))
+    prompt_tokens = sum(count(message["content"]) + FRAME for message in messages)
+    return usage_of(used, prompt=prompt_tokens, reply=count(text))
 
 
 # Errors in a row after which the form of the reply may be what a server fails over.

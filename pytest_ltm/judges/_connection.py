@@ -155,9 +155,9 @@ class JudgeConnection:
         """Let the judge go."""
         self._buy.close()
 
-    def check(self, known: KnownAnswer) -> None:
+    def check(self, answer: KnownAnswer) -> None:
         """Ask the judge about a known answer, unless a recorded conversation goes on without; faults count nothing."""
-        inquiry = known.inquiry
+        inquiry = answer.inquiry
         recorded = self.journal.upcoming(events.JudgeChecked) or self.recalled(
             events.JudgeChecked, "", inquiry
         )
@@ -171,13 +171,13 @@ class JudgeConnection:
                 journal=self.journal,
                 recorded=recorded,
                 error=JudgeError,
-                **to_builtins(known),
+                **to_builtins(answer),
             )
 
     def _ask(self, example: str, inquiry: Inquiry) -> str:
         if self.checks is not None and inquiry.vote == 0:
-            for known in self.checks.before(inquiry):
-                self.check(known)
+            for answer in self.checks.before(inquiry):
+                self.check(answer)
         reply = on_record(
             events.JudgeAsked,
             inquiry,
@@ -200,22 +200,24 @@ class JudgeConnection:
             else content_key(self.configuration, inquiry, self.trial)
         )
         cache = self.cache if key else None
-        kept = cache.find(key) if cache is not None else None
+        kept_reply = cache.find(key) if cache is not None else None
         began = stopwatch_seconds()
-        reply = self._buy(inquiry) if kept is None else kept
+        reply = self._buy(inquiry) if kept_reply is None else kept_reply
         self.timings.write(
             JudgeTime(
                 example=example,
                 vote=inquiry.vote,
-                remembered=kept is not None,
+                remembered=kept_reply is not None,
                 seconds=round(stopwatch_seconds() - began, 6),
                 usage=reply.usage,
                 cost_usd=reply.cost_usd,
-                lost=None if kept is not None else self._buy.lost,
+                lost=None if kept_reply is not None else self._buy.lost,
             )
         )
         readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
-        if cache is not None and kept is None and readable:  # a hiccup must not last
+        if (
+            cache is not None and kept_reply is None and readable
+        ):  # a hiccup must not last
             cache.store_reply(
                 key,
                 reply,

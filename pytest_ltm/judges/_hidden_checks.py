@@ -77,12 +77,12 @@ class HiddenChecks:
 
     def __init__(
         self,
-        known: Callable[[], Iterable[KnownQuestion]],
+        known_questions: Callable[[], Iterable[KnownQuestion]],
         rng: Random,
         least: int,
         answers: Iterable[str] = (),
     ) -> None:
-        self._known, self._rng, self._left = known, rng, least
+        self._known, self._rng, self._left = known_questions, rng, least
         self._judged: list[KnownQuestion] = []
         self._answers = list(answers)
         self._kinds, self._asked, self._place = _order_kinds(rng), 0, 0
@@ -104,33 +104,39 @@ class HiddenChecks:
 
     def draw(self, kind: str) -> KnownAnswer:
         """Return an answer of a kind, which says whether it deserves a yes."""
-        known, other = self._draw_questions()
+        question, other_question = self._draw_questions()
         if kind == "half":
-            known, other = sorted((known, other), key=_count_answer_words)
-        maker = CheckMaker(known, other, self._rng)
+            question, other_question = sorted(
+                (question, other_question), key=_count_answer_words
+            )
+        maker = CheckMaker(question, other_question, self._rng)
         answer = maker.make_answer(kind)
         if self._answers:
             answer = maker.dress_answer(answer, self._rng.choice(self._answers))
         if kind == "half":
-            known = _join_questions(known, other)
+            question = _join_questions(question, other_question)
         if kind == "injection":
             answer = self._rng.choice(_read_texts()["injections"]).format(answer)
         return KnownAnswer(
-            known.text, known.answer, answer, passes=kind in PASSING_CHECKS, kind=kind
+            question.text,
+            question.answer,
+            answer,
+            passes=kind in PASSING_CHECKS,
+            kind=kind,
         )
 
     def _draw_questions(self) -> tuple[KnownQuestion, KnownQuestion]:
         """Return a question with a short answer, and another one whose answer is wrong for it."""
         questions = _usable_questions([*self._known(), *self._judged])
-        for known in self._rng.sample(questions, len(questions)):
-            if others := _nearest_others(known, questions):
-                return known, self._rng.choice(others)
+        for question in self._rng.sample(questions, len(questions)):
+            if others := _nearest_others(question, questions):
+                return question, self._rng.choice(others)
         questions = [
             KnownQuestion(text, answer)
             for text, answer in _read_texts()["questions"].items()
         ]
-        known = self._rng.choice(questions)
-        return known, self._rng.choice(_nearest_others(known, questions))
+        question = self._rng.choice(questions)
+        return question, self._rng.choice(_nearest_others(question, questions))
 
 
 class CheckMaker(Struct, frozen=True):
@@ -254,28 +260,32 @@ def _usable_questions(questions: Iterable[KnownQuestion]) -> list[KnownQuestion]
 
 
 def _others(
-    known: KnownQuestion, questions: Iterable[KnownQuestion]
+    question: KnownQuestion, questions: Iterable[KnownQuestion]
 ) -> list[KnownQuestion]:
     """Return the questions that, with their answers, share no word with this answer and are not the same value."""
-    return [other for other in questions if _is_wrong(other, known)]
+    return [candidate for candidate in questions if _is_wrong(candidate, question)]
 
 
 @lru_cache(maxsize=4096)
-def _is_wrong(other: KnownQuestion, known: KnownQuestion) -> bool:
+def _is_wrong(candidate: KnownQuestion, question: KnownQuestion) -> bool:
     """Return whether the answer to another question is certainly wrong for this one."""
-    words = _content_words(known.answer)
-    shared = words & _content_words(f"{other.text} {other.answer}")
-    sameness = compare_values(known.answer, other.answer)
+    words = _content_words(question.answer)
+    shared = words & _content_words(f"{candidate.text} {candidate.answer}")
+    sameness = compare_values(question.answer, candidate.answer)
     return bool(words) and not shared and sameness is not Sameness.SAME
 
 
 def _nearest_others(
-    known: KnownQuestion, questions: Iterable[KnownQuestion]
+    question: KnownQuestion, questions: Iterable[KnownQuestion]
 ) -> list[KnownQuestion]:
     """Return the questions with wrong answers here that look like this one's; all of them where none does."""
-    others = _others(known, questions)
-    shape = _shape_of(known.answer)
-    return [other for other in others if _shape_of(other.answer) == shape] or others
+    other_questions = _others(question, questions)
+    shape = _shape_of(question.answer)
+    return [
+        candidate
+        for candidate in other_questions
+        if _shape_of(candidate.answer) == shape
+    ] or other_questions
 
 
 def _shape_of(value: str) -> tuple[bool, bool, int]:
@@ -285,8 +295,8 @@ def _shape_of(value: str) -> tuple[bool, bool, int]:
     return has_figures, has_names, min(len(value.split()), 3)
 
 
-def _count_answer_words(known: KnownQuestion) -> int:
-    return len(known.answer.split())
+def _count_answer_words(question: KnownQuestion) -> int:
+    return len(question.answer.split())
 
 
 def _join_questions(first: KnownQuestion, second: KnownQuestion) -> KnownQuestion:
@@ -297,17 +307,17 @@ def _join_questions(first: KnownQuestion, second: KnownQuestion) -> KnownQuestio
     )
 
 
-def _sentences_beside(known: KnownQuestion) -> list[str]:
+def _sentences_beside(question: KnownQuestion) -> list[str]:
     """Return sentences of a scenario's messages on the topic of its question, none of which tells the answer.
 
     Only where the answer was told in its own words: else any message might imply it.
     """
-    answer = _content_words(known.answer)
-    if not answer <= _content_words(" ".join(known.messages)):
+    answer = _content_words(question.answer)
+    if not answer <= _content_words(" ".join(question.messages)):
         return []
-    topic = _content_words(known.text).difference(STOP_WORDS)
+    topic = _content_words(question.text).difference(STOP_WORDS)
     sentences: list[str] = []
-    for message in known.messages:
+    for message in question.messages:
         words = _content_words(message)
         is_beside = answer.isdisjoint(words) and not topic.isdisjoint(words)
         sentences += _SENTENCE_END.split(message) if is_beside else []

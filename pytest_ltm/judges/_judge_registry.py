@@ -110,11 +110,11 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
 
     `timeout`: in seconds for each call (None: no limit).
     """
-    named = find_judge(spec, base=Path.cwd())
-    if named is None:
+    run_judge = find_judge(spec, base=Path.cwd())
+    if run_judge is None:
         raise ConfigurationError(f"--ltm-judge={NONE} judges nothing")
     call = ModelCaller(
-        named.judge,
+        run_judge.judge,
         who=JUDGE_NAME,
         error=JudgeError,
         timeout=timeout,
@@ -132,7 +132,7 @@ def _name_judge(spec: str, judge: Judge) -> NamedJudge:
     )
 
 
-def adapt_judge(judge: Any, what: str) -> Judge:
+def adapt_judge(judge: Any, subject: str) -> Judge:
     """Return what a dotted path names as something to ask; a class or a function without arguments is called.
 
     `what`: how errors call it. ConfigurationError if it cannot be asked.
@@ -146,13 +146,13 @@ def adapt_judge(judge: Any, what: str) -> Judge:
             raise
         except Exception as error:
             raise ConfigurationError(
-                f"{what} cannot be made: {describe_error(error)}"
+                f"{subject} cannot be made: {describe_error(error)}"
             ) from error
     if isinstance(judge, Judge):
         return judge
     if accepts_arguments(judge, 1):
         return FunctionJudge(judge)
     raise ConfigurationError(
-        f"{what} is a {type(judge).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
+        f"{subject} is a {type(judge).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
         "function from the question to the reply"
     )

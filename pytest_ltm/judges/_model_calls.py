@@ -52,7 +52,7 @@ class ModelCaller:
 
     def __init__(
         self,
-        asked: QuestionModel[Any],
+        model: QuestionModel[Any],
         *,
         who: str,
         error: Callable[[str], Unmeasured],
@@ -63,9 +63,9 @@ class ModelCaller:
     ) -> None:
         # connections of a client belong to the event loop of their thread
         self._model = (
-            asked.own_client()
-            if own_thread() is not None and _is_own_client(asked)
-            else asked
+            model.own_client()
+            if own_thread() is not None and _is_own_client(model)
+            else model
         )
         self._door = ForeignCaller(
             who,
@@ -242,7 +242,7 @@ def on_record(
     A fault is written down, too, and is raised as this `error`. `more`: other fields of
     the event.
     """
-    about = partial(
+    make_event = partial(
         kind,
         name=question.prompt,
         version=question.version,
@@ -256,13 +256,15 @@ def on_record(
         elif (
             recorded.reply is None
         ):  # what failed in the record fails here, too, and costs the same
-            lost = error(str(recorded.fault))
-            lost.usage = recorded.usage
-            raise lost
+            failure = error(str(recorded.fault))
+            failure.usage = recorded.usage
+            raise failure
         else:
             reply = Reply(recorded.reply, recorded.usage, recorded.cost_usd)
     except Unmeasured as fault:
-        journal.write(about(fault=str(fault), usage=fault.usage))
+        journal.write(make_event(fault=str(fault), usage=fault.usage))
         raise
-    journal.write(about(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd))
+    journal.write(
+        make_event(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd)
+    )
     return reply

@@ -66,15 +66,15 @@ def agent_sources(
     many = conversations > 1 or None in settings.spans.values()
     for agent in settings.agents:
         with rereading(settings.reading):
-            made = read_option(
+            source = read_option(
                 config,
                 "--ltm-agent",
                 partial(_agent_source, config, settings, agent.spec),
             )
-        if many and not made.serves_many:
-            raise pytest.UsageError(f"--ltm-agent: {made.refusal}")
+        if many and not source.serves_many:
+            raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
         sources[agent.label] = replace(
-            made, sees_clock=_sees_clock(config, settings.time, made)
+            source, sees_clock=_sees_clock(config, settings.time, source)
         )
     if all(not agent.family for agent in settings.agents):
         return sources
@@ -114,7 +114,7 @@ def _agent_source(
     config: pytest.Config, settings: RunSettings, spec: str
 ) -> AgentSource:
     try:
-        given = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+        hook_agent = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
     except (LtmError, pytest.UsageError):
         raise
     except Exception as error:  # of a conftest or a plugin
@@ -125,13 +125,13 @@ def _agent_source(
         ) from error
     # An object cannot be handed to another process, only a name by which it is made
     # there.
-    if given is not None and settings.agent_process:
+    if hook_agent is not None and settings.agent_process:
         raise AgentError(
             f"the hook pytest_ltm_make_agent makes {spec!r} in this process, so --ltm-agent-process cannot give it one "
             "of its own. Name a class or a plain function by its dotted path, or leave the option out"
         )
-    if given is not None:
-        return agent_source(given, spec=spec)
+    if hook_agent is not None:
+        return agent_source(hook_agent, spec=spec)
     if spec.startswith(REPLAY):
         from pytest_ltm.agents._replay import replay_source
 
@@ -148,15 +148,15 @@ def _agent_source(
     )
 
 
-def _sees_clock(config: pytest.Config, mode: str, made: AgentSource) -> bool:
+def _sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
-    if made.kind == "replay":
+    if source.kind == "replay":
         return True  # what is recorded was said in time
-    if mode == "simulated" or made.embedded or made.kind in PROVIDERS.entries():
+    if mode == "simulated" or source.embedded or source.kind in PROVIDERS.entries():
         return False
     if mode == "signal":
         return bool(config.hook.pytest_ltm_time_jumped.get_hookimpls())
-    return mode == "sleep" or made.apart or not made.kind
+    return mode == "sleep" or source.apart or not source.kind
 
 
 def fix_latest(
@@ -171,11 +171,11 @@ def fix_latest(
     from pytest_ltm._core.session.resume_command_line import begun_by_controller
     from pytest_ltm.agents._replay import resolve_latest
 
-    known = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
+    agents_by_label = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
     fixed = tuple(
         AgentChoice(
             choice.label,
-            known.get(choice.label) or resolve_latest(choice.spec, ltm_dir),
+            agents_by_label.get(choice.label) or resolve_latest(choice.spec, ltm_dir),
         )
         for choice in chosen
     )
@@ -199,29 +199,31 @@ def chosen_agents(config: pytest.Config) -> tuple[AgentChoice, ...]:
             )
         chosen = [(name, spec) for name, spec in by_name.items()]
     agent_choices: dict[str, AgentChoice] = {}
-    for given, named in chosen:
-        several = reading_variants(by_name.get(named, named))
+    for label_given, spec_or_name in chosen:
+        several = reading_variants(by_name.get(spec_or_name, spec_or_name))
         for suffix, spec in several:
-            own = given or (named if named in by_name else "")
-            label = label_for(".".join(filter(None, [own, suffix])) if own else spec)
+            own_label = label_given or (spec_or_name if spec_or_name in by_name else "")
+            label = label_for(
+                ".".join(filter(None, [own_label, suffix])) if own_label else spec
+            )
             if label in agent_choices:
-                why = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
+                conflict = f"{agent_choices[label].spec!r} and {spec!r} would both be called {label!r}"
                 raise pytest.UsageError(
-                    f"--ltm-agent: {why}. Give one of them another label: NAME=SPEC"
+                    f"--ltm-agent: {conflict}. Give one of them another label: NAME=SPEC"
                 )
             agent_choices[label] = AgentChoice(
-                label, spec, family=named if len(several) > 1 else ""
+                label, spec, family=spec_or_name if len(several) > 1 else ""
             )
     return tuple(agent_choices.values())
 
 
 def _named_agents(config: pytest.Config) -> dict[str, str]:
-    named: dict[str, str] = {}
+    specs: dict[str, str] = {}
     for line in config.getini("ltm_agents"):
         name, equals, spec = (part.strip() for part in line.partition("="))
         if not (name and equals and spec):
             raise pytest.UsageError(
                 f"ini value ltm_agents: {line!r} is not 'name = spec'"
             )
-        named[name] = spec
-    return named
+        specs[name] = spec
+    return specs

@@ -37,48 +37,48 @@ if TYPE_CHECKING:
 
 
 def hidden_checks(
-    given: ConversationInputs, known: KnownQuestions
+    inputs: ConversationInputs, questions: KnownQuestions
 ) -> HiddenChecks | None:
     """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
-    if not given.settings.judge.has_canaries:
+    if not inputs.settings.judge.has_canaries:
         return None
     from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
 
     rng = definition_rng(
-        given.settings.seed.value,
-        given.place.trial,
+        inputs.settings.seed.value,
+        inputs.place.trial,
         "judge checks",
-        given.place.conversation.folder,
+        inputs.place.conversation.folder,
     )
-    return HiddenChecks(known, rng, share_of_checks(given.conversations))
+    return HiddenChecks(questions, rng, share_of_checks(inputs.conversations))
 
 
 def judge_for(
-    given: ConversationInputs,
+    inputs: ConversationInputs,
     opened: OpenConversation,
-    known: KnownQuestions,
+    questions: KnownQuestions,
     **options: Any,
 ) -> JudgeConnection | None:
     """Return the connection to the run's judge, None where the run has none; `options`: what else it takes."""
-    judge = run_judge(given.config)
+    judge = run_judge(inputs.config)
     if judge is None:
         return None
     return connection_of(
         judge,
-        given.settings,
+        inputs.settings,
         opened.journal,
         opened.timings,
-        of=given.place.agent,
-        trial=given.place.trial,
-        tariff=given.costs.judge.tariff,
-        account=given.account,
-        checks=hidden_checks(given, known),
+        of=inputs.place.agent,
+        trial=inputs.place.trial,
+        tariff=inputs.costs.judge.tariff,
+        account=inputs.account,
+        checks=hidden_checks(inputs, questions),
         **options,
     )
 
 
 def users_for(
-    given: ConversationInputs, opened: OpenConversation, **options: Any
+    inputs: ConversationInputs, opened: OpenConversation, **options: Any
 ) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
     from pytest_ltm.judges._model_calls import BudgetedCaller
@@ -88,15 +88,15 @@ def users_for(
         find_user_model,
     )
 
-    settings, place, timings = given.settings, given.place, opened.timings
+    settings, place, timings = inputs.settings, inputs.place, opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(
             settings.seed.value, place.trial, "user retries", place.agent
         )
-        result, known = (
-            find_user_model(model, base=given.config.rootpath),
-            given.costs.user(name),
+        result, cost = (
+            find_user_model(model, base=inputs.config.rootpath),
+            inputs.costs.user(name),
         )
         call = call_of(
             result,
@@ -108,15 +108,15 @@ def users_for(
             error=_errors.UserError,
         )
         account = (
-            None if name == SCRIPTED else given.account
+            None if name == SCRIPTED else inputs.account
         )  # a list of messages spends nothing
         return BudgetedCaller(
             call,
             "user",
             opened.journal,
-            tariff=known.tariff,
+            tariff=cost.tariff,
             account=account,
-            refused=known.refused,
+            refused=cost.refused,
         )
 
     return UserConnection(
@@ -127,7 +127,7 @@ def users_for(
             "seed_of": lambda example: user_seed(
                 settings.seed.value, place.trial, example
             ),
-            "tariff_of": lambda name: given.costs.user(name).tariff,
+            "tariff_of": lambda name: inputs.costs.user(name).tariff,
             **options,
         }
     )

@@ -44,7 +44,7 @@ FILES_PER_CONVERSATION = 8
 _REMOTE = frozenset({"http", "cmd"})
 
 
-def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int:
+def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     """Return how many conversations of an agent may be played at once; 0: it is played with nobody else.
 
     `wanted`: as many as the option says; None: what suits the agent. `jumps`: the
@@ -59,8 +59,8 @@ def most_at_once(source: AgentSource, wanted: int | None, *, jumps: bool) -> int
     safe = getattr(source.given, "thread_safe", False) is True
     if not (source.owned or safe or getattr(source.given, "stateless", False) is True):
         return 1  # one object, which is put back between conversations
-    if wanted is not None:
-        return wanted
+    if limit is not None:
+        return limit
     reply: Any = getattr(source.given, "reply", source.given)
     inner = (
         spec_within(source).split(":")[1:2] if source.kind else []
@@ -77,31 +77,32 @@ def limit_conversations(
     sources: Mapping[str, AgentSource], settings: RunSettings
 ) -> tuple[int, dict[str, int]]:
     """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
-    wanted, jumps = settings.concurrency, settings.time == "jump"
+    limit, jumps = settings.concurrency, settings.time == "jump"
     by_label = {
-        label: most_at_once(one, wanted, jumps=jumps) for label, one in sources.items()
+        label: most_at_once(source, limit, jumps=jumps)
+        for label, source in sources.items()
     }
     for label, source in sources.items():
         source.at_once = by_label[label] > 1
-    if any(most > 1 for most in by_label.values()):
+    if any(number > 1 for number in by_label.values()):
         share_in_thread()  # the loop of those that overlap must turn while a body has the main thread
-    return wanted or AUTO, by_label if any(by_label.values()) else {}
+    return limit or AUTO, by_label if any(by_label.values()) else {}
 
 
-def allow_files(wanted: int) -> None:
+def allow_files(limit: int) -> None:
     """Let this process have as many files open; ConfigurationError if that is more than it may allow itself."""
     if sys.platform == "win32":  # which has no such limit
         return
     import resource
 
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 100 + wanted * FILES_PER_CONVERSATION
-    may = needed if most == resource.RLIM_INFINITY else most
-    if now != resource.RLIM_INFINITY and now < needed <= may:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 100 + limit * FILES_PER_CONVERSATION
+    may = needed if hard_limit == resource.RLIM_INFINITY else hard_limit
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < needed <= may:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard_limit))
     elif needed > may:
         raise ConfigurationError(
-            f"{wanted:,} conversations may have {needed:,} files open, and this process may open {may:,}. "
+            f"{limit:,} conversations may have {needed:,} files open, and this process may open {may:,}. "
             f"Raise that (ulimit -Hn {needed}) or give at most {max((may - 100) // FILES_PER_CONVERSATION, 1):,}"
         )
 
@@ -167,10 +168,10 @@ class ConcurrentRunner:
                 "computes is not done sooner by playing conversations at once. Workers (-n) use other cores"
             )
         # An async agent that blocks keeps the one loop of all of them from turning.
-        for who, blocked in blocked_seconds().items():
+        for agent_name, blocked in blocked_seconds().items():
             if blocked > MUCH and blocked > seconds / 4:
                 result.append(
-                    f"{who} kept the event loop that all async agents share from turning for {blocked:.0f} of "
+                    f"{agent_name} kept the event loop that all async agents share from turning for {blocked:.0f} of "
                     f"{seconds:.0f} s: {UNBLOCK}"
                 )
         return result
@@ -186,7 +187,7 @@ class ConcurrentRunner:
             while (
                 self._names
                 and not self._run.to_come
-                and all(one.all_are_reported for one in self.playing)
+                and all(played.all_are_reported for played in self.playing)
             ):
                 self._step()
 
@@ -235,7 +236,9 @@ class ConcurrentRunner:
         for name in self._run.to_come[:]:
             if len(self._names) >= self._run.most_at_once:
                 return
-            playing = sum(one.agent == name.agent for one in self._names)
+            playing = sum(
+                played_name.agent == name.agent for played_name in self._names
+            )
             if playing < self._run.of_agent[name.agent]:
                 self._run.to_come.remove(name)
                 self._names.append(name)
@@ -244,10 +247,10 @@ class ConcurrentRunner:
                 if name in self._run.to_come:
                     return
 
-    def _play(self, name: ConversationName, own: OwnThread) -> None:
+    def _play(self, name: ConversationName, thread: OwnThread) -> None:
         playing = None
         try:
-            own.begin()
+            thread.begin()
         except RuntimeError as error:
             self._names.remove(name)
             self._run.to_come.insert(0, name)
@@ -259,13 +262,13 @@ class ConcurrentRunner:
             playing = self._run.begin_conversation(name)
             self.playing.append(playing)
             playing.play(lambda: self._run.is_stopping)
-        own.leaving = True
+        thread.leaving = True
         if playing is not None:
             with self._keeping_errors():
                 playing.close("interrupted")  # nothing happens where it has been closed
             self.playing.remove(playing)
             self._run.note_over(playing)
-        self._busy[name.agent] += own.busy
+        self._busy[name.agent] += thread.busy
         self._names.remove(name)
         self._has_room = True
 

@@ -42,7 +42,7 @@ class KnownPrice(Struct, frozen=True, kw_only=True):
 
 
 def _known_price(
-    given: _cost.Price | None,
+    price: _cost.Price | None,
     spec: str,
     *,
     free: bool,
@@ -52,9 +52,9 @@ def _known_price(
     """Return what is known of a cost before anything is said; `given`: the price that the options name."""
     from pytest_ltm.agents._spec_facts import model_of
 
-    if given is not None:
+    if price is not None:
         return KnownPrice(
-            tariff=_cost.Tariff(price=given, free=free),
+            tariff=_cost.Tariff(price=price, free=free),
             source="as given",
             unmetered=unmetered,
         )
@@ -72,10 +72,10 @@ def _known_price(
 
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
-    given: Any = source.given
-    if isinstance(given, Promised):
-        return given.reports
-    function = getattr(given, "reply", given)
+    declared: Any = source.given
+    if isinstance(declared, Promised):
+        return declared.reports
+    function = getattr(declared, "reply", declared)
     try:
         annotation = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
@@ -84,7 +84,7 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     # class.
     if "Reply" in str(annotation):
         return frozenset({"usage", "cost_usd"})
-    if callable(getattr(given, "usage", None)):
+    if callable(getattr(declared, "usage", None)):
         return frozenset({"usage"})
     return frozenset() if annotation in {str, "str"} else None
 
@@ -135,14 +135,14 @@ class RunCosts:
         # Only a test knows its users' models, so their prices are looked up when the
         # first message is due.
         if name not in self._users:
-            known = _known_price(
+            cost = _known_price(
                 self._prices.price_for(_cost.USER), name, free=name == _cost.SCRIPTED
             )
-            if self._limits.usd is not None and known.untold:
-                way = _WAY_OUT.format(label=_cost.USER)
-                why = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {way}"
-                known = structs.replace(known, refused=why)
-            self._users[name] = known
+            if self._limits.usd is not None and cost.untold:
+                cure = _WAY_OUT.format(label=_cost.USER)
+                reason = f"--ltm-max-cost: the cost of the simulated user's model {name!r} is unknown. {cure}"
+                cost = structs.replace(cost, refused=reason)
+            self._users[name] = cost
         return self._users[name]
 
     def larger_budget(self) -> str:
@@ -159,23 +159,25 @@ class RunCosts:
 
     def check(self) -> None:
         """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
-        there = [*self.agents, _cost.JUDGE, _cost.USER]
-        for label in (label for label in self._prices.by_label if label not in there):
+        labels = [*self.agents, _cost.JUDGE, _cost.USER]
+        for label in (label for label in self._prices.by_label if label not in labels):
             raise pytest.UsageError(
-                f"--ltm-price: this run has no agent {label!r}, only {', '.join(there)}"
+                f"--ltm-price: this run has no agent {label!r}, only {', '.join(labels)}"
             )
         if self._limits.usd is None:
             return
-        for label, known in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
-            if known.untold:
-                who = "the judge" if label == _cost.JUDGE else f"the agent {label!r}"
-                way = _WAY_OUT.format(label=label)
-                raise pytest.UsageError(
-                    f"--ltm-max-cost: the cost of {who} is unknown. {way}"
+        for label, cost in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
+            if cost.untold:
+                subject = (
+                    "the judge" if label == _cost.JUDGE else f"the agent {label!r}"
                 )
-            if known.unmetered:
-                why = f"the agent {label!r} does not report what it uses, so no price can apply to it"
-                raise pytest.UsageError(f"--ltm-max-cost: {why}. {_NO_USAGE}")
+                cure = _WAY_OUT.format(label=label)
+                raise pytest.UsageError(
+                    f"--ltm-max-cost: the cost of {subject} is unknown. {cure}"
+                )
+            if cost.unmetered:
+                reason = f"the agent {label!r} does not report what it uses, so no price can apply to it"
+                raise pytest.UsageError(f"--ltm-max-cost: {reason}. {_NO_USAGE}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -196,16 +198,16 @@ class RunCosts:
 
     def tariff_of(self, agent: str) -> _cost.Tariff:
         """Return what the replies of an agent cost, as far as it is known."""
-        known = self.agents.get(agent)
-        return _cost.Tariff() if known is None else known.tariff
+        cost = self.agents.get(agent)
+        return _cost.Tariff() if cost is None else cost.tariff
 
     def pytest_report_header(self) -> list[str]:
         """Say prices and budget, where there is anything to say."""
         priced = [*self.agents.items(), (_cost.JUDGE, self.judge)]
         prices = [
-            f"{label} {known.tariff.price} ({known.source})"
-            for label, known in priced
-            if known.tariff.price
+            f"{label} {cost.tariff.price} ({cost.source})"
+            for label, cost in priced
+            if cost.tariff.price
         ]
         limits = [] if self._limits.usd is None else [f"${self._limits.usd:g}"]
         limits += (

@@ -80,10 +80,10 @@ class Rehearsed(ConversationMode):
     withheld = "dry run: no agent was called"
 
     def __init__(
-        self, given: ConversationInputs, kept: Callable[[Forecast], object]
+        self, inputs: ConversationInputs, keep_forecast: Callable[[Forecast], object]
     ) -> None:
-        super().__init__(given)
-        self._kept = kept
+        super().__init__(inputs)
+        self._kept = keep_forecast
         self._bars, self._unplayed = list[Bar](), list[str]()
         self._cut, self._judge = 0, TokenUse()
         self._users: dict[str, TokenUse] = defaultdict(TokenUse)
@@ -106,8 +106,8 @@ class Rehearsed(ConversationMode):
         self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
-        given = self.given
-        if given.settings.judge.is_none:
+        inputs = self.given
+        if inputs.settings.judge.is_none:
             return None
 
         def approve(inquiry: Inquiry) -> Reply:
@@ -127,8 +127,8 @@ class Rehearsed(ConversationMode):
             cache=None,
             journal=opened.journal,
             timings=opened.timings,
-            trial=str(given.place.trial),
-            votes=given.settings.judge.votes,
+            trial=str(inputs.place.trial),
+            votes=inputs.settings.judge.votes,
         )
 
     def users(self, opened: OpenConversation) -> UserConnection:
@@ -138,9 +138,9 @@ class Rehearsed(ConversationMode):
             def note(use: TokenUse) -> None:
                 self._users[name] += use
 
-            asked = find_user_model(model) if name == SCRIPTED else Chatty(note)
+            user_model = find_user_model(model) if name == SCRIPTED else Chatty(note)
             caller = ModelCaller(
-                asked, who=USER_MODEL_NAME, error=UserError, timeout=None
+                user_model, who=USER_MODEL_NAME, error=UserError, timeout=None
             )
             return BudgetedCaller(caller, "user", Journal())
 
@@ -158,13 +158,16 @@ class Rehearsed(ConversationMode):
         )
         # One that could not be played has said nothing, and has no bar.
         if lane.own:
-            own, end = tuple(exchange.start for exchange in lane.own), lane.own[-1].end
+            starts, end = (
+                tuple(exchange.start for exchange in lane.own),
+                lane.own[-1].end,
+            )
             bar = Bar(
                 scenario=example.scenario,
                 example=example.example,
-                start=own[0],
+                start=starts[0],
                 end=end,
-                speaks=own,
+                speaks=starts,
             )
             self._bars.append(bar)
         return row
@@ -192,9 +195,9 @@ class Rehearsed(ConversationMode):
             uses = self._simulated.uses
             return sum(
                 (
-                    uses[one.number]
-                    for one in transcript
-                    if one.kind in kinds and one.number in uses
+                    uses[exchange.number]
+                    for exchange in transcript
+                    if exchange.kind in kinds and exchange.number in uses
                 ),
                 TokenUse(),
             )
@@ -225,10 +228,10 @@ class Rehearsed(ConversationMode):
         )
 
 
-def add_forecast(entries: dict[tuple[str, str], Forecast], one: Forecast) -> None:
+def add_forecast(entries: dict[tuple[str, str], Forecast], forecast: Forecast) -> None:
     """Add a conversation's forecast to that of its agent and span."""
-    column = one.agent, one.span_label
-    entries[column] = entries[column] + one if column in entries else one
+    column = forecast.agent, forecast.span_label
+    entries[column] = entries[column] + forecast if column in entries else forecast
 
 
 _NOT_WITH = {
@@ -247,10 +250,10 @@ class DryRun:
         self._probes: Mapping[str, TokenUse] = {}
         self._kept: dict[object, pytest.TestReport] = {}
         option = run.config.option
-        for name, why in _NOT_WITH.items():
+        for name, reason in _NOT_WITH.items():
             if getattr(option, name, None):
                 raise pytest.UsageError(
-                    f"--ltm-dry-run: not with --{name.replace('_', '-')}: {why}"
+                    f"--ltm-dry-run: not with --{name.replace('_', '-')}: {reason}"
                 )
         option.dist, option.tx, option.numprocesses = (
             "no",
@@ -266,7 +269,7 @@ class DryRun:
         self,
     ) -> Callable[[ConversationInputs], ConversationMode]:
         """Hold conversations with simulated agents."""
-        return partial(Rehearsed, kept=partial(add_forecast, self._found))
+        return partial(Rehearsed, keep_forecast=partial(add_forecast, self._found))
 
     def pytest_ltm_precheck(self, session: pytest.Session) -> None:
         """Find out what the probe would take, where a run would probe; there is nothing against the dry run."""
@@ -303,15 +306,15 @@ class DryRun:
         costs, settings = self._run.costs, self._run.settings
         canaries: Any = self._run.config.pluginmanager.get_plugin("ltm-canaries")
         priced = {}
-        for label, known in costs.agents.items():
+        for label, cost in costs.agents.items():
             profile = profile_of(self._run.sources[label])
             priced[label] = _price_source(
-                known, policy=profile.policy, brief=profile.brief
+                cost, policy=profile.policy, brief=profile.brief
             )
         users = {
             name: _price_source(costs.user(name))
-            for each in result
-            for name in each.users
+            for forecast in result
+            for name in forecast.users
         }
         for line in forecast_lines(
             result,
@@ -328,7 +331,7 @@ class DryRun:
             terminalreporter.write_line(line)
 
 
-def _price_source(known: KnownCost, **profile: Any) -> PriceSource:
+def _price_source(cost: KnownCost, **profile: Any) -> PriceSource:
     return PriceSource(
-        price=known.tariff.price, source=known.source, free=known.tariff.free, **profile
+        price=cost.tariff.price, source=cost.source, free=cost.tariff.free, **profile
     )

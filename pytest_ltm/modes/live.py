@@ -123,10 +123,10 @@ class AgentFactory:
         return speaker
 
     def _describe(
-        self, configuration: Any, capabilities: Iterable[str], most: int
+        self, configuration: Any, capabilities: Iterable[str], max_tokens: int
     ) -> _recording.AgentRecord:
         """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
-        spec, shown = (
+        spec, shown_configuration = (
             self._source.spec,
             None
             if configuration is None
@@ -134,9 +134,9 @@ class AgentFactory:
         )
         facts = AgentFacts(
             spec=redact_secrets(spec),
-            configuration=shown,
+            configuration=shown_configuration,
             capabilities=tuple(capabilities),
-            max_message_tokens=most,
+            max_message_tokens=max_tokens,
         )
         return _recording.AgentRecord(
             fingerprint=agent_fingerprint(spec, configuration), facts=facts
@@ -162,13 +162,13 @@ class AgentFactory:
 class LiveMode(ConversationMode):
     """A conversation with an agent, new or resumed in its folder."""
 
-    def __init__(self, given: ConversationInputs) -> None:
-        super().__init__(given)
-        self._untouched, place = False, given.place
+    def __init__(self, inputs: ConversationInputs) -> None:
+        super().__init__(inputs)
+        self._untouched, place = False, inputs.place
         self._supply = AgentFactory(
-            given.source,
-            given.settings,
-            given.folder,
+            inputs.source,
+            inputs.settings,
+            inputs.folder,
             label=place.agent,
             trial=place.trial,
             retried=lambda failed: self._live.note_retry(
@@ -200,7 +200,7 @@ class LiveMode(ConversationMode):
     def _begin(
         self, site: ConversationFactory, script: ConversationScript
     ) -> OpenConversation:
-        folder, supply, plan, gone, raised = (
+        folder, supply, plan, reason_gone, raised = (
             self.given.folder,
             self._supply,
             site.plan,
@@ -214,20 +214,21 @@ class LiveMode(ConversationMode):
             supply.make, site, timings, checkpoints=checkpoints_of(folder)
         )
         if plan.sessions and not self.given.source.serves_many:
-            gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {self.given.source.refusal}"
+            refusal = self.given.source.refusal
+            reason_gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {refusal}"
         else:
             try:
                 live.restore()
             except _errors.ConversationOver as over:
-                gone, raised = str(over), users_traceback(over)
-        journal, made = Journal.resuming(folder / _recording.JOURNAL), supply.record
+                reason_gone, raised = str(over), users_traceback(over)
+        journal, record = Journal.resuming(folder / _recording.JOURNAL), supply.record
         journal.write(
             Header(
                 plan=plan.to_json(),
                 plan_fingerprint=plan.fingerprint,
-                agent_fingerprint=made.fingerprint,
+                agent_fingerprint=record.fingerprint,
                 now=site.clock.now,
-                agent=_needed_facts(made.facts, plan),
+                agent=_needed_facts(record.facts, plan),
             )
         )
         return OpenConversation(
@@ -235,8 +236,8 @@ class LiveMode(ConversationMode):
             port=live,
             journal=journal,
             timings=timings,
-            agent_fingerprint=made.fingerprint,
-            gone=gone,
+            agent_fingerprint=record.fingerprint,
+            gone=reason_gone,
             traceback=raised,
         )
 
@@ -275,9 +276,9 @@ class LiveMode(ConversationMode):
             if recording.complete
             else Timings.resuming(folder / _recording.TIMINGS)
         )
-        known = _recording.recorded_agent(recording)
+        recorded_agent = _recording.recorded_agent(recording)
         live = self._answering(
-            make, site, timings, known=known, checkpoints=checkpoints
+            make, site, timings, known=recorded_agent, checkpoints=checkpoints
         )
         return OpenConversation(
             script=script,
@@ -294,15 +295,15 @@ class LiveMode(ConversationMode):
         timings: Timings,
         **options: Any,
     ) -> LivePort:
-        given = self.given
-        receiver = given.config.stash.get(RECEIVER, None)
+        inputs = self.given
+        receiver = inputs.config.stash.get(RECEIVER, None)
         # Kept for what the factory, which was made before it, tells of attempts: they
         # are noted in its timings.
         self._live = site.live_port(
             make,
             timings,
-            tariff=given.tariff,
-            account=given.account,
+            tariff=inputs.tariff,
+            account=inputs.account,
             watch=own_time,
             traced=None if receiver is None else receiver.begin_conversation(),
             **options,
@@ -331,14 +332,14 @@ class LiveMode(ConversationMode):
 
     def notices(self, talk: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
-        wanted = {
+        required = {
             capability
             for example in talk.plan.examples
             for capability in example.requires
         }
-        if talk.gone or wanted <= talk.channel.capabilities:
+        if talk.gone or required <= talk.channel.capabilities:
             return []
-        return [*near_misses(self._live.agent, wanted).values()]
+        return [*near_misses(self._live.agent, required).values()]
 
     def keep_result(
         self,
@@ -349,15 +350,17 @@ class LiveMode(ConversationMode):
         replaying: bool,
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
-        there = (
+        recorded = (
             recorded_result(self.given.folder) if self._untouched or replaying else None
         )
-        if there is not None:  # what is recorded is not repeated: it gets what it lacks
-            scored = {row.id: row for row in there.scenarios if row.scored}
+        if (
+            recorded is not None
+        ):  # what is recorded is not repeated: it gets what it lacks
+            scored = {row.id: row for row in recorded.scenarios if row.scored}
             rows = tuple(scored.get(row.id, row) for row in result.scenarios)
-            notices = (*there.notices, *result.notices)
+            notices = (*recorded.notices, *result.notices)
             result = replace(
-                there,
+                recorded,
                 scenarios=rows,
                 notices=notices,
                 ended=result.ended,
@@ -379,12 +382,12 @@ def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
     needed = {name for example in plan.examples for name in example.requires}
     if plan.compact:
         needed.add(Compacts.__name__)
-    kept = [
+    capabilities = [
         name
         for name in facts.capabilities
         if name not in NAMED_WHERE_NEEDED or name in needed
     ]
-    return structs.replace(facts, capabilities=tuple(kept))
+    return structs.replace(facts, capabilities=tuple(capabilities))
 
 
 def checkpoints_of(folder: Path) -> Checkpoints:

@@ -95,9 +95,9 @@ def _allow_concurrency(run: LtmRun) -> None:
         limit_conversations,
     )
 
-    wanted = run.settings.concurrency
-    if wanted is not None:
-        read_option(run.config, "--ltm-concurrency", lambda: allow_files(wanted))
+    limit = run.settings.concurrency
+    if limit is not None:
+        read_option(run.config, "--ltm-concurrency", lambda: allow_files(limit))
     run.most_at_once, run.of_agent = limit_conversations(run.sources, run.settings)
     run.make_runner = ConcurrentRunner
 

@@ -129,7 +129,7 @@ class RecordScript(_talk.ConversationScript):
     def check(
         self,
         lane: Lane,
-        made: Say
+        event_made: Say
         | Ask
         | Compact
         | events.WaitBegan
@@ -138,27 +138,27 @@ class RecordScript(_talk.ConversationScript):
     ) -> None:
         """Raise ScriptChanged if the record has something else."""
         event = self._playback.next
-        if isinstance(made, events.SessionBegan):
-            if made != event:
+        if isinstance(event_made, events.SessionBegan):
+            if event_made != event:
                 raise _talk.ScriptChanged("it begins a session where it did not")
-        elif isinstance(made, (events.WaitBegan, events.Watcher)):
-            if made != event:
+        elif isinstance(event_made, (events.WaitBegan, events.Watcher)):
+            if event_made != event:
                 is_same = (
-                    type(event) is type(made)
-                    and example_of_event(event) == made.example
+                    type(event) is type(event_made)
+                    and example_of_event(event) == event_made.example
                 )
-                what = "for something else" if is_same else "where it did not"
-                raise _talk.ScriptChanged(f"it waits or watches {what}")
+                change = "for something else" if is_same else "where it did not"
+                raise _talk.ScriptChanged(f"it waits or watches {change}")
         elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
             raise _talk.ScriptChanged(
-                f"it says {_shorten_repr(made.text)}, where it said nothing"
+                f"it says {_shorten_repr(event_made.text)}, where it said nothing"
             )
         elif (event.kind, event.text) != (
-            kind_of_request(made),
-            as_recorded(made.text),
+            kind_of_request(event_made),
+            as_recorded(event_made.text),
         ):
             raise _talk.ScriptChanged(
-                f"it says {_shorten_repr(made.text)}, where it said {_shorten_repr(event.text)}"
+                f"it says {_shorten_repr(event_made.text)}, where it said {_shorten_repr(event.text)}"
             )
 
     def wait(
@@ -177,9 +177,9 @@ class RecordScript(_talk.ConversationScript):
 
     def settle(self, lane: Lane) -> None:
         """Raise ScriptChanged if it used the agent, or had more to say."""
-        wanted, self._playback.wanted = self._playback.wanted, ""
-        if wanted:
-            raise _talk.ScriptChanged(wanted)
+        missing, self._playback.wanted = self._playback.wanted, ""
+        if missing:
+            raise _talk.ScriptChanged(missing)
         # An example that failed midway had more to say then; that is no change of its
         # script.
         by_itself = (
@@ -250,12 +250,10 @@ class RecordScript(_talk.ConversationScript):
             return None
         if example in talk.kept:
             return _talk.Close(lane.index, self._kept_ending(example))
-        why = (
-            ""
-            if lane.start is not None
-            else lane.unplayable(talk.counter, talk.channel.capabilities)
-        )
-        if why and (not early or reason == why):
+        obstacle = ""
+        if lane.start is None:
+            obstacle = lane.unplayable(talk.counter, talk.channel.capabilities)
+        if obstacle and (not early or reason == obstacle):
             return Start(lane.index)
         return _talk.GiveUp(early) if early and not lane.body_ended else None
 

@@ -77,8 +77,8 @@ class Rescoring:
 
     def pytest_report_header(self) -> str:
         """Say what is done."""
-        there = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
-        several = f"{there} recorded conversation{'s' * (there != 1)}"
+        conversations = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
+        several = f"{conversations} recorded conversation{'s' * (conversations != 1)}"
         writing = f", still being written by {self._holder}" if self._holder else ""
         return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
 
@@ -128,13 +128,13 @@ class Rescoring:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
         journals = sorted(self._source.glob(f"*/{JOURNAL}"))
-        before = [
+        results_before = [
             row for path in journals for row in _verdicts.recorded_rows(path.parent)
         ]
-        kept = {
-            f"{conversation.name} {one.example}": one.why
+        kept_reasons = {
+            f"{conversation.name} {verdict.example}": verdict.why
             for conversation in result.conversations
-            for one in conversation.kept
+            for verdict in conversation.kept
         }
         folders = self._source, self._run.folder.path
         plans: dict[_result.ConversationName, list[Plan]] = {
@@ -147,7 +147,7 @@ class Rescoring:
                 plan = recorded_plan(folder / name.folder / JOURNAL)
                 plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(
-            self._source.name, before, after, plans=plans, kept=kept
+            self._source.name, results_before, after, plans=plans, kept=kept_reasons
         )
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return Section(
@@ -189,12 +189,16 @@ class Rescoring:
             example.key: compared_definition(example.definition)
             for example in recorded.examples
         }
-        for key, made in regenerate_definitions(group, self._run.settings).items():
-            if made != then[key]:
-                why = (
-                    made if isinstance(made, str) else "it is generated differently now"
+        for key, definition in regenerate_definitions(
+            group, self._run.settings
+        ).items():
+            if definition != then[key]:
+                reason = (
+                    definition
+                    if isinstance(definition, str)
+                    else "it is generated differently now"
                 )
-                self._made_anew[f"{name} {key}"] = why
+                self._made_anew[f"{name} {key}"] = reason
 
     def _refuse(self, problems: list[str]) -> None:
         if problems:
@@ -215,9 +219,9 @@ class Rescoring:
 class RescoredConversation(_setup.ConversationMode):
     """One conversation that is scored again, in a folder of its own: the record says what comes next, and answers."""
 
-    def __init__(self, given: _setup.ConversationInputs, run: Path) -> None:
-        super().__init__(given)
-        self._source = run / given.folder.name
+    def __init__(self, inputs: _setup.ConversationInputs, run: Path) -> None:
+        super().__init__(inputs)
+        self._source = run / inputs.folder.name
         self._result = _verdicts.recorded_result(self._source)
         self._rows = (
             {}
@@ -273,14 +277,14 @@ class RescoredConversation(_setup.ConversationMode):
         gone: str = "",
     ) -> _setup.OpenConversation:
         facts = None if header is None else header.agent
-        capabilities, most = (
+        capabilities, max_tokens = (
             (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
         )
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        known = RecordedAgent(Capabilities(capabilities), max(most, 1))
+        recorded_agent = RecordedAgent(Capabilities(capabilities), max(max_tokens, 1))
         port = site.recorded_port(
             self._playback,
-            site.live_port(self._playback.no_agent, timings, known=known),
+            site.live_port(self._playback.no_agent, timings, known=recorded_agent),
         )
         return _setup.OpenConversation(
             script=script,
@@ -298,10 +302,10 @@ class RescoredConversation(_setup.ConversationMode):
         self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
     ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
-        given = self.given
-        asked = _asked.judge_for(given, opened, known, recalled=self._recalled)
-        if asked is not None or self._plan is None or self._plan.judge == NO_JUDGE:
-            return asked
+        inputs = self.given
+        judge_line = _asked.judge_for(inputs, opened, known, recalled=self._recalled)
+        if judge_line is not None or self._plan is None or self._plan.judge == NO_JUDGE:
+            return judge_line
         from pytest_ltm.judges._connection import JudgeConnection
 
         def refuse(_inquiry: Inquiry) -> Reply:
@@ -316,10 +320,10 @@ class RescoredConversation(_setup.ConversationMode):
             cache=None,
             journal=opened.journal,
             timings=opened.timings,
-            trial=str(given.place.trial),
+            trial=str(inputs.place.trial),
             votes=self._plan.judge_votes,
             recalled=self._recalled,
-            checks=_asked.hidden_checks(given, known),
+            checks=_asked.hidden_checks(inputs, known),
             asks_anew=False,
         )
 
@@ -372,8 +376,8 @@ class RescoredConversation(_setup.ConversationMode):
         """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
         if self._result is None:
             return []
-        kept = {one.notice_text for one in self._result.kept}
-        return [notice for notice in self._result.notices if notice not in kept]
+        kept_notices = {verdict.notice_text for verdict in self._result.kept}
+        return [notice for notice in self._result.notices if notice not in kept_notices]
 
     def keep_result(
         self,
@@ -389,7 +393,7 @@ class RescoredConversation(_setup.ConversationMode):
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":
             ended = then.ended
-        kept = tuple(
+        kept_verdicts = tuple(
             _result.KeptVerdict(example=example, why=reason)
             for example, reason in talk.kept.items()
         )
@@ -398,7 +402,7 @@ class RescoredConversation(_setup.ConversationMode):
         )
         _result.write_results(
             self.given.folder / RESULTS,
-            replace(result, agent_spec=spec, ended=ended, kept=kept),
+            replace(result, agent_spec=spec, ended=ended, kept=kept_verdicts),
         )
 
     def _kept_ending(self, example: str) -> Ending:

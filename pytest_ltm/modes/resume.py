@@ -40,9 +40,9 @@ class Begun(Struct, frozen=True):
         recordings: dict[ConversationName, _recording.Recording | None] = {}
         stuck: dict[ConversationName, str] = {}
         for name, path in conversations_in(run, _recording.JOURNAL).items():
-            recordings[name], why = read_resumable(path.parent)
-            if why:
-                stuck[name] = why
+            recordings[name], obstacle = read_resumable(path.parent)
+            if obstacle:
+                stuck[name] = obstacle
         return cls(recordings, stuck)
 
     @property
@@ -50,8 +50,8 @@ class Begun(Struct, frozen=True):
         """Those that are complete."""
         return frozenset(
             name
-            for name, one in self.recordings.items()
-            if one is not None and one.complete
+            for name, recording in self.recordings.items()
+            if recording is not None and recording.complete
         )
 
     @property
@@ -75,8 +75,16 @@ class Begun(Struct, frozen=True):
     @property
     def heard_conversations(self) -> Mapping[ConversationName, _recording.Recording]:
         """Those of which an agent has heard something, complete ones among them."""
-        known = {name: one for name, one in self.recordings.items() if one is not None}
-        return {name: one for name, one in known.items() if one.heard or one.complete}
+        readable = {
+            name: recording
+            for name, recording in self.recordings.items()
+            if recording is not None
+        }
+        return {
+            name: recording
+            for name, recording in readable.items()
+            if recording.heard or recording.complete
+        }
 
     def can_go_on(self, conversations: Iterable[ConversationName]) -> bool:
         """Return whether there is anything left to be said in these conversations, begun or not.
@@ -113,20 +121,20 @@ class ResumeGuard:
 
     def pytest_report_header(self) -> list[str]:
         """Report what is resumed, and what a kill or a crash left incomplete."""
-        begun = self._begun
-        stuck = f", {len(begun.stuck)} cannot be resumed" if begun.stuck else ""
+        begun_run = self._begun
+        stuck = f", {len(begun_run.stuck)} cannot be resumed" if begun_run.stuck else ""
         torn = {
-            name.folder: one.torn
-            for name, one in begun.heard_conversations.items()
-            if one.torn
+            name.folder: recording.torn
+            for name, recording in begun_run.heard_conversations.items()
+            if recording.torn
         }
         resumed = (
-            f"ltm: resumed: {len(begun.complete)} of {len(begun.recordings)} started conversations are "
-            f"complete{stuck}; {begun.exchanges:,} recorded exchanges are not repeated"
+            f"ltm: resumed: {len(begun_run.complete)} of {len(begun_run.recordings)} started conversations are "
+            f"complete{stuck}; {begun_run.exchanges:,} recorded exchanges are not repeated"
         )
-        if begun.lost:
-            lost = pluralize(begun.lost, "message")
-            resumed += f"; {lost} lost to passing faults will be sent again"
+        if begun_run.lost:
+            lost_messages = pluralize(begun_run.lost, "message")
+            resumed += f"; {lost_messages} lost to passing faults will be sent again"
         left_out = [
             f"ltm: {name}: an incomplete last line of {size:,} bytes is ignored"
             for name, size in torn.items()
@@ -142,8 +150,8 @@ class ResumeGuard:
                 recorded = name_option_in_errors(
                     "--ltm-resume", lambda: read_run_file(self._run.folder.path)
                 )
-                now = resume_identity(self._run.settings)
-                self._refuse(_recording.value_changes(recorded.settings, now))
+                identity = resume_identity(self._run.settings)
+                self._refuse(_recording.value_changes(recorded.settings, identity))
                 self._refuse(self._agents())
         yield
 
@@ -153,10 +161,10 @@ class ResumeGuard:
         yield
         if self._run.plays:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
-            heard, problems = self._begun.heard_conversations, []
-            for name in (name for name in groups if name in heard):
+            recordings, problems = self._begun.heard_conversations, []
+            for name in (name for name in groups if name in recordings):
                 plan = plan_for(groups[name], self._run.settings).plan
-                if texts := _recording.recording_differences(heard[name], plan):
+                if texts := _recording.recording_differences(recordings[name], plan):
                     problems.append(f"{name.folder}: {' '.join(texts)}")
             self._refuse(problems)
             if not self._begun.can_go_on(groups):
@@ -168,10 +176,10 @@ class ResumeGuard:
             if name not in self._begun.stuck:
                 by_label.setdefault(name.agent, {})[name] = recording
         problems = {}
-        for label, held in by_label.items():
+        for label, recordings in by_label.items():
             if label not in self._run.sources:
                 continue
-            folder = self._run.folder.path / next(iter(held)).folder
+            folder = self._run.folder.path / next(iter(recordings)).folder
             supply = AgentFactory(
                 self._run.sources[label],
                 self._run.settings,
@@ -180,12 +188,12 @@ class ResumeGuard:
                 trial=0,
             )
             try:
-                problems[label] = supply.differences(held.values())
+                problems[label] = supply.differences(recordings.values())
             except AgentError as error:
                 # A complete one is only reported again, which needs neither a key nor a
                 # server.
                 problems[label] = (
-                    [] if self._begun.complete >= held.keys() else [str(error)]
+                    [] if self._begun.complete >= recordings.keys() else [str(error)]
                 )
             except LtmError as error:
                 problems[label] = [str(error)]

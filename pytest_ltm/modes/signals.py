@@ -137,15 +137,17 @@ class Signals:
             if hasattr(signal, "SIGCONT"):
                 self._handle(signal.SIGCONT, goes_on)
             when_hung.append(self._hung)
-            here = any(not source.apart for source in run.sources.values())
-            if sys.platform != "win32" and run.of_agent and here:
+            has_agents_here = any(not source.apart for source in run.sources.values())
+            if sys.platform != "win32" and run.of_agent and has_agents_here:
                 err = os.dup(self._terminal())
-                way = "" if run.is_worker else f"\nresume with: {resume_command(run)}"
+                way_to_resume = (
+                    "" if run.is_worker else f"\nresume with: {resume_command(run)}"
+                )
                 limit = run.settings.reply_timeout
                 guard = FrozenGuard(
                     math.inf if limit is None else limit + SLACK,
                     err,
-                    f"{FROZEN}{way}\n",
+                    f"{FROZEN}{way_to_resume}\n",
                 )
                 self._guards.callback(os.close, err)
                 self._guards.callback(guard.close)
@@ -236,18 +238,18 @@ class Signals:
             f"os._exit({status}) was called, so this process ends in the middle of the run. {cure}"
         )
 
-    def _end_process(self, why: str) -> None:
+    def _end_process(self, reason: str) -> None:
         run = self._run
         with suppress(DiskFault):
             run.flush_journals()
-        way = (
+        way_to_resume = (
             ""
             if run.is_worker
             else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
         )
         screen = self._terminal()
         with suppress(OSError):
-            os.write(screen, f"\nltm: {why}{way}\n".encode())
+            os.write(screen, f"\nltm: {reason}{way_to_resume}\n".encode())
             faulthandler.dump_traceback(screen)
         with (
             suppress(OSError),
@@ -262,18 +264,21 @@ def _leave_threads_behind(status: int) -> None:
 
     def remaining() -> list[threading.Thread]:
         return [
-            one
-            for one in threading.enumerate()
-            if not one.daemon and one is not threading.main_thread()
+            thread
+            for thread in threading.enumerate()
+            if not thread.daemon and thread is not threading.main_thread()
         ]
 
     def end() -> None:
         threading.Event().wait(LINGERS)
-        if left := remaining():
-            names = ", ".join(one.name for one in left)
-            said = f"ltm: threads of agents have not ended {LINGERS:g} s after pytest: {names}. This process ends now"
+        if threads := remaining():
+            names = ", ".join(thread.name for thread in threads)
+            sentence = (
+                f"ltm: threads of agents have not ended {LINGERS:g} s after pytest: {names}. "
+                "This process ends now"
+            )
             with suppress(OSError, ValueError):
-                sys.stderr.write(for_screen(said) + "\n")
+                sys.stderr.write(for_screen(sentence) + "\n")
                 sys.stderr.flush()
             with suppress(BaseException):
                 atexit._run_exitfuncs()

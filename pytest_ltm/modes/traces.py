@@ -133,8 +133,8 @@ class SpanReceiver:
         """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
         scopes = (
             scope
-            for each in request.get("resourceSpans", ())
-            for scope in each.get("scopeSpans", ())
+            for resource in request.get("resourceSpans", ())
+            for scope in resource.get("scopeSpans", ())
         )
         came = [
             (_trace_id(span), *row)
@@ -143,12 +143,12 @@ class SpanReceiver:
             for row in _operations(span)
         ]
         with self._lock:
-            for trace, began, one in came:
+            for trace, began, operation in came:
                 inbox, number = self._traces.get(
                     trace, (None if self._apart else self._newest, None)
                 )
                 if inbox is not None:
-                    inbox.put(began, number, one)
+                    inbox.put(began, number, operation)
             self._lock.notify_all()
 
     def close(self) -> None:
@@ -175,10 +175,10 @@ class SpanInbox:
             self._windows.append((_now(), number))
             return f"00-{self._receiver.expect(self, number)}-{token_hex(8)}-01"
 
-    def put(self, began: int, number: int | None, one: MemoryOperation) -> None:
+    def put(self, began: int, number: int | None, operation: MemoryOperation) -> None:
         """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
         if len(self._waiting) < _MOST_WAITING:
-            self._waiting.append((began, number, one))
+            self._waiting.append((began, number, operation))
         if began <= _now() + _NANO:
             self._newest = max(self._newest, began)
             self._receiver.silent = 0
@@ -193,12 +193,12 @@ class SpanInbox:
             # A quick conversation asks before an exporter has sent its first batch.
             # Where none sends any, a run of many conversations must not stand still for
             # each of them.
-            most = (
+            limit = (
                 _MOST_IN_VAIN
                 if self._newest
                 else int(self._receiver.silent < _MOST_IN_VAIN)
             )
-            if patient and self._in_vain < most:
+            if patient and self._in_vain < limit:
                 began = self._windows[-1][0]
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1
@@ -208,13 +208,13 @@ class SpanInbox:
             key=lambda row: row[0]
         )  # spans come in the order in which they ended
         placed = [
-            (self._exchange_at(began) if known is None else known, one)
-            for began, known, one in waiting
+            (self._exchange_at(began) if exchange is None else exchange, operation)
+            for began, exchange, operation in waiting
         ]
         return tuple(
-            one if at == number else replace(one, exchange=at)
-            for at, one in placed
-            if at is not None
+            operation if exchange == number else replace(operation, exchange=exchange)
+            for exchange, operation in placed
+            if exchange is not None
         )
 
     def _exchange_at(self, began: int) -> int | None:
@@ -309,9 +309,9 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     """Return when a span began, with each operation that it stands for."""
     parts = (span, *span.get("events", ()))
     values = {
-        one["key"]: _value(one.get("value", {}))
+        attribute["key"]: _value(attribute.get("value", {}))
         for part in parts
-        for one in part.get("attributes", ())
+        for attribute in part.get("attributes", ())
     }
     name = str(values.get("gen_ai.operation.name"))
     rows: Sequence[_Row] = ()
@@ -327,8 +327,12 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
         )
         each = [f"retrieval.documents.{place}.document" for place in places]
         rows = [
-            ("found", values.get(f"{one}.id"), str(values.get(f"{one}.content", "")))
-            for one in each
+            (
+                "found",
+                values.get(f"{document}.id"),
+                str(values.get(f"{document}.content", "")),
+            )
+            for document in each
         ]
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
     return [
@@ -363,25 +367,25 @@ def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
         _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))),
         values.get("gen_ai.memory.id"),
     )
-    text, said = values.get("gen_ai.memory.output.messages"), None
+    text, listing = values.get("gen_ai.memory.output.messages"), None
     if kind is None:
         return ()
     if isinstance(text, str) and len(text) <= _LONGEST_VALUE:
         # It is written as JSON or as Python prints it, or it is neither, and the span
         # then tells nothing.
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            said = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
-    results = said.get("results") if isinstance(said, dict) else said
+            listing = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
+    results = listing.get("results") if isinstance(listing, dict) else listing
     if isinstance(results, list):
         listed = [result for result in results if isinstance(result, dict)]
-        done = [
-            (_EVENTS.get(str(one["event"])) if "event" in one else kind, one)
-            for one in listed
+        rows_done = [
+            (_EVENTS.get(str(row["event"])) if "event" in row else kind, row)
+            for row in listed
         ]
         return [
-            (each, one.get("id"), _text({"content": one.get("memory")}))
-            for each, one in done
-            if each
+            (kind, row.get("id"), _text({"content": row.get("memory")}))
+            for kind, row in rows_done
+            if kind
         ]
     return (
         []
@@ -404,11 +408,11 @@ def _text(record: Mapping[str, Any]) -> str | None:
 def _value(value: Mapping[str, Any]) -> Any:
     """Return a value of OTLP as JSON has it."""
     if "arrayValue" in value:
-        return [_value(one) for one in value["arrayValue"].get("values", ())]
+        return [_value(element) for element in value["arrayValue"].get("values", ())]
     if "kvlistValue" in value:
         return {
-            one["key"]: _value(one.get("value", {}))
-            for one in value["kvlistValue"].get("values", ())
+            element["key"]: _value(element.get("value", {}))
+            for element in value["kvlistValue"].get("values", ())
         }
     return next(iter(value.values()), None)
 

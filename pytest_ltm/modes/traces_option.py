@@ -32,12 +32,12 @@ def receive_traces(config: pytest.Config) -> None:
     receiver = config.stash[RECEIVER] = read_option(
         config, "--ltm-traces", lambda: SpanReceiver(port, apart=apart)
     )
-    before = {name: os.environ.get(name) for name in receiver.variables}
+    variables_before = {name: os.environ.get(name) for name in receiver.variables}
     os.environ.update(receiver.variables)
 
     def close() -> None:
         receiver.close()
-        for name, value in before.items():
+        for name, value in variables_before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

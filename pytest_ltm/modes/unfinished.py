@@ -48,7 +48,7 @@ class Unfinished:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is
         # resumed.
-        done = [
+        rows_done = [
             row
             for conversation in result.conversations
             for row in conversation.scenarios
@@ -56,10 +56,10 @@ class Unfinished:
             and not (row.cause == "agent" and conversation.ended == "agent gone")
         ]
         total = max(self._run.expected(), len(result.scenarios))
-        if len(done) >= total and all(
+        if len(rows_done) >= total and all(
             conversation.ended == "complete" for conversation in result.conversations
         ):
-            if any(row.cause == "agent" for row in done):
+            if any(row.cause == "agent" for row in rows_done):
                 self._offer_asking_again(write_line)
             return
         tokens = sum(conversation.tokens for conversation in result.conversations)
@@ -70,19 +70,23 @@ class Unfinished:
             for conversation in result.conversations
             if not conversation.hypothetical
         ]
-        costs = [each.cost_usd for each in spending if each.cost_usd is not None]
+        costs = [
+            conversation.cost_usd
+            for conversation in spending
+            if conversation.cost_usd is not None
+        ]
         spent = f", ${sum(costs):.4f}" if costs else ""
-        share = f"{len(done)} of {total} examples are done"
+        share = f"{len(rows_done)} of {total} examples are done"
         write_line(
             f"ended early: {share}, {tokens:,} tokens were said{spent}", yellow=True
         )
         took = self._report.agent_seconds
         # An agent said that it used anything, or was a person, whose time is dear.
         paid = any(
-            each.cost_usd
-            or each.input_tokens
-            or each.agent_spec.partition(":")[0] == "human"
-            for each in spending
+            conversation.cost_usd
+            or conversation.input_tokens
+            or conversation.agent_spec.partition(":")[0] == "human"
+            for conversation in spending
         )
         if cut_off or paid or tokens > PAID_TOKENS or took > PAID_SECONDS:
             for line in self._how(self._run.config.get_terminal_writer().fullwidth):
@@ -90,17 +94,17 @@ class Unfinished:
 
     def _offer_asking_again(self, write_line: Callable[..., object]) -> None:
         """Print how messages lost to passing faults are sent again, if there are any."""
-        lost = _read_begun(self._run).lost
-        if lost:
-            messages = pluralize(lost, "message")
+        lost_messages = _read_begun(self._run).lost
+        if lost_messages:
+            messages = pluralize(lost_messages, "message")
             command = resume_command(self._run)
             write_line(f"send {messages} lost to passing faults again: {command}")
 
     def _how(self, width: int) -> Iterator[str]:
-        begun = _read_begun(self._run)
+        begun_run = _read_begun(self._run)
         # a signal may come when all is said and not yet written down: resuming does so
-        can = begun.can_go_on(self._run.conversations()) or (
-            bool(self._run.ended_by) and not begun.stuck
+        can = begun_run.can_go_on(self._run.conversations()) or (
+            bool(self._run.ended_by) and not begun_run.stuck
         )
         if can:
             result, larger = self._report.result, self._run.costs.larger_budget()
@@ -118,23 +122,23 @@ class Unfinished:
             )
             far = [path.parent.name for path in without if read_results(path).exchanges]
             # Their journals are on other machines, with which they could go on.
-            some = (
+            count_text = (
                 f"{far[0]} is"
                 if len(far) == 1
                 else f"{pluralize(len(far), 'conversation')} are"
             )
             copy = (
                 f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
-                f"{some} without a journal here and would start over"
+                f"{count_text} without a journal here and would start over"
             )
             yield from wrap_text(copy, width, "  ") if far else ()
-        if begun.stuck:
+        if begun_run.stuck:
             yield (
                 "it cannot be resumed:"
                 if not can
                 else "these conversations cannot be resumed:"
             )
-        for reason in begun.refusal_reasons():
+        for reason in begun_run.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
 
 

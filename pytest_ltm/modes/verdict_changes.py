@@ -98,18 +98,18 @@ def compare_scorings(
     `plans`: the recorded and the current plan by conversation; `kept`: as in
     `Rescored`.
     """
-    then, now = (
+    then, new_rows = (
         {(str(row.conversation), row.id): row for row in rows}
         for rows in (before, after)
     )
     moves, unmoved = list[Move](), list[ScenarioResult]()
-    new = [row for place, row in now.items() if place not in then]
-    for place, row in now.items():
+    new = [row for place, row in new_rows.items() if place not in then]
+    for place, row in new_rows.items():
         if place in then and _compared(then[place]) != _compared(row):
-            why = "; ".join(
+            reason = "; ".join(
                 verdict_differences(then[place], row, plans.get(row.conversation, ()))
             )
-            moves.append(Move(row, by_rules(then[place]), why or _UNVERSIONED))
+            moves.append(Move(row, by_rules(then[place]), reason or _UNVERSIONED))
         elif (
             place in then and " ".join(place) not in kept
         ):  # what is kept has an entry of its own
@@ -120,7 +120,7 @@ def compare_scorings(
     )
     without, left_out = (
         len(unmoved) + len(new) - same - unknown,
-        len(then.keys() - now.keys()),
+        len(then.keys() - new_rows.keys()),
     )
     return Rescored(
         run=run,
@@ -150,8 +150,8 @@ def verdict_differences(
         "threshold", f"{before.threshold:g}", f"{after.threshold:g}"
     )
     if len(plans) == 2:
-        then, now = plans
-        one, other = (
+        then, new_plan = plans
+        then_version, now_version = (
             next(
                 (
                     example.version
@@ -162,19 +162,21 @@ def verdict_differences(
             )
             for plan in plans
         )
-        if is_of_source(one) and is_of_source(
-            other
+        if is_of_source(then_version) and is_of_source(
+            now_version
         ):  # hashes, which mean nothing to a reader
-            texts += ["the test's source has changed"] * (one != other)
+            texts += ["the test's source has changed"] * (then_version != now_version)
         else:
-            texts += _version_difference("scenario", one, other)
-        texts += _version_difference("scoring", then.scoring, now.scoring)
-        texts += _version_difference("reading", str(then.reading), str(now.reading))
+            texts += _version_difference("scenario", then_version, now_version)
+        texts += _version_difference("scoring", then.scoring, new_plan.scoring)
+        texts += _version_difference(
+            "reading", str(then.reading), str(new_plan.reading)
+        )
         # Another judge explains nothing where no judge was asked.
         if before.judge_calls or after.judge_calls:
-            texts += _judge_differences(then.judge, now.judge)
+            texts += _judge_differences(then.judge, new_plan.judge)
             texts += _version_difference(
-                "votes", str(then.judge_votes), str(now.judge_votes)
+                "votes", str(then.judge_votes), str(new_plan.judge_votes)
             )
     return texts
 
@@ -187,15 +189,15 @@ def _compared(row: ScenarioResult) -> tuple[object, ...]:
 
 def _judge_differences(before: str, after: str) -> list[str]:
     """Return which judge, or which of its prompts, is another one."""
-    (one, prompts), (other, others) = (
+    (then_judge, prompts), (now_judge, now_prompts) = (
         [*text.rstrip(")").split(" ("), ""][:2] for text in (before, after)
     )
-    if one != other:
-        return _version_difference("judge", one, other)
-    then, now = prompts.split(", "), others.split(", ")
+    if then_judge != now_judge:
+        return _version_difference("judge", then_judge, now_judge)
+    then, new_parts = prompts.split(", "), now_prompts.split(", ")
     old, new = (
-        [part for part in then if part not in now],
-        [part for part in now if part not in then],
+        [part for part in then if part not in new_parts],
+        [part for part in new_parts if part not in then],
     )
     return _version_difference("prompt", ", ".join(old), ", ".join(new))
 
@@ -215,11 +217,11 @@ _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
 def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each changed setting that decides what is said."""
-    held, today = (
-        {name: value for name, value in one.items() if name not in FREE}
-        for one in (then, now)
+    recorded, today = (
+        {name: value for name, value in settings.items() if name not in FREE}
+        for settings in (then, now)
     )
-    return value_changes(held, today)
+    return value_changes(recorded, today)
 
 
 def plan_differences(recorded: Plan, now: Plan) -> list[str]:
@@ -228,11 +230,11 @@ def plan_differences(recorded: Plan, now: Plan) -> list[str]:
         {name: plan[name] for name in _FIXED}
         for plan in (recorded.to_json(), now.to_json())
     )
-    known = {example.key for example in recorded.examples}
+    recorded_keys = {example.key for example in recorded.examples}
     missing = [
         f"{example.key} was not recorded."
         for example in now.examples
-        if example.key not in known
+        if example.key not in recorded_keys
     ]
     return value_changes(then, today, "The plan's {}") + missing
 
@@ -245,9 +247,11 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     today = {example.key: example for example in now.examples}
     judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
     examples = tuple(
-        replace(one, version=new.version, skills=new.skills, threshold=new.threshold)
-        for one in recorded.examples
-        if (new := today.get(one.key)) is not None
+        replace(
+            example, version=new.version, skills=new.skills, threshold=new.threshold
+        )
+        for example in recorded.examples
+        if (new := today.get(example.key)) is not None
     )
     return replace(
         recorded,
@@ -299,11 +303,13 @@ def rescored_details(rescored: Rescored) -> list[str]:
     for move in rescored.moves:
         place = f"{move.row.conversation} {move.row.id}"
         before, after = (
-            verdict_text(each, f"{each.outcome}, no score")
-            for each in (move.before, move.after)
+            verdict_text(row, f"{row.outcome}, no score")
+            for row in (move.before, move.after)
         )
         amended = " (amended by hand: the amendment counts)" if move.amended else ""
         texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
-    texts += [f"{name}: kept: {one_line(why)}" for name, why in rescored.kept.items()]
+    texts += [
+        f"{name}: kept: {one_line(reason)}" for name, reason in rescored.kept.items()
+    ]
     # A new rule may move thousands of verdicts.
     return first_and_rest(texts, 60, "… and {:,} more: see summary.json")

@@ -6,13 +6,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.api import hookimpl
+from pytest_ltm.api import hookimpl, lazy
 
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
     from pytest_ltm._core.journal.result import QuestionResult
     from pytest_ltm.api import LtmRun, Option, ScenarioResult, Transcript
     from pytest_ltm.reports.progress import Progress
+
+
+# Formats of other tools, and the modules that write them.
+_EXPORTS = (
+    ("junit", "junit"),
+    ("inspect", "inspect_ai"),
+    ("mlflow", "mlflow"),
+    ("eee", "every_eval_ever"),
+)
 
 
 def pytest_ltm_options(register: Callable[[Option], None]) -> None:
@@ -44,6 +53,13 @@ def pytest_ltm_begin(run: LtmRun) -> None:
         if report is not None:
             html = HtmlReport(report, Path(page))
             manager.register(html, "ltm-html-report")
+
+
+@hookimpl(tryfirst=True)
+def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) -> None:
+    """Register the formats of other tools."""
+    for name, module in _EXPORTS:
+        register(name, lazy(f"pytest_ltm.reports.exports.{module}:outputs"))
 
 
 @hookimpl

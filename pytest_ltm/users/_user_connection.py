@@ -63,12 +63,12 @@ def name_of(model: object) -> str:
     if (
         isinstance(model, Sequence)
         and model
-        and all(isinstance(one, str) and one.strip() for one in model)
+        and all(isinstance(message, str) and message.strip() for message in model)
     ):
         return SCRIPTED
     if callable(model) or hasattr(model, "assess"):
-        named: Any = model if hasattr(model, "__qualname__") else type(model)
-        return f"{named.__module__}:{named.__qualname__}"
+        definition: Any = model if hasattr(model, "__qualname__") else type(model)
+        return f"{definition.__module__}:{definition.__qualname__}"
     raise ScenarioError(
         f"ltm.user(model={model!r}): a user's model is a spec such as 'openai:MODEL' or 'mypkg:function', a list of "
         "messages, or a function from the prompt to the reply"
@@ -152,14 +152,14 @@ class UserConnection:
             bought = purchase(question)
             if name != SCRIPTED:
                 seconds = round(stopwatch_seconds() - began, 6)
-                usage, usd, lost = bought.usage, bought.cost_usd, purchase.lost
+                usage, usd, lost_use = bought.usage, bought.cost_usd, purchase.lost
                 took = UserTime(
                     example=example,
                     model=name,
                     seconds=seconds,
                     usage=usage,
                     cost_usd=usd,
-                    lost=lost,
+                    lost=lost_use,
                 )
                 self.timings.write(took)
             return bought

@@ -127,6 +127,28 @@ def test_a_run_can_leave_it_out(package: Path) -> None:
 
 
 @pytest.mark.slow
+def test_ltm_can_leave_it_out(package: Path) -> None:
+    """Its command, data set, kind and exporter are gone, and a name that no feature has is refused."""
+    ltm = ("pytest_ltm", "-p", "no:ltm-feature-diary")
+    assert "print the days of a diary" not in said(package, *ltm, "list", "commands")
+    assert "diary?data=FILE" not in said(package, *ltm, "list", "suites")
+    assert "last:3" not in said(package, *ltm, "list", "agents")
+    for words in (("diary", "ann.json"), ("export", "latest", "--to=diary")):
+        done = subprocess.run(
+            [sys.executable, "-m", *ltm, *words],
+            cwd=package,
+            env={**os.environ, "PYTHONPATH": str(package)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "'diary'" in done.stderr
+    error = said(package, "pytest_ltm", "-pno:ltm-feature-dairy", "runs", status=2)
+    assert error == ""
+
+
+@pytest.mark.slow
 def test_a_run_that_leaves_it_out_has_none_of_its_figures(package: Path) -> None:
     (package / "test_hat.py").write_text(
         "def test_hat(ltm):\n    ltm.say('My hat is red.')\n    ltm.check('asked', ltm.ask('Which colour?') != '')\n"

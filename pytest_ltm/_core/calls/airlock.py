@@ -63,7 +63,7 @@ _MRO: Final[Any] = vars(type)["__mro__"]
 
 def inherits(value: object, kind: type[T]) -> TypeGuard[T]:
     """Return whether an object is of a class, whatever its `__class__` says."""
-    return any(each is kind for each in true_classes(value))
+    return any(class_ is kind for class_ in true_classes(value))
 
 
 def class_name(value: object) -> str:
@@ -287,8 +287,8 @@ def _is_plain(error: BaseException) -> bool:
     if inherits(error, AttributeError):
         # Python looks for similar names in it when it shows the error.
         vars(AttributeError)["obj"].__set__(error, None)
-    held = [*_slot(error, "args"), *vars(error).values()]
-    return all(_is_scalar(value) or _holds_scalars(value) for value in held)
+    values = [*_slot(error, "args"), *vars(error).values()]
+    return all(_is_scalar(value) or _holds_scalars(value) for value in values)
 
 
 def _holds_scalars(value: object) -> bool:
@@ -308,11 +308,11 @@ def _is_scalar(value: object) -> bool:
 
 
 def _stand_in(error: BaseException) -> ForeignError:
-    named = {
+    namespace = {
         "__module__": _static(type(error), "__module__"),
         "__qualname__": _static(type(error), "__qualname__"),
     }
-    kind = type(class_name(error), (ForeignError,), named)
+    kind = type(class_name(error), (ForeignError,), namespace)
     settled: ForeignError = kind(text_of(error))
     try:
         settled.passing = classify_failure(error, now=wall_time())
@@ -542,13 +542,13 @@ def shown(value: object) -> str:
     if value is None:
         return "None"
     name = class_name(value)
-    named = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    noun = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
-        return f"{exact_text(reprlib.repr(value))} ({named})"
+        return f"{exact_text(reprlib.repr(value))} ({noun})"
     except (hub.OutOfTime, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001 - an error message must not fail on what it reports
-        return named
+        return noun
 
 
 # Keys and attributes under which libraries return what a model said, the surest first.

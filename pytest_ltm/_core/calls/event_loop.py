@@ -74,14 +74,14 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        given: Any = sys.modules.get(
+        events_module: Any = sys.modules.get(
             "asyncio"
         )  # until somebody has imported it, and whole, no loop runs here
-        running = getattr(given, "_get_running_loop", None)
+        running = getattr(events_module, "_get_running_loop", None)
         self._loop = running and running()
         if self._loop is not None:
             self._task = _swap_task(self._loop, None)
-            given._set_running_loop(None)  # noqa: SLF001 - as above
+            events_module._set_running_loop(None)  # noqa: SLF001 - as above
 
     def __exit__(self, *_: object) -> None:
         if self._loop is not None:
@@ -129,8 +129,8 @@ class LoopShare:
     is called.
     """
 
-    def __init__(self, who: str = "an agent", agent: object = None) -> None:
-        self.who = who
+    def __init__(self, owner: str = "an agent", agent: object = None) -> None:
+        self.who = owner
         self._has_own = read_flag(agent, "own_loop")
         self._stays = self._has_own or read_flag(agent, "main_thread")
         self._is_async = is_async(agent)
@@ -210,22 +210,22 @@ class LoopShare:
                 hub.call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
-        own, self._own = self._own, None
-        left = {task for task in list(self.tasks) if not task.done()}
+        loop, self._own = self._own, None
+        tasks_left = {task for task in list(self.tasks) if not task.done()}
         try:
             if (
-                own is not None and not own.is_running()
+                loop is not None and not loop.is_running()
             ):  # one that runs is in a thread that never came back
-                own.run_until_complete(_cancelled(left))
-                own.run_until_complete(own.shutdown_asyncgens())
-            elif left:
-                self.run(_cancelled(left), timeout=2 * GRACE)
+                loop.run_until_complete(_cancelled(tasks_left))
+                loop.run_until_complete(loop.shutdown_asyncgens())
+            elif tasks_left:
+                self.run(_cancelled(tasks_left), timeout=2 * GRACE)
         except (LoopLost, hub.OutOfTime):  # who does not end by then is left
             pass
         finally:
-            _UNSTOPPABLE.extend(task for task in left if not task.done())
-            if own is not None and not own.is_running():
-                own.close()
+            _UNSTOPPABLE.extend(task for task in tasks_left if not task.done())
+            if loop is not None and not loop.is_running():
+                loop.close()
 
     def _await_in(
         self,
@@ -443,15 +443,15 @@ class ThreadedLoop:
                 continue
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        seen = stopwatch_seconds()
+        last_look = stopwatch_seconds()
         while not self._over.wait(BEAT):
-            now, before = stopwatch_seconds(), seen
-            seen = now
+            now, previous_look = stopwatch_seconds(), last_look
+            last_look = now
             if self._turned.is_set():
                 self._turned.clear()
                 loop.call_soon_threadsafe(self._turned.set)
             else:
-                self._blame(loop, now, now - before)
+                self._blame(loop, now, now - previous_look)
 
     def _blame(
         self, loop: asyncio.AbstractEventLoop, now: float, seconds: float
@@ -498,16 +498,18 @@ async def _limited(
     task: asyncio.Task[tuple[Any, BaseException | None]] = asyncio.ensure_future(
         _outcome(awaitable)
     )
-    left: float | None = timeout
+    seconds_left: float | None = timeout
     try:
         while True:
-            before, lag = process_pauses(), stalled()
-            done, _ = await asyncio.wait({task}, timeout=left)
-            if done:
+            pauses, lag = process_pauses(), stalled()
+            done_tasks, _ = await asyncio.wait({task}, timeout=seconds_left)
+            if done_tasks:
                 return task.result()
-            if paused_since(before):
-                left = timeout
-            elif (left := stalled() - lag) < BEAT:  # else nobody could answer meanwhile
+            if paused_since(pauses):
+                seconds_left = timeout
+            elif (
+                seconds_left := stalled() - lag
+            ) < BEAT:  # else nobody could answer meanwhile
                 break
     finally:
         await _cancelled({task})

@@ -98,14 +98,14 @@ class ForeignCaller(Generic[E]):
         function: Callable[..., Any],
         *arguments: object,
         admit: Admit = hand_over,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         """Return what a function, async or not, comes to; the error for anything that is thrown on the way.
 
         `doing`: what the error says of it, as in `could not be made`. `admit`: what is
         made of the value, within the same limit.
         """
-        return self._enter(doing, partial(function, *arguments, **named), admit)
+        return self._enter(doing, partial(function, *arguments, **keywords), admit)
 
     def call_method(
         self,
@@ -113,12 +113,12 @@ class ForeignCaller(Generic[E]):
         method: str,
         *arguments: object,
         admit: Admit = drop,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         """Return what a method, async or not, comes to; the error for anything that is thrown on the way."""
 
         def call() -> object:
-            return getattr(callee, method)(*arguments, **named)
+            return getattr(callee, method)(*arguments, **keywords)
 
         return self._enter(self._failing.format(method), call, admit)
 
@@ -164,13 +164,13 @@ class ForeignCaller(Generic[E]):
         def raised(error: BaseException) -> None:
             if not isinstance(error, LtmError):
                 return
-            known = (
+            usage = (
                 used()
                 if error.usage is None
                 else self.complete_usage(error.usage, sent, "")
             )
-            if known is not None and (known.total or error.usage is not None):
-                self.lost = known + self.lost
+            if usage is not None and (usage.total or error.usage is not None):
+                self.lost = usage + self.lost
             elif error.interrupted or error.refused or broken_off(error):
                 # Nobody reports it, and the other side may have taken the message: a
                 # bill is estimated, never 0.
@@ -191,12 +191,12 @@ class ForeignCaller(Generic[E]):
             error.passing = self._retries.may_pass(error)
             raise
 
-    def complete_usage(self, usage: Usage, sent: str, text: str) -> Usage:
+    def complete_usage(self, usage: Usage, message: str, text: str) -> Usage:
         """Return a usage with estimates in place of what it says is not known."""
         if not usage.estimated:
             return usage
         return Usage(
-            input_tokens=usage.input_tokens or self._count(sent),
+            input_tokens=usage.input_tokens or self._count(message),
             output_tokens=usage.output_tokens or self._count(text),
             cached_tokens=usage.cached_tokens,
             calls=usage.calls,
@@ -232,15 +232,17 @@ class ForeignCaller(Generic[E]):
         except self._fatal:
             raise
         except AgentFault as fault:  # an adapter's own word
-            who = self.who if "{}" in self._failing else f"{self.who} {self._failing}"
-            own = self._made(
-                f"{who}: {text_of(fault)}",
+            subject = (
+                self.who if "{}" in self._failing else f"{self.who} {self._failing}"
+            )
+            translated = self._made(
+                f"{subject}: {text_of(fault)}",
                 fatal=fault.fatal,
                 interrupted=fault.interrupted,
             )
-            own.usage, own.refused = fault.usage, fault.refused
-            own.account, own.leak = fault.account, fault.leak
-            raise own from fault
+            translated.usage, translated.refused = fault.usage, fault.refused
+            translated.account, translated.leak = fault.account, fault.leak
+            raise translated from fault
         except BaseException as error:
             self._pass_on(error)
             frames = traceback.extract_tb(error.__traceback__) if self._placed else []
@@ -263,13 +265,13 @@ class ForeignCaller(Generic[E]):
 
     def out_of_time(self, doing: str) -> E:
         """Return the error of a call that was interrupted."""
-        what = doing if doing.startswith("could not") else "did not return"
+        outcome = doing if doing.startswith("could not") else "did not return"
         if doing.endswith("()"):
-            what += f" from {doing.rpartition(' in ')[2]}"
+            outcome += f" from {doing.rpartition(' in ')[2]}"
         cure = "If it may take longer, give --ltm-reply-timeout=SECONDS"
         if self._loop.blocks:
             cure = f"It blocks the event loop that all async agents share: {UNBLOCK}"
-        limit = f"{self.who} {what} within {self.timeout or 0:g} s"
+        limit = f"{self.who} {outcome} within {self.timeout or 0:g} s"
         return self._made(
             f"{limit}. {cure}.", fatal=not self.restorable, interrupted=True
         )
@@ -305,8 +307,8 @@ def _cure(error: BaseException) -> str:
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
     if not any(sign in text for sign in _OTHER_LOOP):
         return ""
-    if who := lost_by():
-        return f". {who} has blocked the event loop for good to which this belongs"
+    if blocker := lost_by():
+        return f". {blocker} has blocked the event loop for good to which this belongs"
     return (
         f". A loop is run within the call, and what it shares with other conversations belongs to another. "
         f"{_awaitable(error)}: async agents share one loop; or give --ltm-concurrency=1"
@@ -322,9 +324,9 @@ _OTHER_LOOP = ("different event loop", "different loop", "Event loop is closed")
 
 def _awaitable(error: BaseException) -> str:
     """Return what to await in place of the synchronous method that runs a loop, found in the traceback by its name."""
-    at = error.__traceback__
-    while at is not None:
-        frame, at = at.tb_frame, at.tb_next
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
         name, owner = (
             frame.f_code.co_name,
             frame.f_locals.get("self", frame.f_locals.get("cls")),

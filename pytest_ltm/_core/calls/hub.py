@@ -59,9 +59,9 @@ def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T
     OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not
     None.
     """
-    own = own_thread()
-    assert own is not None
-    return own.ask(call, seconds)
+    thread = own_thread()
+    assert thread is not None
+    return thread.ask(call, seconds)
 
 
 def own_thread() -> OwnThread | None:
@@ -99,31 +99,31 @@ def woken_by(wake: Callable[[], object]) -> Iterator[None]:
 
 def sleep_here(seconds: float) -> None:
     """Let real time pass, for this conversation only."""
-    own = own_thread()
-    if own is None:
+    thread = own_thread()
+    if thread is None:
         sleep_interruptibly(seconds)
     else:
-        own.pause(seconds)
+        thread.pause(seconds)
 
 
 def own_time() -> float:
     """Return the time on the stopwatch without what this conversation has waited for others to let it go on."""
-    own = own_thread()
-    return stopwatch_seconds() - (0.0 if own is None else own.lag)
+    thread = own_thread()
+    return stopwatch_seconds() - (0.0 if thread is None else thread.lag)
 
 
 @contextmanager
 def taking_turns(shared: object) -> Iterator[None]:
     """Use what several conversations share, one after the other unless it says `thread_safe = True`."""
-    own = own_thread()
-    if own is None or getattr(shared, "thread_safe", False) is True:
+    thread = own_thread()
+    if thread is None or getattr(shared, "thread_safe", False) is True:
         yield
         return
-    own.wait_for_turn(id(shared))
+    thread.wait_for_turn(id(shared))
     try:
         yield
     finally:
-        own.leave(id(shared))
+        thread.leave(id(shared))
 
 
 # --- What an agent says while it is asked: it is said again on the main thread, in its
@@ -176,9 +176,9 @@ class HubRequest:
     """Something that a conversation waits for; without a `call`, for a time or a turn."""
 
     def __init__(
-        self, own: OwnThread, call: Callable[[], Any] | None, seconds: float | None
+        self, thread: OwnThread, call: Callable[[], Any] | None, seconds: float | None
     ) -> None:
-        self.own, self.call, self.seconds = own, call, seconds
+        self.own, self.call, self.seconds = thread, call, seconds
         self.at: float | None = None
         """When its time is over; None: never."""
         self.begun = self.given_up = False
@@ -222,14 +222,14 @@ class HubRequest:
 class _Serving(threading.Thread):
     """Carries out requests one after the other; it never holds up the end of the process."""
 
-    def __init__(self, said: CapturedOutput, context: Context) -> None:
+    def __init__(self, output: CapturedOutput, context: Context) -> None:
         super().__init__(name="ltm-agent", daemon=True)
         self._context = context
         self.requests: SimpleQueue[HubRequest | None] = SimpleQueue()
         self.current: HubRequest | None = None
         self.wake: Callable[[], object] | None = None
         self.is_left = False
-        self._said = said
+        self._said = output
         self._changing = threading.Lock()
 
     def run(self) -> None:
@@ -247,12 +247,12 @@ class _Serving(threading.Thread):
                 request.begun = True
                 request.start()
                 self.current = request
-            before = thread_seconds()
+            busy_before = thread_seconds()
             try:
                 request.value = request.call() if request.call else None
             except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
                 request.error = error
-            request.busy = thread_seconds() - before
+            request.busy = thread_seconds() - busy_before
             request.ended = stopwatch_seconds()
             self._let_go()
             request.answers.put(request)
@@ -324,10 +324,10 @@ class OwnThread:
         request = HubRequest(self, carry_over(call), seconds)
         self._hub.wait(request)
         self.busy += request.busy
-        said = self._said.take()
-        if said:
+        lines = self._said.take()
+        if lines:
             with self._around():
-                for say in said:
+                for say in lines:
                     say()
         result: T = request.result()
         return result
@@ -453,18 +453,18 @@ class Hub:
 
     def start(self, play: Callable[[OwnThread], object]) -> None:
         """Begin a conversation; it runs up to its first request."""
-        own = OwnThread(self)
+        thread = OwnThread(self)
 
         def whole() -> None:
             try:
-                play(own)
+                play(thread)
             finally:
-                self._playing.remove(own)
-                own.release()
+                self._playing.remove(thread)
+                thread.release()
 
         green = greenlet(whole, parent=self._main)
-        green.gr_context = own.context
-        self._playing.append(own)
+        green.gr_context = thread.context
+        self._playing.append(thread)
         green.switch()
 
     def look_up(self) -> None:
@@ -474,8 +474,8 @@ class Hub:
     def step(self) -> None:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
         while self._deadlines:
-            at, _, first = self._deadlines[0]
-            if first.at == at and first in self._waiting:
+            deadline, _, first = self._deadlines[0]
+            if first.at == deadline and first in self._waiting:
                 break
             # Its limit was changed after this entry was made, and a heap cannot alter
             # an entry in its middle.
@@ -521,29 +521,29 @@ class Hub:
 
     def wait(self, request: HubRequest) -> None:
         """Wait until it is answered; OutOfTime if its time is over, Stopped where nothing new is sent."""
-        own = request.own
-        if request.call is None or not own.exchanging:
-            own.may_send()
+        thread = request.own
+        if request.call is None or not thread.exchanging:
+            thread.may_send()
         green = getcurrent()
-        if green is self._main or own.pinned:
+        if green is self._main or thread.pinned:
             self._block(request)
             return
         self._waiting[request], request.answers = green, self._answers
         if request.call is not None:
-            own.hand_over(request)
+            thread.hand_over(request)
         self._look(request)
         with self._aside():
             self._main.switch()
-        own.lag += (
+        thread.lag += (
             max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
         )
 
-    def take_turn(self, own: OwnThread, turn: Hashable) -> bool:
+    def take_turn(self, thread: OwnThread, turn: Hashable) -> bool:
         """Wait until nobody has it; false where nobody can wait."""
         if turn in self._turns:
-            if own.pinned or getcurrent() is self._main:
+            if thread.pinned or getcurrent() is self._main:
                 return False
-            request = HubRequest(own, None, None)
+            request = HubRequest(thread, None, None)
             self._turns[turn].append(request)
             self.wait(request)
         else:

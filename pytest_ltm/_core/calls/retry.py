@@ -79,62 +79,66 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
     The chain of causes is looked through from the outside; a status code decides. A
     group may pass if all in it may.
     """
-    lost: Trouble | None = None
-    for one in _cause_chain(error):
-        if isinstance(one, RemoteCause):
-            return one.passing
-        parts = _safe_getattr(one, "exceptions")
+    lost_trouble: Trouble | None = None
+    for cause in _cause_chain(error):
+        if isinstance(cause, RemoteCause):
+            return cause.passing
+        parts = _safe_getattr(cause, "exceptions")
         if isinstance(parts, tuple) and parts:
             troubles = [classify_failure(part, now=now) for part in parts]
-            known = [trouble for trouble in troubles if trouble is not None]
-            asked = [
+            passing = [trouble for trouble in troubles if trouble is not None]
+            delays = [
                 trouble.retry_after
-                for trouble in known
+                for trouble in passing
                 if trouble.retry_after is not None
             ]
-            untaken = all(trouble.untaken for trouble in known)
+            untaken = all(trouble.untaken for trouble in passing)
             return (
-                Trouble(untaken, max(asked, default=None))
-                if len(known) == len(parts)
+                Trouble(untaken, max(delays, default=None))
+                if len(passing) == len(parts)
                 else None
             )
-        if isinstance(one, TransientFault):
-            return Trouble(not one.taken, _finite_seconds(one.retry_after))
-        status = _http_status(one)
+        if isinstance(cause, TransientFault):
+            return Trouble(not cause.taken, _finite_seconds(cause.retry_after))
+        status = _http_status(cause)
         if status is not None:
-            return _by_status(one, status, now)
-        trouble = _by_kind(one)
+            return _by_status(cause, status, now)
+        trouble = _by_kind(cause)
         if trouble is not None and trouble.untaken:
             return trouble
-        lost = lost or trouble  # a cause may know better: nothing was ever sent
-    return lost
+        lost_trouble = (
+            lost_trouble or trouble
+        )  # a cause may know better: nothing was ever sent
+    return lost_trouble
 
 
 def broken_off(error: BaseException) -> bool:
     """Return whether the connection was lost, or patience, when the message may have been taken."""
-    for one in _cause_chain(error):
-        if isinstance(one, RemoteCause):
-            return one.lost
-        if isinstance(one, TransientFault) or _http_status(one) is not None:
+    for cause in _cause_chain(error):
+        if isinstance(cause, RemoteCause):
+            return cause.lost
+        if isinstance(cause, TransientFault) or _http_status(cause) is not None:
             return False
-        result = _by_kind(one)
+        result = _by_kind(cause)
         if result is not None:
             return not result.untaken
     return False
 
 
 def _cause_chain(error: BaseException) -> Iterator[BaseException]:
-    one: BaseException | None = error
+    cause_: BaseException | None = error
     for _ in range(_DEEPEST):
-        if one is None or not (
-            isinstance(one, Exception) or _safe_getattr(one, "exceptions")
+        if cause_ is None or not (
+            isinstance(cause_, Exception) or _safe_getattr(cause_, "exceptions")
         ):
             return
-        yield one
+        yield cause_
         # urllib, urllib3 and requests hold what happened in place of a cause
-        first = vars(BaseException)["args"].__get__(one)[:1]
-        held = (one.__cause__, _safe_getattr(one, "reason"), *first)
-        one = next((cause for cause in held if isinstance(cause, BaseException)), None)
+        first = vars(BaseException)["args"].__get__(cause_)[:1]
+        candidates = (cause_.__cause__, _safe_getattr(cause_, "reason"), *first)
+        cause_ = next(
+            (cause for cause in candidates if isinstance(cause, BaseException)), None
+        )
 
 
 def _by_kind(error: BaseException) -> Trouble | None:
@@ -203,17 +207,21 @@ def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
     thousandths = _finite_seconds(headers.get("retry-after-ms"))
     if thousandths is not None:
         return thousandths / 1000
-    asked = headers.get("retry-after")
-    seconds = _finite_seconds(asked)
-    if seconds is not None or asked is None:
+    retry_after = headers.get("retry-after")
+    seconds = _finite_seconds(retry_after)
+    if seconds is not None or retry_after is None:
         return seconds
-    then, there = _retry_date(asked), _retry_date(headers.get("date", ""))
-    return None if then is None else max(0.0, (then - (there or now)).total_seconds())
+    then, server_time = _retry_date(retry_after), _retry_date(headers.get("date", ""))
+    return (
+        None
+        if then is None
+        else max(0.0, (then - (server_time or now)).total_seconds())
+    )
 
 
-def _finite_seconds(given: object) -> float | None:
+def _finite_seconds(value: object) -> float | None:
     try:
-        seconds = float(given)  # type: ignore[arg-type]  # whatever it is
+        seconds = float(value)  # type: ignore[arg-type]  # whatever it is
     except (TypeError, ValueError):
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -299,12 +307,12 @@ class Retries(Struct, frozen=True, kw_only=True):
                 trouble = classify_failure(error, now=self._now())
                 if trouble is None or not (anew or trouble.untaken):
                     raise
-                asked = trouble.retry_after
+                requested = trouble.retry_after
                 usual = min(
                     LONGEST, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10)
                 ) * (0.5 + self.rng.random() / 2)
-                if asked is not None and asked > usual:
-                    usual = asked + self.rng.random() * min(1.0, asked / 10)
+                if requested is not None and requested > usual:
+                    usual = requested + self.rng.random() * min(1.0, requested / 10)
                 wait = round(usual, 3)
                 if attempt > self.most or waited + wait > TOTAL:
                     raise

@@ -74,10 +74,10 @@ def limits_aside() -> Iterator[None]:
     try:
         yield
     finally:
-        for alarm, left in alarms:
+        for alarm, seconds_left in alarms:
             _ALARMS.append(alarm)
             alarm.set()
-            alarm.seconds_left = left
+            alarm.seconds_left = seconds_left
 
 
 @contextmanager
@@ -87,12 +87,12 @@ def unlimited() -> Iterator[None]:
     if alarm is None:
         yield
         return
-    left = alarm.seconds_left
+    seconds_left = alarm.seconds_left
     alarm.seconds_left = math.inf
     try:
         yield
     finally:
-        alarm.seconds_left = left
+        alarm.seconds_left = seconds_left
 
 
 def lift() -> None:

@@ -15,7 +15,7 @@ _TRACEPARENT: ContextVar[str] = ContextVar("_TRACEPARENT", default="")
 @contextmanager
 def carry_trace(traceparent: str) -> Iterator[None]:
     """Have what is called within carry a trace: requests of ours in a header, spans of this process as their parent."""
-    attached, before = None, _TRACEPARENT.get()
+    attached, previous = None, _TRACEPARENT.get()
     with suppress(ImportError):  # without it nobody in this process sends spans
         from opentelemetry import context
         from opentelemetry.trace.propagation.tracecontext import (
@@ -29,7 +29,7 @@ def carry_trace(traceparent: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _TRACEPARENT.set(before)
+        _TRACEPARENT.set(previous)
         if attached is not None:
             context.detach(attached)
 

@@ -196,9 +196,9 @@ class Channel:
             return FillerExchange(
                 upcoming.message, upcoming.reply, upcoming.message_tokens
             )
-        asked = self.port.upcoming(events.MessageSent)
-        if asked is not None and asked.kind == "filler":
-            return FillerExchange(asked.text, "", asked.tokens)
+        message = self.port.upcoming(events.MessageSent)
+        if message is not None and message.kind == "filler":
+            return FillerExchange(message.text, "", message.tokens)
         return None
 
     def close(self) -> str | None:
@@ -212,7 +212,7 @@ class Channel:
     ) -> list[ExpectedReply]:
         if not self.prompts:
             return []
-        own = [] if answer is None else [(answer, about, tuple(calls))]
+        own_prompts = [] if answer is None else [(answer, about, tuple(calls))]
         due = [
             (text, due.about, ())
             for due in self._due
@@ -224,7 +224,7 @@ class Channel:
                 tuple(self.transcript.number(number).message for number in needles),
                 acts,
             )
-            for text, needles, acts in (*own, *due)
+            for text, needles, acts in (*own_prompts, *due)
         ]
 
     @contextmanager

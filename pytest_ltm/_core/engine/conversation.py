@@ -110,7 +110,7 @@ class ConversationScript:
     def check(
         self,
         lane: Lane,
-        made: Say
+        say: Say
         | Ask
         | Compact
         | events.WaitBegan
@@ -179,10 +179,10 @@ class AgendaScript(ConversationScript):
     def _refuse(self, capabilities: Capabilities) -> None:
         """Raise ConversationOver for an agent that cannot come back, or compact, where the plan asks for it."""
         if self._rhythm is not None and (
-            why := _schedule.cannot_come_back(capabilities)
+            obstacle := _schedule.cannot_come_back(capabilities)
         ):
             raise _errors.ConversationOver(
-                f"sessions are asked for (--ltm-sessions), and {why}"
+                f"sessions are asked for (--ltm-sessions), and {obstacle}"
             )
         if self._compaction is not None and "Compacts" not in capabilities:
             raise _errors.ConversationOver(
@@ -244,8 +244,10 @@ class FillerSender:
                 f"the filler failed with {_errors.describe_error(error)}"
             ) from error
         if not isinstance(filler, FillerExchange):
-            why = f"make() returns a FillerExchange, not {filler!r}"
-            raise _errors.ConversationOver(f"the filler failed with FillerError: {why}")
+            reason = f"make() returns a FillerExchange, not {filler!r}"
+            raise _errors.ConversationOver(
+                f"the filler failed with FillerError: {reason}"
+            )
         filler = self._channel.recorded_filler() or filler
         if "AcceptsHistory" in self._channel.capabilities and not answered:
             exchange = self._channel.tell(filler)
@@ -401,8 +403,8 @@ class Conversation:
             case _schedule.JumpTime(to):
                 self._jump(to)
             case _schedule.Tell(number):
-                if (at := self.pastime.history[number].at) > self.channel.clock.now:
-                    self._jump(at)
+                if (time := self.pastime.history[number].at) > self.channel.clock.now:
+                    self._jump(time)
                 for message in self.pastime.messages(number):
                     self._heard(self.pastime.tell(number, message))
             case TellHistoryPart(number, message):
@@ -502,9 +504,9 @@ class Conversation:
             lane.body_ended = True
             self._settle(lane)
         except ScriptChanged as changed:
-            kept = KeptVerdict(example=lane.example.key, why=str(changed))
-            self.kept[kept.example] = kept.why
-            self.notices.append(kept.notice_text)
+            kept_verdict = KeptVerdict(example=lane.example.key, why=str(changed))
+            self.kept[kept_verdict.example] = kept_verdict.why
+            self.notices.append(kept_verdict.notice_text)
             lane.body.unwind_body()
             # It keeps its recorded verdict, whatever it raises while it is unwound.
             lane.body_ended, lane.broken = True, None
@@ -522,10 +524,10 @@ class Conversation:
             position=self.channel.transcript.counted_tokens,
             now=self.channel.clock.now,
         )
-        there = len(self.pastime.history)
-        if wait.history > there:
+        history_length = len(self.pastime.history)
+        if wait.history > history_length:
             raise _errors.ScenarioError(
-                f"waits for {wait.history} exchanges of the history, and it has {there}"
+                f"waits for {wait.history} exchanges of the history, and it has {history_length}"
             )
         # Checked against the record before it is written: a journal never holds what
         # did not happen.
@@ -554,21 +556,23 @@ class Conversation:
         tools = lane.body.sheet.offered_tools()
         if tools is not None and "TakesTools" not in self.channel.capabilities:
             raise _errors.Unmeasured(_schedule.NO_TOOLS, cause="requires")
-        asked = request if isinstance(request, Ask) else None
+        question = request if isinstance(request, Ask) else None
         needles: tuple[int, ...] = ()
         images: Sequence[str] = ()
         alone = False
-        if asked is not None:
-            needles = lane.needles(asked.about, self.pastime.told)
+        if question is not None:
+            needles = lane.needles(question.about, self.pastime.told)
             apart = (
-                self.plan.questions == "alone" if asked.alone is None else asked.alone
+                self.plan.questions == "alone"
+                if question.alone is None
+                else question.alone
             )
             can_act = tools is not None  # to act is to leave a trace
             alone = apart and self.channel.capabilities.asked_alone and not can_act
             images = (
-                asked.images if "AcceptsImages" in self.channel.capabilities else ()
+                question.images if "AcceptsImages" in self.channel.capabilities else ()
             )
-        answer = "" if asked is None else asked.answer
+        answer = "" if question is None else question.answer
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
         # Before anything is sent: a body that says something else than its record is
         # over without a word.
@@ -585,13 +589,13 @@ class Conversation:
                 alone=alone,
                 withdrawn=lane.withdrawn_values(request),
                 tools=tools,
-                calls=() if asked is None else asked.calls,
+                calls=() if question is None else question.calls,
             )
         except _errors.AgentFault as fault:
             self._note(fault)
             raise
         lane.note_exchange(request, exchange)
-        if asked is not None:
+        if question is not None:
             lane.questions.append(
                 CreditedQuestion(exchange.number, needles, answer or "")
             )
@@ -614,8 +618,8 @@ class Conversation:
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
-        if why := _schedule.cannot_come_back(self.channel.capabilities):
-            raise _errors.Unmeasured(why, cause="requires")
+        if obstacle := _schedule.cannot_come_back(self.channel.capabilities):
+            raise _errors.Unmeasured(obstacle, cause="requires")
         self.channel.journal.write(event)
         try:
             notice = self.channel.port.new_session()
@@ -645,11 +649,11 @@ class Conversation:
             )
         transcript = self.channel.transcript
         since = [
-            one
-            for one in transcript.since(last)
-            if not one.told
-            and one.kind != "compact"
-            and (not one.alone or one.number == last)
+            exchange
+            for exchange in transcript.since(last)
+            if not exchange.told
+            and exchange.kind != "compact"
+            and (not exchange.alone or exchange.number == last)
         ]
         watching = Watching(request, since[: request.replies])
         lane.watching.append(watching)

@@ -155,18 +155,18 @@ class Lane(Struct):
         # Without `about` a question is on all that the scenario has said so far.
         if not about:
             return self.uncredited_exchanges
-        own: dict[str, tuple[int, ...]] = {
+        own_texts: dict[str, tuple[int, ...]] = {
             exchange.message: (exchange.number,) for exchange in self.own
         }
         # Its own message comes first: an id of the history that reads the same is not
         # meant.
-        known = ChainMap(own, history or {})
+        texts = ChainMap(own_texts, history or {})
         for text in about:
-            if text not in known:
+            if text not in texts:
                 raise ScenarioError(
-                    f"about={text!r} was never said by this scenario.{did_you_mean(text, known)}"
+                    f"about={text!r} was never said by this scenario.{did_you_mean(text, texts)}"
                 )
-        return tuple(dict.fromkeys(number for text in about for number in known[text]))
+        return tuple(dict.fromkeys(number for text in about for number in texts[text]))
 
     @property
     def uncredited_exchanges(self) -> tuple[int, ...]:
@@ -198,36 +198,38 @@ class Lane(Struct):
         """Note an exchange of its own, and the values that it told: of a question those that the reply chose."""
         self.own.append(exchange)
         if isinstance(request, Say):
-            told: Mapping[str, str | None] = request.tells
+            values_told: Mapping[str, str | None] = request.tells
         else:
             offered = request.tells.items()
             chosen = {
-                about: [one for one in values if has_value(exchange.reply, one)]
-                for about, values in offered
+                subject: [value for value in values if has_value(exchange.reply, value)]
+                for subject, values in offered
             }
             # A reply that names several of the values has chosen none.
-            told = {
-                about: values[0] for about, values in chosen.items() if len(values) == 1
+            values_told = {
+                subject: values[0]
+                for subject, values in chosen.items()
+                if len(values) == 1
             }
-            for about, value in told.items():
-                self.unchosen[about] = tuple(
-                    one for one in request.tells[about] if one != value
+            for subject, value in values_told.items():
+                self.unchosen[subject] = tuple(
+                    offer for offer in request.tells[subject] if offer != value
                 )
-        if told:
-            self.told[exchange.number] = told
+        if values_told:
+            self.told[exchange.number] = values_told
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
         """Return the values told before that a message withdraws."""
-        gone = (
-            [about for about, value in request.tells.items() if value is None]
+        withdrawn = (
+            [subject for subject, value in request.tells.items() if value is None]
             if isinstance(request, Say)
             else []
         )
         return tuple(
             value
-            for told in self.told.values()
-            for about in gone
-            if (value := told.get(about)) is not None
+            for values in self.told.values()
+            for subject in withdrawn
+            if (value := values.get(subject)) is not None
         )
 
     def measured_span(self, transcript: Transcript) -> int | None:

@@ -573,17 +573,17 @@ class LivePort:
             raise ConversationOver(str(error)) from error
         if self._behind:
             try:
-                can, said = self.capabilities, self._said.remembered
-                strayed = self._strayed or len(said) < len(self._said)
+                can, exchanges = self.capabilities, self._said.remembered
+                strayed = self._strayed or len(exchanges) < len(self._said)
                 # A state holds questions asked alone, too, unless the agent can be put
                 # back before them.
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
-                    if any(exchange.kind == "compact" for exchange in said):
+                    if any(exchange.kind == "compact" for exchange in exchanges):
                         raise ConversationOver(NOT_COMPACTED_AGAIN)
                     self._tell_all()
-                elif said and not can.restorable:
+                elif exchanges and not can.restorable:
                     raise ConversationOver(NOT_RESTORABLE)
             except AgentError as error:
                 raise ConversationOver(
@@ -609,7 +609,7 @@ class LivePort:
         self._behind = self._strayed = True
 
     def _load(self) -> None:
-        remembered, held, tells = (
+        remembered, checkpoints, tells = (
             self._said.remembered,
             self._checkpoints,
             "AcceptsHistory" in self.capabilities,
@@ -624,20 +624,20 @@ class LivePort:
         while (
             remembered[place].told
             and place
-            and not held.has_state(remembered[place].number)
+            and not checkpoints.has_state(remembered[place].number)
         ):
             place -= 1
         number = remembered[place].number
-        if not held.has_state(number) and tells:
+        if not checkpoints.has_state(number) and tells:
             self._tell_all()
             return
-        if not held.has_state(number) or (
+        if not checkpoints.has_state(number) or (
             remembered[-1].number != number and not tells
         ):
             raise AgentError(
                 f"there is no checkpoint of exchange {remembered[-1].number}"
             )
-        self.line.load(held.state(number))
+        self.line.load(checkpoints.state(number))
         self._tell_again(remembered[place + 1 :])
 
     def _tell_all(self) -> None:
@@ -702,15 +702,15 @@ class LivePort:
         in_context: Sequence[str],
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
-        about = [self._said.number(number) for number in message.about]
+        earlier_needles = [self._said.number(number) for number in message.about]
         # What is said may have a watcher, which asks for all that was said before: the
         # last hundred on that chance.
         earlier = (
             self._said.exchanges_of(message.by)[-100:]
             if message.kind == "say"
-            else about
+            else earlier_needles
         )
-        needles = {one.number: one.message for one in earlier}
+        needles = {exchange.number: exchange.message for exchange in earlier}
         return (
             tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items())
             if needles
@@ -773,12 +773,12 @@ class LivePort:
 
     def _charge_lost(self) -> Usage | None:
         """Return what was used and came to nothing, and charge it."""
-        lost, self._lost = self._lost, None
-        if lost is not None and self._account is not None:
+        lost_usage, self._lost = self._lost, None
+        if lost_usage is not None and self._account is not None:
             self._account.charge_wasted(
-                usd=self._tariff.dollars_for(lost), tokens=lost.total
+                usd=self._tariff.dollars_for(lost_usage), tokens=lost_usage.total
             )
-        return lost
+        return lost_usage
 
 
 def _as_asked(
@@ -786,9 +786,9 @@ def _as_asked(
 ) -> tuple[MemoryOperation, ...]:
     """Return what is kept of operations: what was found matters where it answers a question."""
     return tuple(
-        one
-        for one in memory
-        if one.what != "found" or kind == "ask" or one.exchange is not None
+        operation
+        for operation in memory
+        if operation.what != "found" or kind == "ask" or operation.exchange is not None
     )
 
 
@@ -863,10 +863,10 @@ class Recorded:
         if fault is not None:
             # With what was lost, since the event that is written for it must be the
             # recorded one.
-            again = AgentFault(fault.text, fatal=fault.fatal)
-            again.passing, again.usage = fault.passing, fault.lost
-            again.leak = fault.leak
-            raise again
+            repeated_fault = AgentFault(fault.text, fatal=fault.fatal)
+            repeated_fault.passing, repeated_fault.usage = fault.passing, fault.lost
+            repeated_fault.leak = fault.leak
+            raise repeated_fault
         result = self.upcoming(kind)
         if result is None:
             return None

@@ -85,41 +85,43 @@ def read_recording(path: Path) -> Recording | None:
     """
     if not path.is_file():
         return None
-    record, lost = ConversationRecord(), _LostMessages()
+    record, lost_messages = ConversationRecord(), _LostMessages()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
         # The place before a row of faults: an agent that was gone is asked again from
         # there.
         if isinstance(event, events.Fault) and record.faults_in_a_row == 1:
             before_faults = outside
-        lost.follow(event, outside)
+        lost_messages.follow(event, outside)
         if isinstance(event, _OUTSIDE):
             outside = end
     if record.header is None:
         return None
-    gone = (
+    is_gone = (
         record.fatal
         or record.faults_in_a_row >= MAX_CONSECUTIVE_FAULTS
         or bool(record.ended_early)
     )
-    kept = outside
+    kept_bytes = outside
     if record.complete:
-        kept = end
-    elif gone and record.faults_in_a_row:
-        kept = before_faults
-    asks_again = lost.count > 0 and _is_restorable(record, path.parent)
+        kept_bytes = end
+    elif is_gone and record.faults_in_a_row:
+        kept_bytes = before_faults
+    asks_again = lost_messages.count > 0 and _is_restorable(record, path.parent)
     if asks_again:
-        kept = min(kept, lost.begin)
+        kept_bytes = min(kept_bytes, lost_messages.begin)
     size = path.stat().st_size
-    has_faults = record.faults_in_a_row > lost.count * asks_again and not gone
+    has_faults = (
+        record.faults_in_a_row > lost_messages.count * asks_again and not is_gone
+    )
     return Recording(
         record=record,
         header=record.header,
-        kept=kept,
+        kept=kept_bytes,
         size=size,
         torn=size - end,
         heard=len(record.transcript) > 0 or has_faults,
-        lost=lost.count if asks_again else 0,
+        lost=lost_messages.count if asks_again else 0,
     )
 
 
@@ -153,28 +155,28 @@ def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
     if record.header is None or record.header.agent is None:
         return False
     capabilities = Capabilities(record.header.agent.capabilities)
-    said, states = record.transcript.remembered, Checkpoints(folder / CHECKPOINTS)
-    return not said or not _restoring_obstacle(capabilities, said, states)
+    exchanges, states = record.transcript.remembered, Checkpoints(folder / CHECKPOINTS)
+    return not exchanges or not _restoring_obstacle(capabilities, exchanges, states)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
     """Cut a journal back to what is kept of it, once what is cut off stands in the timings."""
-    path, kept = folder / JOURNAL, recording.kept if recording else 0
-    if not path.exists() or path.stat().st_size == kept:
+    path, kept_bytes = folder / JOURNAL, recording.kept if recording else 0
+    if not path.exists() or path.stat().st_size == kept_bytes:
         return
     with open_regular(path) as file:
-        file.seek(kept)
+        file.seek(kept_bytes)
         cut = file.read().decode("utf-8", "backslashreplace")
     # First there, and on disk: only then may it go from the journal.
     timings = Timings.resuming(folder / TIMINGS)
     try:
-        timings.write(Resumed(kept=kept, cut=cut))
+        timings.write(Resumed(kept=kept_bytes, cut=cut))
         timings.sync()
     finally:
         timings.close()
     try:
         with path.open("r+b") as file:
-            file.truncate(kept)
+            file.truncate(kept_bytes)
     except OSError as error:
         raise disk_fault(path, error) from error
 
@@ -226,11 +228,11 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
         if isinstance(then, dict) and isinstance(now, dict):
             texts += value_changes(then, now, "The agent's configuration, {}:")
         else:
-            held, today = (
-                {name: list(one) if isinstance(one, tuple) else one}
-                for one in (then, now)
+            recorded, today = (
+                {name: list(fact) if isinstance(fact, tuple) else fact}
+                for fact in (then, now)
             )
-            texts += value_changes(held, today, "The agent's {}")
+            texts += value_changes(recorded, today, "The agent's {}")
     if not same and not texts:
         texts.append(
             "The agent's configuration differs in a value that is not shown because it may be secret."
@@ -242,13 +244,13 @@ def _comparable_facts(
     facts: events.AgentFacts, recorded: events.AgentFacts | None
 ) -> events.AgentFacts:
     """Return the facts without the capabilities that the record need not name, and does not."""
-    named = () if recorded is None else recorded.capabilities
-    kept = [
+    recorded_names = () if recorded is None else recorded.capabilities
+    capabilities = [
         name
         for name in facts.capabilities
-        if name not in NAMED_WHERE_NEEDED or name in named
+        if name not in NAMED_WHERE_NEEDED or name in recorded_names
     ]
-    return replace(facts, capabilities=tuple(kept))
+    return replace(facts, capabilities=tuple(capabilities))
 
 
 def value_changes(
@@ -281,6 +283,8 @@ def _restoring_obstacle(
     A question asked alone is not in `said`: it leaves the agent where it was.
     """
     if "AcceptsHistory" not in capabilities and capabilities.saves:
-        lost = said and not checkpoints.has_state(said[-1].number)
-        return f"there is no checkpoint of exchange {said[-1].number}" if lost else ""
+        is_lost = said and not checkpoints.has_state(said[-1].number)
+        return (
+            f"there is no checkpoint of exchange {said[-1].number}" if is_lost else ""
+        )
     return "" if capabilities.restorable else NOT_RESTORABLE

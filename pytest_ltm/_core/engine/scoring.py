@@ -94,8 +94,8 @@ def scenario_result(
         estimated=any(exchange.number in guesses for exchange in lane.own),
         questions=questions,
         metrics=tuple(
-            _result.ExampleMetric(*one)
-            for one in _metrics(lane.body.sheet.metrics, questions, outcome).items()
+            _result.ExampleMetric(*pair)
+            for pair in _metrics(lane.body.sheet.metrics, questions, outcome).items()
         ),
         memory=memory_use,
         **place,
@@ -138,14 +138,14 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
 
     def tokens(kinds: Collection[Kind]) -> int:
         return sum(
-            one.message_tokens + one.reply_tokens
-            for one in transcript
-            if one.kind in kinds
+            exchange.message_tokens + exchange.reply_tokens
+            for exchange in transcript
+            if exchange.kind in kinds
         )
 
     def usd(kinds: Collection[Kind]) -> float | None:
         return bill.exchanges_usd(
-            {one.number for one in transcript if one.kind in kinds}
+            {exchange.number for exchange in transcript if exchange.kind in kinds}
         )
 
     stored = bill.told_use or Usage()
@@ -153,7 +153,9 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
         "tokens": transcript.position,
         "count": transcript.counts,
         "filler_tokens": tokens({"filler"}),
-        "reply_tokens": sum(one.reply_tokens for one in transcript if not one.told),
+        "reply_tokens": sum(
+            exchange.reply_tokens for exchange in transcript if not exchange.told
+        ),
         "exchanges": len(transcript),
         "cost_usd": bill.total_usd,
         "filler_cost_usd": usd({"filler", "history"}),
@@ -268,25 +270,25 @@ def question_result(
     question: CreditedQuestion, transcript: Transcript
 ) -> _result.QuestionResult:
     """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
-    asked = transcript.number(question.number)
+    question_exchange = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
-    places = dict(asked.places)
+    places = dict(question_exchange.places)
     refs = tuple(
         _result.NeedleRef(
             number=needle.number,
             text=needle.message,
-            gap=needle_gap(needle, asked),
-            told_gap=transcript.told_gap(needle, asked),
-            seconds_passed=(asked.now - needle.now).total_seconds(),
+            gap=needle_gap(needle, question_exchange),
+            told_gap=transcript.told_gap(needle, question_exchange),
+            seconds_passed=(question_exchange.now - needle.now).total_seconds(),
             rank=places.get(needle.number),
         )
         for needle in needles
     )
     return _result.QuestionResult(
-        number=asked.number,
-        text=asked.message,
-        answer=asked.reply,
+        number=question_exchange.number,
+        text=question_exchange.message,
+        answer=question_exchange.reply,
         gap=min((ref.gap for ref in refs), default=None),
         needles=refs,
-        retrieved=asked.retrieved,
+        retrieved=question_exchange.retrieved,
     )

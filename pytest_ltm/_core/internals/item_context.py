@@ -81,21 +81,21 @@ def suspend_item_context() -> Iterator[None]:
     """Take out everything that is in place, and put it in again: another conversation goes on meanwhile."""
     inside = _IN_PLACE[:]
     _IN_PLACE.clear()
-    for each in reversed(inside):
-        each.take_out()
+    for part in reversed(inside):
+        part.take_out()
     try:
         yield
     finally:
-        for each in inside:
-            each.put_in()
+        for part in inside:
+            part.put_in()
         _IN_PLACE.extend(inside)
 
 
 class Pinned:
     """While pytest is in the middle of a fixture or a report, a request of the conversation lets nobody else go on."""
 
-    def __init__(self, own: OwnThread) -> None:
-        self._own = own
+    def __init__(self, thread: OwnThread) -> None:
+        self._own = thread
 
     def put_in(self) -> None:
         """Let everybody wait."""
@@ -131,9 +131,9 @@ class CurrentTest:
 
     def put_in(self) -> str | None:
         """Name the item."""
-        before = os.environ.get(self.NAME)
+        previous = os.environ.get(self.NAME)
         os.environ[self.NAME] = self._value
-        return before
+        return previous
 
     def take_out(self, outside: str | None) -> None:
         """Name what was named."""
@@ -156,9 +156,9 @@ class ReportedItem:
             # Looked up once: with thousands of items each search would take as long as
             # a report.
             self.index = self._item.session.items.index(self._item)
-        asked: int = self._worker.item_index
+        index: int = self._worker.item_index
         self._worker.item_index = self.index
-        return asked
+        return index
 
     def take_out(self, outside: int) -> None:
         """Report the one that xdist asked for."""
@@ -187,27 +187,29 @@ class Logs:
 
     def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
         """Log for this item; return level and handlers as they were, and the handlers as they are."""
-        root, others = logging.root, logging.root.handlers[:]
+        root, handlers = logging.root, logging.root.handlers[:]
         outside = root.level
         _set_level(root, self.wanted_level(outside))
         mine = root.handlers[:] = [
-            one for one in others if one not in self._removed
+            handler for handler in handlers if handler not in self._removed
         ] + self._added
-        return outside, others, mine
+        return outside, handlers, mine
 
     def take_out(
         self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]
     ) -> None:
         """Keep what the item has added, removed and set; log as before."""
-        root, (level, others, mine) = logging.root, outside
+        root, (level, handlers, mine) = logging.root, outside
         if root.handlers != mine:
             # A test may add or remove handlers of its own, which must be there again
             # when it goes on.
             self._added = [
-                handler for handler in root.handlers if handler not in others
+                handler for handler in root.handlers if handler not in handlers
             ]
-            self._removed = [one for one in others if one not in root.handlers]
-        root.handlers[:] = others
+            self._removed = [
+                handler for handler in handlers if handler not in root.handlers
+            ]
+        root.handlers[:] = handlers
         self._level = root.level  # caplog.set_level moves it, for this item only
         _set_level(root, level)
 
@@ -238,11 +240,11 @@ class CaptureFixture:
 
     def put_in(self) -> Any:
         """Put this item's in place."""
-        others, self._manager._capture_fixture = (
+        fixture, self._manager._capture_fixture = (
             self._manager._capture_fixture,
             self._mine,
         )
-        return others
+        return fixture
 
     def take_out(self, outside: Any) -> None:
         """Keep it."""
@@ -332,10 +334,10 @@ class CapturedStreams:
                 in_=True
             )  # a hook call of another item may have resumed it
             return None
-        others = self._fixture.put_in()
+        fixtures = self._fixture.put_in()
         self._manager.resume_global_capture()
         self._manager.activate_fixture()
-        return (others,)
+        return (fixtures,)
 
     def take_out(self, outside: tuple[Any] | None) -> None:
         """Keep what was captured."""
@@ -376,14 +378,13 @@ class RunningLoop:
 def _swap_running_loop(
     loop: asyncio.AbstractEventLoop | None,
 ) -> asyncio.AbstractEventLoop | None:
-    module: Any = sys.modules.get(
-        "asyncio"
-    )  # until somebody has imported it no loop runs
+    # Until somebody has imported it no loop runs.
+    module: Any = sys.modules.get("asyncio")
     if module is None:
         return None
-    before: asyncio.AbstractEventLoop | None = module._get_running_loop()
+    running: asyncio.AbstractEventLoop | None = module._get_running_loop()
     module._set_running_loop(loop)
-    return before
+    return running
 
 
 # --- Warnings: filters and records of an item's own.
@@ -403,8 +404,8 @@ class Warnings:
 
     def __init__(self, config: pytest.Config, item: pytest.Item | None) -> None:
         self._recording: AbstractContextManager[None] | None = None
-        filters, *rest = config.stash[OUTSIDE]
-        self._inside: WarningState = (list(filters), *rest)
+        filters, *state = config.stash[OUTSIDE]
+        self._inside: WarningState = (list(filters), *state)
         if config.pluginmanager.has_plugin("warnings"):
             ihook = config.hook if item is None else item.ihook
             # pytest's own, so that marks, options and -W mean what they mean elsewhere.
@@ -475,8 +476,8 @@ class ItemContext:
         self._reported = None if worker is None else ReportedItem(item, worker)
         self._logs = None if plugin is None else Logs(item, plugin)
         self._fixture = None if capture is None else CaptureFixture(capture)
-        own = own_thread()
-        self._pinned = None if own is None else Pinned(own)
+        thread = own_thread()
+        self._pinned = None if thread is None else Pinned(thread)
         self._output = (
             None
             if capture is None or self._fixture is None

@@ -158,16 +158,16 @@ class LaneFixtures(dict[str, FixtureDefs]):
         return self._pool[key]
 
     def _parameters_under(
-        self, definition: pytest.FixtureDef[Any], seen: set[str]
+        self, definition: pytest.FixtureDef[Any], seen_names: set[str]
     ) -> Iterator[tuple[str, int]]:
         indices = self._callspec.indices if self._callspec else {}
         if definition.argname in indices:
             yield definition.argname, indices[definition.argname]
         for name in definition.argnames:
-            if name not in seen:
-                seen.add(name)
+            if name not in seen_names:
+                seen_names.add(name)
                 for needed in self.get(name) or ():
-                    yield from self._parameters_under(needed, seen)
+                    yield from self._parameters_under(needed, seen_names)
 
 
 def _copy_fixture_definition(
@@ -201,8 +201,10 @@ def as_users_see_it(error: BaseException) -> BaseException:
     """Return the error without our frames; one that no user's code led to as just its sentence."""
     for link in _exception_chain(error):
         link.__traceback__ = _users_frames(link.__traceback__)
-    shown = error.__traceback__ or (error.__cause__ and error.__cause__.__traceback__)
-    if isinstance(error, Exception) and shown is None:
+    traceback = error.__traceback__ or (
+        error.__cause__ and error.__cause__.__traceback__
+    )
+    if isinstance(error, Exception) and traceback is None:
         return pytest.fail.Exception(
             f"{type(error).__name__}: {text_of(error)}", pytrace=False
         )
@@ -237,24 +239,24 @@ def _exception_chain(error: BaseException) -> list[BaseException]:
 
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    kept = None
+    shortened = None
     frames = []
     while traceback is not None:
         frame = traceback.tb_frame
-        made = str(frame.f_globals.get("__name__", "")).startswith(
-            f"{Path(PACKAGE).name}."
-        )  # as of a dataclass
+        module = str(frame.f_globals.get("__name__", ""))
+        # As the methods of a dataclass are.
+        is_generated = module.startswith(f"{Path(PACKAGE).name}.")
         if not (
             frame.f_code.co_filename.startswith(PACKAGE)
-            or (frame.f_code.co_filename == "<string>" and made)
+            or (frame.f_code.co_filename == "<string>" and is_generated)
         ):
             frames.append(traceback)
         traceback = traceback.tb_next
     for entry in reversed(frames):
-        kept = types.TracebackType(
-            kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno
+        shortened = types.TracebackType(
+            shortened, entry.tb_frame, entry.tb_lasti, entry.tb_lineno
         )
-    return kept
+    return shortened
 
 
 def run_phase(item: pytest.Item, when: Any, **arguments: Any) -> pytest.TestReport:
@@ -268,8 +270,10 @@ def show_text_alone(item: pytest.Item, error: BaseException) -> None:
     headline = f"{type(error).__name__}: {text}".partition("\n")[0]
     crash = ReprFileLocation(str(item.path), (item.location[1] or 0) + 1, headline)
     entry = ReprEntry(text.split("\n"), None, None, None, "value")
-    shown = ExceptionChainRepr([(ReprTraceback([entry], None, "value"), crash, None)])
-    vars(item)["repr_failure"] = lambda _: shown
+    representation = ExceptionChainRepr(
+        [(ReprTraceback([entry], None, "value"), crash, None)]
+    )
+    vars(item)["repr_failure"] = lambda _: representation
 
 
 def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
@@ -281,10 +285,10 @@ def say_body_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
     xml = config.stash.get(xml_key, None)
     for element in () if xml is None else xml.node_reporter(report).nodes:
         if element.tag == "error":
-            said = element.get("message", "")
+            message = element.get("message", "")
             element.set(
                 "message",
-                said.replace("failed on setup with", "failed in the body with", 1),
+                message.replace("failed on setup with", "failed in the body with", 1),
             )
 
 
@@ -295,13 +299,13 @@ def failed_setup(
 
     Where none was begun, plugins that wrap setups are told of this one.
     """
-    shown = as_users_see_it(error)
+    users_error = as_users_see_it(error)
 
     def raise_it() -> None:
         # Hidden behind the user's frames; where there are none, pytest must have one to
         # show.
-        __tracebackhide__ = shown.__traceback__ is not None
-        raise shown
+        __tracebackhide__ = users_error.__traceback__ is not None
+        raise users_error
 
     wrapped = (
         raise_it
@@ -354,8 +358,10 @@ def subtest_outcome(report: pytest.TestReport) -> tuple[str, bool] | None:
     context: Any = getattr(report, "context", None)  # of no other report
     if context is None or report.skipped or hasattr(report, "wasxfail"):
         return None
-    named = [f"{name}={value}" for name, value in context.kwargs.items()]
-    return " ".join([*filter(None, [context.msg]), *named]) or "subtest", report.passed
+    keywords = [f"{name}={value}" for name, value in context.kwargs.items()]
+    return " ".join(
+        [*filter(None, [context.msg]), *keywords]
+    ) or "subtest", report.passed
 
 
 def show_item(item: pytest.Item) -> None:
@@ -390,8 +396,8 @@ OTHERS: pytest.StashKey[tuple[Any, dict[pytest.Item, pytest.Item]]] = pytest.Sta
 class Unwrapped:
     """Stand in for the protocol hook, without the wrappers put around each item."""
 
-    def __init__(self, hook: Any, rest: Any) -> None:
-        self._hook, self._rest = hook, rest
+    def __init__(self, hook: Any, other_hook: Any) -> None:
+        self._hook, self._rest = hook, other_hook
 
     def __call__(self, **arguments: Any) -> Any:
         """Run the protocol of the item that pytest asks for."""
@@ -413,23 +419,23 @@ def one_by_one(session: pytest.Session) -> Iterator[None]:
     manager = config.pluginmanager
     hook: Any = getattr(manager.hook, PROTOCOL)
     hookimpls = hook.get_hookimpls()
-    others = {
+    strangers = {
         hookimpl.plugin
         for hookimpl in hookimpls
         if _is_wrapper(hookimpl)
         and not hookimpl.function.__module__.startswith("_pytest.")
     }
-    if not others:
+    if not strangers:
         yield
         return
     wrappers = manager.subset_hook_caller(
-        PROTOCOL, {hookimpl.plugin for hookimpl in hookimpls} - others
+        PROTOCOL, {hookimpl.plugin for hookimpl in hookimpls} - strangers
     )
     config.stash[OTHERS] = wrappers, dict(itertools.pairwise(session.items))
     setattr(
         config.hook,
         PROTOCOL,
-        Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, others)),
+        Unwrapped(hook, manager.subset_hook_caller(PROTOCOL, strangers)),
     )
     try:
         yield
@@ -464,25 +470,28 @@ class ProtocolWrappers:
         green = self._green = greenlet(
             lambda: hook.call_extra([_stand_still], arguments)
         )
-        before = contextvars.copy_context()
-        green.gr_context = before.copy()
+        context_before = contextvars.copy_context()
+        green.gr_context = context_before.copy()
         green.switch()
         inside: Any = green.gr_context
         self._variables = [
-            (one, inside[one])
-            for one in inside
-            if one not in before or before[one] is not inside[one]
+            (variable, inside[variable])
+            for variable in inside
+            if variable not in context_before
+            or context_before[variable] is not inside[variable]
         ]
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """Set the context variables as the wrappers did."""
-        tokens = [(one, one.set(value)) for one, value in self._variables]
+        tokens = [
+            (variable, variable.set(value)) for variable, value in self._variables
+        ]
         try:
             yield
         finally:
-            for one, token in tokens:
-                one.reset(token)
+            for variable, token in tokens:
+                variable.reset(token)
 
     def leave(self) -> None:
         """Let the wrappers finish."""

@@ -115,18 +115,18 @@ def route_agent_output() -> Iterator[None]:
         logging.Logger.handle, logging.Logger.isEnabledFor = handle, is_enabled  # type: ignore[method-assign,unused-ignore]
         del module.setattr
         for name in _STREAMS:
-            now = getattr(sys, name)
-            if isinstance(now, _Routed):
-                setattr(sys, name, now._file)
+            stream = getattr(sys, name)
+            if isinstance(stream, _Routed):
+                setattr(sys, name, stream._file)
 
 
 def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
     """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
     if logger.disabled or logger.manager.disable >= level:
         return False
-    one: logging.Logger | None = logger
-    while one is not None and one is not logging.root:
-        if one.level:
-            return level >= one.level
-        one = one.parent
+    ancestor: logging.Logger | None = logger
+    while ancestor is not None and ancestor is not logging.root:
+        if ancestor.level:
+            return level >= ancestor.level
+        ancestor = ancestor.parent
     return level >= roots

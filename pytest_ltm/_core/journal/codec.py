@@ -239,8 +239,8 @@ def flip_bit_back(data: bytes, damage: Damage) -> bytes:
     """Return a journal with a flipped bit put back."""
     if damage.flipped is None:
         return data
-    at, was = damage.flipped
-    return data[:at] + bytes([was]) + data[at + 1 :]
+    position, was = damage.flipped
+    return data[:position] + bytes([was]) + data[position + 1 :]
 
 
 def _examine_damage(
@@ -249,21 +249,21 @@ def _examine_damage(
     end = data.find(b"\n", start) + 1
     line, seal = data[start:end], _SEAL.search(data, start, end)
     if flipped := _find_flipped_bit(data, start, end, head):
-        at, was = flipped
-        now = f"byte {at - start + 1:,} of the line is {_show_byte(data[at])} and was {_show_byte(was)}"
+        position, was = flipped
+        change = f"byte {position - start + 1:,} of the line is {_show_byte(data[position])} and was {_show_byte(was)}"
         return Damage(
             line=number,
             start=start,
-            what=f"one bit has flipped: {now}",
+            what=f"one bit has flipped: {change}",
             flipped=flipped,
         )
     if seal is None:
         return Damage(line=number, start=start, what=_missing_checksum(line))
     followed = next(
         (
-            known
-            for one, known in written.items()
-            if _line_checksum(one, strip_checksum(line)).encode() == seal[1]
+            line_numbers
+            for text, line_numbers in written.items()
+            if _line_checksum(text, strip_checksum(line)).encode() == seal[1]
         ),
         None,
     )
@@ -290,17 +290,17 @@ def _find_flipped_bit(
         data
     )  # where the flipped bit is that of the line's end
     tried = bytearray(data[start:beyond])
-    for at in range(end - start):
-        was = tried[at]
+    for position in range(end - start):
+        was = tried[position]
         for bit in range(8):
-            tried[at] = was ^ 1 << bit
-            whole = tried.find(b"\n") + 1
+            tried[position] = was ^ 1 << bit
+            line_end = tried.find(b"\n") + 1
             if (
-                tried.startswith(b',"sum":"', whole - _LENGTH)
-                and Chain(head).verify_line(bytes(tried[:whole])) is not None
+                tried.startswith(b',"sum":"', line_end - _LENGTH)
+                and Chain(head).verify_line(bytes(tried[:line_end])) is not None
             ):
-                return start + at, tried[at]
-        tried[at] = was
+                return start + position, tried[position]
+        tried[position] = was
     return None
 
 

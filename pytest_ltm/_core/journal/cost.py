@@ -37,10 +37,10 @@ class Price(Struct, frozen=True):
     def cost_of_tokens(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
         rate = self.tokens_in if self.cached is None else self.cached
-        kept = min(cached, tokens_in)
+        cached_tokens = min(cached, tokens_in)
         return (
-            (tokens_in - kept) * self.tokens_in
-            + kept * rate
+            (tokens_in - cached_tokens) * self.tokens_in
+            + cached_tokens * rate
             + tokens_out * self.tokens_out
         ) / MILLION
 
@@ -146,8 +146,8 @@ class Tariff(Struct, frozen=True, kw_only=True):
     ) -> tuple[float | None, int]:
         """Return what a budget is charged with: dollars (None: unknown) and tokens."""
         usd = self.cost(reply, counted=counted)
-        asked, said, _ = _used_tokens(reply, counted)
-        return (0.0 if usd is None and self.free else usd), asked + said
+        tokens_in, tokens_out, _ = _used_tokens(reply, counted)
+        return (0.0 if usd is None and self.free else usd), tokens_in + tokens_out
 
 
 class Bill(Struct):
@@ -289,10 +289,10 @@ def read_tokens(text: str) -> int:
     return round(_parse_amount(text, text, "number of tokens, as in 200k or 1.5m"))
 
 
-def _parse_amount(text: str, given: str, what: str) -> float:
+def _parse_amount(text: str, written: str, noun: str) -> float:
     match = _AMOUNT.fullmatch(text.strip().lower().replace(",", "").replace("_", ""))
     if not match:
-        raise ConfigurationError(f"{given!r} is not a {what}")
+        raise ConfigurationError(f"{written!r} is not a {noun}")
     return float(match[1]) * _SCALE[match[2]]
 
 

@@ -525,12 +525,13 @@ class Journal:
             return
         # Other bytes may still say the same: an older version wrote fields that are
         # left out today.
-        then, now = self._upcoming(recorded), decode_event(line, "the event")
-        if then != now:
+        recorded_event = self._upcoming(recorded)
+        event = decode_event(line, "the event")
+        if recorded_event != event:
             raise Divergence(
                 f"the conversation cannot be resumed: line {self._number} of its journal was not repeated. "
-                f"{_event_difference(then, now)}. Messages may depend only on the definition, replies, ltm.random and "
-                "ltm.now; otherwise, some other fixture has changed"
+                f"{_event_difference(recorded_event, event)}. Messages may depend only on the definition, "
+                "replies, ltm.random and ltm.now; otherwise, some other fixture has changed"
             )
 
     def _upcoming(self, line: bytes) -> Event:
@@ -561,10 +562,11 @@ def _event_difference(recorded: Event, new: Event) -> str:
         or getattr(recorded, "example", "")
         or "the conversation"
     )
-    then, now = _show_field(getattr(recorded, name)), _show_field(getattr(new, name))
-    return (
-        f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {now}"
+    then, new_value = (
+        _show_field(getattr(recorded, name)),
+        _show_field(getattr(new, name)),
     )
+    return f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {new_value}"
 
 
 def _show_field(value: object) -> str:

@@ -117,8 +117,8 @@ class ConversationRecord(Struct):
     def unanswered(self) -> dict[int, Exchange]:
         """The messages that have no reply, as exchanges with an empty one."""
         return {
-            number: _fold_exchange(asked)
-            for number, asked in self.messages.items()
+            number: _fold_exchange(message)
+            for number, message in self.messages.items()
             if number not in self.replies
         }
 
@@ -170,8 +170,8 @@ class ConversationRecord(Struct):
         try:
             return self.transcript.number(number)
         except KeyError:
-            asked = self.messages.get(number)
-            return None if asked is None else _fold_exchange(asked)
+            message = self.messages.get(number)
+            return None if message is None else _fold_exchange(message)
 
     def fault(self, number: int) -> str:
         """Return what the agent did instead of replying to that message; "" if it did not fail."""
@@ -234,8 +234,8 @@ class ConversationRecord(Struct):
             self.reading = convert(header.plan.get("reading", {}), Reading)
 
     def _add_reply(self, event: events.ReplyReceived) -> None:
-        asked = self.messages.get(event.exchange)
-        if asked is None or event.exchange in self.replies:
+        message = self.messages.get(event.exchange)
+        if message is None or event.exchange in self.replies:
             raise ValueError(
                 f"a reply to no message: no message {event.exchange} waits for one"
             )
@@ -248,9 +248,9 @@ class ConversationRecord(Struct):
             add_mishaps(self.mishaps, [Mishap(f"{CUT_OFF}its limit")])
         if account == "unknown":
             cure = f"if that is as good as 'stop', give ends={event.finish_reason}"
-            what = f"{ENDED_SOMEHOW}{event.finish_reason!r} ({cure})"
-            add_mishaps(self.mishaps, [Mishap(what)])
-        self._add_exchange(_fold_exchange(asked, event, self.reading), event)
+            mishap = Mishap(f"{ENDED_SOMEHOW}{event.finish_reason!r} ({cure})")
+            add_mishaps(self.mishaps, [mishap])
+        self._add_exchange(_fold_exchange(message, event, self.reading), event)
 
     def _add_exchange(
         self, exchange: Exchange, event: events.ReplyReceived | events.FillerSent
@@ -281,27 +281,29 @@ def _fold_told(event: events.FillerSent, start: int, now: datetime) -> Exchange:
 
 
 def _fold_exchange(
-    asked: events.MessageSent,
-    given: events.ReplyReceived | None = None,
+    message: events.MessageSent,
+    reply_event: events.ReplyReceived | None = None,
     read: Reading = RAW,
 ) -> Exchange:
-    got = given or events.ReplyReceived(exchange=asked.exchange, text="", tokens=0)
-    reply = read(got.text)
+    received = reply_event or events.ReplyReceived(
+        exchange=message.exchange, text="", tokens=0
+    )
+    reply = read(received.text)
     return Exchange(
-        number=asked.exchange,
-        by=asked.by,
-        kind=asked.kind,
-        message=asked.text,
+        number=message.exchange,
+        by=message.by,
+        kind=message.kind,
+        message=message.text,
         reply=reply,
-        start=asked.position,
-        message_tokens=asked.tokens,
-        reply_tokens=got.tokens,
-        now=asked.now,
-        retrieved=got.retrieved,
-        places=got.places,
-        user=asked.user,
-        unread=None if reply == got.text else got.text,
-        account=got.account or sort_end(got.finish_reason),
-        alone=asked.alone,
-        calls=got.calls,
+        start=message.position,
+        message_tokens=message.tokens,
+        reply_tokens=received.tokens,
+        now=message.now,
+        retrieved=received.retrieved,
+        places=received.places,
+        user=message.user,
+        unread=None if reply == received.text else received.text,
+        account=received.account or sort_end(received.finish_reason),
+        alone=message.alone,
+        calls=received.calls,
     )

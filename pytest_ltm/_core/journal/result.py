@@ -572,10 +572,10 @@ def ended_early(reason: str) -> str:
     return f"the conversation ended early: {reason}"
 
 
-def lost_examples(lost: int, of: int) -> str:
+def lost_examples(count: int, of: int) -> str:
     """Return the sentence that says how many of the examples say nothing about memory."""
-    were = "was" if lost == 1 else "were"
-    return f"{lost} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
+    were = "was" if count == 1 else "were"
+    return f"{count} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
 
 
 # The share of the examples that ask a judge which it may leave without a grade.
@@ -604,13 +604,13 @@ def why_unmeasured(run: RunResult) -> str:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
         # One reason for all of them, such as a budget that was spent at the start, says
         # more than their number.
-        [why] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
-        return why or f"{lost_examples(lost, len(rows))}, not through memory"
-    asked = [row for row in rows if row.judge_calls]
-    ungraded = sum(row.cause == "ungraded" for row in asked)
-    if ungraded > UNGRADED * len(asked):
+        [reason] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
+        return reason or f"{lost_examples(lost, len(rows))}, not through memory"
+    judged_rows = [row for row in rows if row.judge_calls]
+    ungraded = sum(row.cause == "ungraded" for row in judged_rows)
+    if ungraded > UNGRADED * len(judged_rows):
         return (
-            f"the judge gave no grade for {ungraded} of {len(asked)} examples "
+            f"the judge gave no grade for {ungraded} of {len(judged_rows)} examples "
             f"that asked it, more than {UNGRADED:.0%}"
         )
     return "" if any(row.scored for row in rows) else "nothing has a score"
@@ -640,7 +640,7 @@ def read_results(path: Path) -> ConversationResult:
     try:
         data = read_regular(path)
         if not any(
-            each.search(data) for each in _UNBOUNDED
+            pattern.search(data) for pattern in _UNBOUNDED
         ):  # straight to the result, at a fraction of time and memory
             with suppress(ValueError, RecursionError):
                 if msgspec.json.decode(data, type=_Format).format == FORMAT:

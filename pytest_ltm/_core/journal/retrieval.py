@@ -30,14 +30,18 @@ def retrieval_ranks(
     text holds any message or reply that was `said`, so that it may be ids, or what the
     agent made of what it heard.
     """
-    texts, seen = (
-        [_plain_casefold(text) for text in some] for some in (retrieved, in_context)
+    texts, context_texts = (
+        [_plain_casefold(text) for text in source_texts]
+        for source_texts in (retrieved, in_context)
     )
     numbers = {}
     for number, needle in needles.items():
-        whole = _plain_casefold(needle)
-        place = next((at for at, text in enumerate(texts, 1) if whole in text), MISSED)
-        if place or not any(whole in text for text in seen):
+        plain_needle = _plain_casefold(needle)
+        place = next(
+            (number for number, text in enumerate(texts, 1) if plain_needle in text),
+            MISSED,
+        )
+        if place or not any(plain_needle in text for text in context_texts):
             numbers[number] = place
     if (
         numbers
@@ -57,8 +61,8 @@ def _is_text(
         _begins(text, part) for part in _iter_parts(exchanges) for text in retrieved
     ):  # the usual case, and quick
         return True
-    heard = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
-    return any(part in text for part in heard for text in texts)
+    parts = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
+    return any(part in text for part in parts for text in texts)
 
 
 def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
@@ -84,10 +88,10 @@ def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
     None if that is not known of any question.
     """
     result = [
-        fmean(MISSED < rank <= k for rank in known)
+        fmean(MISSED < rank <= k for rank in ranks)
         for question in questions
         if (
-            known := [
+            ranks := [
                 needle.rank for needle in question.needles if needle.rank is not None
             ]
         )
@@ -129,15 +133,15 @@ def evidence_found(
 
 def covers_all(exchanges: Iterable[Exchange]) -> bool:
     """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
-    before, asked = 0, 0
+    exchanges_before, questions = 0, 0
     for exchange in exchanges:
         if exchange.kind == "ask":
             if (
-                not before
+                not exchanges_before
                 or exchange.retrieved is None
-                or len(exchange.retrieved) < before
+                or len(exchange.retrieved) < exchanges_before
             ):
                 return False
-            asked += 1
-        before += not exchange.alone
-    return asked > 0
+            questions += 1
+        exchanges_before += not exchange.alone
+    return questions > 0

@@ -121,15 +121,15 @@ def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
                 if name == FILE
                 else record["parts"]
             )
-            wanted = {*conversations}
-            kept = [
+            folders = {*conversations}
+            reduced_parts = [
                 part
-                | {"conversations": sorted(wanted.intersection(part["conversations"]))}
+                | {"conversations": sorted(folders.intersection(part["conversations"]))}
                 for part in parts
             ]
             return [
                 part
-                for part in kept
+                for part in reduced_parts
                 if part["conversations"] and isinstance(part["run"], dict)
             ]
     return []
@@ -174,14 +174,16 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
         return runs / name
     if text not in {"", LATEST} and os.path.isdir(base / text):  # noqa: PTH112 - a path object refuses a long name
         return base / text
-    known = [path.name for path in newest_first(ltm_dir)]
-    if not known:
+    run_names = [path.name for path in newest_first(ltm_dir)]
+    if not run_names:
         raise ConfigurationError(
             f"there is no run {name!r}: there are no runs in {runs}"
         )
-    few = ", ".join([LATEST, *known[:_FEW]]) + (" ..." if len(known) > _FEW else "")
+    few = ", ".join([LATEST, *run_names[:_FEW]]) + (
+        " ..." if len(run_names) > _FEW else ""
+    )
     raise ConfigurationError(
-        f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *known])} Runs: {few}"
+        f"there is no run {name!r} in {runs}.{did_you_mean(name, [LATEST, *run_names])} Runs: {few}"
     )
 
 
@@ -302,7 +304,8 @@ def source_revision(
         commit = environment.get(variable, "")
         if _HASH.fullmatch(commit) and (result is None or result.commit == commit):
             branch = next(
-                (name for each in branches if (name := environment.get(each))), ""
+                (name for variable in branches if (name := environment.get(variable))),
+                "",
             )
             return SourceRevision(commit, branch[:_LONGEST])
     return result

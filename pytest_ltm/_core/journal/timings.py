@@ -200,17 +200,17 @@ def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
 def load_all_timings(path: Path) -> tuple[list[Timing], str]:
     """Return all timings that can be read, and what is wrong with the file, "" if nothing is."""
     timings: list[Timing] = []
-    lost = 0
+    lost_lines = 0
     try:
         for _, line in whole_lines(path):
             try:
                 timings.append(decode_timing(line, ""))
             except LtmError:
-                lost += 1
+                lost_lines += 1
     except LtmError as error:
         return timings, str(error)
-    lines = "a line" if lost == 1 else f"{lost:,} lines"
-    return timings, f"{path}: {lines} cannot be read" if lost else ""
+    lines = "a line" if lost_lines == 1 else f"{lost_lines:,} lines"
+    return timings, f"{path}: {lines} cannot be read" if lost_lines else ""
 
 
 def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:

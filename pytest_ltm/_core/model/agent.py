@@ -93,10 +93,10 @@ class Mishap(Struct, frozen=True):
 
 def add_mishaps(total: dict[str, Mishap], more: Iterable[Mishap]) -> dict[str, Mishap]:
     """Add mishaps to a total, by what happened, and return it."""
-    for each in more:
-        known = total.get(each.what, Mishap(each.what, 0))
-        total[each.what] = Mishap(
-            each.what, known.times + each.times, known.of + each.of
+    for mishap in more:
+        counted = total.get(mishap.what, Mishap(mishap.what, 0))
+        total[mishap.what] = Mishap(
+            mishap.what, counted.times + mishap.times, counted.of + mishap.of
         )
     return total
 
@@ -568,8 +568,8 @@ def memory_operation(
 ) -> MemoryOperation:
     """Return an operation, without secrets and not too long."""
     name = "" if record is None else redact_secrets(_clean(str(record))[:_LONGEST_ID])
-    said = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
-    return MemoryOperation(what, name, said, rank)
+    cleaned = None if text is None else redact_secrets(_clean(text[:LONGEST_RECORD]))
+    return MemoryOperation(what, name, cleaned, rank)
 
 
 def check_operations(
@@ -582,21 +582,21 @@ def check_operations(
         )
     result: list[MemoryOperation] = []
     rank = 0
-    for one in given[:MOST_OPERATIONS]:
-        what, key, text = (
-            one
-            if isinstance(one, (list, tuple)) and len(one) == _ROW
+    for row in given[:MOST_OPERATIONS]:
+        operation, key, text = (
+            row
+            if isinstance(row, (list, tuple)) and len(row) == _ROW
             else (None, None, None)
         )
-        if what not in get_args(OperationKind) or not (
-            isinstance(text, str) or (what == "deleted" and text is None)
+        if operation not in get_args(OperationKind) or not (
+            isinstance(text, str) or (operation == "deleted" and text is None)
         ):
             raise refuse(
-                f"returned {str(one)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}"
+                f"returned {str(row)[:_SHOWN]!r} in the list of written(); it returns a list of {_FORM}"
             )
         # The places of a search; the next one begins after anything else.
-        rank = rank + 1 if what == "found" else 0
-        result.append(memory_operation(what, key, text, rank))
+        rank = rank + 1 if operation == "found" else 0
+        result.append(memory_operation(operation, key, text, rank))
     return tuple(result)
 
 

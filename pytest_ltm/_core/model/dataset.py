@@ -153,8 +153,8 @@ def told_after(past: Sequence[PastExchange], evidence: AbstractSet[str]) -> int:
     """Return after how many exchanges all of the evidence has been told; all of them where there is no evidence."""
     places = [
         number
-        for number, one in enumerate(past, start=1)
-        if not evidence.isdisjoint((one.id, *one.holds))
+        for number, past_exchange in enumerate(past, start=1)
+        if not evidence.isdisjoint((past_exchange.id, *past_exchange.holds))
     ]
     return max(places, default=len(past))
 
@@ -202,12 +202,12 @@ def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
     return lambda text: tuple(map(one_of(*known), split_comma_list(text)))
 
 
-def number_of(what: str) -> Callable[[str], int | None]:
+def number_of(noun: str) -> Callable[[str], int | None]:
     """Return the reader of a whole number of at least 1, None for an empty text."""
 
     def read(text: str) -> int | None:
         if text and not (text.strip().isdecimal() and int(text)):
-            raise ConfigurationError(f"expected a number of {what}, got {text!r}")
+            raise ConfigurationError(f"expected a number of {noun}, got {text!r}")
         return int(text) if text else None
 
     return read
@@ -242,8 +242,8 @@ def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[s
     """
     labels: dict[str, str] = {}
     for name in by_id:
-        label, other = label_of(name), labels.setdefault(label_of(name), name)
-        if other != name:
-            alike = f"the {ids} {other!r} and {name!r} are too much alike: both are {label!r} in node ids"
+        label, first_name = label_of(name), labels.setdefault(label_of(name), name)
+        if first_name != name:
+            alike = f"the {ids} {first_name!r} and {name!r} are too much alike: both are {label!r} in node ids"
             raise DatasetError(f"{alike}. {way_out}")
     return {label: by_id[name] for label, name in labels.items()}

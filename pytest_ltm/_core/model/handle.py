@@ -112,16 +112,16 @@ class Sheet:
         Any Unscored part makes the whole Unscored, unless it is undecided: that is an
         open check.
         """
-        known = [
+        verdicts = [
             with_bounds(verdict)
             for verdict in (*watched, self.said)
             if verdict is not None
         ]
-        unscored = [verdict for verdict in known if isinstance(verdict, Unscored)]
+        unscored = [verdict for verdict in verdicts if isinstance(verdict, Unscored)]
         if unscored:
             return unscored[0]
         return undecided_if_open(
-            self._score([v for v in known if isinstance(v, Score)], threshold)
+            self._score([v for v in verdicts if isinstance(v, Score)], threshold)
         )
 
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
@@ -282,9 +282,9 @@ class Ltm:
         def __getattr__(self, name: str) -> NoReturn:
             """Suggest the name that a misspelt or foreign one probably means."""
             public = sorted(
-                each
-                for each in {*dir(type(self)), *vars(self)}
-                if not each.startswith("_")
+                attribute
+                for attribute in {*dir(type(self)), *vars(self)}
+                if not attribute.startswith("_")
             )
             hint = (
                 f" Did you mean {METHOD_ALIASES[name]!r}?"
@@ -325,14 +325,14 @@ class Ltm:
 
         Ids or texts, whichever the agent reports; None unless it is a ShowsRetrieval.
         """
-        heard = self._heard()
-        return heard[-1].retrieved if heard else None
+        exchanges = self._heard()
+        return exchanges[-1].retrieved if exchanges else None
 
     @property
     def raw_reply(self) -> str:
         """The agent's last reply to this scenario as it came, with what is not speech; "" before the first."""
-        heard = self._heard()
-        return heard[-1].raw_reply if heard else ""
+        exchanges = self._heard()
+        return exchanges[-1].raw_reply if exchanges else ""
 
     @_refuse_misuse
     def say(
@@ -547,8 +547,8 @@ class Ltm:
             ordered: Whether they must come in this order.
         """
         passed_over = set(besides)
-        made = [call for call in self._last_calls if call.name not in passed_over]
-        return self._note_finding("sequence" if ordered else "only", calls, made)
+        calls_made = [call for call in self._last_calls if call.name not in passed_over]
+        return self._note_finding("sequence" if ordered else "only", calls, calls_made)
 
     @_refuse_misuse
     def wait(
@@ -673,10 +673,12 @@ class Ltm:
         """
         __tracebackhide__ = True
         _refuse_arguments(label, ok)
-        why = ok.reason if isinstance(ok, Opinion) and not ok else ""
+        judge_reason = ok.reason if isinstance(ok, Opinion) and not ok else ""
         self.sheet.checks.append(
             Check(
-                f"{label} (the judge: {why})" if why else label, bool(ok), acted=acted
+                f"{label} (the judge: {judge_reason})" if judge_reason else label,
+                bool(ok),
+                acted=acted,
             )
         )
         return bool(ok)
@@ -776,8 +778,8 @@ class Ltm:
 
     @property
     def _last_calls(self) -> Sequence[AnsweredCall]:
-        heard = self._heard()
-        return heard[-1].calls if heard else ()
+        exchanges = self._heard()
+        return exchanges[-1].calls if exchanges else ()
 
     def _note_calls(
         self, rule: CallRule, name: str, arguments: Mapping[str, object]
@@ -801,17 +803,17 @@ class Ltm:
 
     def _told_before(self) -> str:
         """Return how far before the last message that was told on which it depends, and what it said."""
-        heard = self._heard()
-        asked = self._answered[-1][0].about if self._answered else ()
-        told = [
+        exchanges = self._heard()
+        needles = self._answered[-1][0].about if self._answered else ()
+        tellings = [
             exchange
-            for exchange in heard[:-1]
-            if (exchange.message in asked if asked else exchange.kind == "say")
+            for exchange in exchanges[:-1]
+            if (exchange.message in needles if needles else exchange.kind == "say")
         ]
-        if not told:
+        if not tellings:
             return ""
-        tokens = needle_gap(told[-1], heard[-1])
-        return f"; told {tokens:,} tokens before: {shorten(told[-1].message, 120)}"
+        tokens = needle_gap(tellings[-1], exchanges[-1])
+        return f"; told {tokens:,} tokens before: {shorten(tellings[-1].message, 120)}"
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)
@@ -832,16 +834,16 @@ class Ltm:
             and len(self._answered) == 1
         ):
             return verdict
-        [(asked, answer)] = self._answered
-        if not asked.answer:
+        [(question, answer)] = self._answered
+        if not question.answer:
             return verdict
         prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
         decision = ask_judge(
             self.judge,
             prompt,
-            question=asked.text,
+            question=question.text,
             answer=answer,
-            reference=asked.answer,
+            reference=question.answer,
         )
         if isinstance(decision, Unscored):
             return replace(decision, rule=rule, evidence=verdict.evidence)

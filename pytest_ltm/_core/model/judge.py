@@ -85,12 +85,12 @@ def defuse_grades(text: str) -> str:
         for letter in _looks_like(sign):
             letters.append(letter)
             places.append(place)
-    parts, done = [], 0
+    parts, position = [], 0
     for match in _VERDICT.finditer("".join(letters)):
         start, end = places[match.start()], places[match.end() - 1] + 1
-        parts += [text[done:start], _DEFUSED]
-        done = end
-    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[done:]]))
+        parts += [text[position:start], _DEFUSED]
+        position = end
+    return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[position:]]))
 
 
 def _looks_like(sign: str) -> str:
@@ -104,11 +104,11 @@ def _looks_like(sign: str) -> str:
         if 0 <= code - first < _LETTERS:
             return chr(ord("a") + code - first)
     parts = unicodedata.normalize("NFKD", sign)
-    seen = "".join(
+    plain = "".join(
         part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"}
     )
     return "".join(
-        _LOOKALIKES.get(part, part) for part in seen.casefold() if part not in _BLANK
+        _LOOKALIKES.get(part, part) for part in plain.casefold() if part not in _BLANK
     )
 
 
@@ -251,13 +251,13 @@ class JudgePrompt(Struct, frozen=True):
 
     def fill_prompt(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
-        shown = {
+        passages = {
             name: fence_answer(part, name.upper()) if name in self.quoted else part
             for name, part in parts.items()
         }
-        whole = self.text.format_map(shown)
+        prompt_text = self.text.format_map(passages)
         menu = " or ".join(f"GRADE: {grade}" for grade in self.grades)
-        return f"{whole}\n\n{self.thinks} Then end with one line, {menu}."
+        return f"{prompt_text}\n\n{self.thinks} Then end with one line, {menu}."
 
 
 # --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
@@ -557,10 +557,12 @@ class FakeJudge:
 
 
 def _read_prompts() -> Iterator[JudgePrompt]:
-    known = load_packaged_yaml(__file__, "judge_prompts.yml")
-    for name, fields in known["prompts"].items():
+    file_content = load_packaged_yaml(__file__, "judge_prompts.yml")
+    for name, fields in file_content["prompts"].items():
         text = re.sub(
-            r"\[(\w+)\]", lambda passage: known["passages"][passage[1]], fields["text"]
+            r"\[(\w+)\]",
+            lambda passage: file_content["passages"][passage[1]],
+            fields["text"],
         )
         yield convert({**fields, "name": name, "text": text}, JudgePrompt)
 

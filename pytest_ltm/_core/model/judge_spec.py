@@ -39,16 +39,16 @@ class JudgeSpec(Struct, frozen=True):
         if not mark:
             return cls(judge=text, votes=votes)
         values: dict[str, str] = {}
-        others = []
+        other_parts = []
         for part in query.split("&"):
             name, equals, value = part.partition("=")
             if name not in _PARAMETERS or not equals:
-                others.append(part)
+                other_parts.append(part)
                 continue
             if name in values:
                 raise ConfigurationError(f"{name!r} is given twice")
             values[name] = value
-        judge = "?".join(filter(None, [head, "&".join(others)]))
+        judge = "?".join(filter(None, [head, "&".join(other_parts)]))
         if values and judge == NO_JUDGE:
             raise ConfigurationError(f"{text!r}: {NO_JUDGE} judges nothing")
         return cls(
@@ -85,10 +85,16 @@ def fold_judge_options(options: Mapping[str, Any], judge: object) -> dict[str, A
 
     They were options of their own in runs of earlier versions: `ltm_judge_votes`.
     """
-    own = {f"ltm_judge_{name}": name for name in _PARAMETERS}
-    kept = {name: value for name, value in options.items() if name not in own}
-    spec = str(kept.get("ltm_judge") or judge or NO_JUDGE)
-    said = [f"{own[name]}={options[name]}" for name in own if name in options]
-    if said and spec != NO_JUDGE:
-        kept["ltm_judge"] = f"{spec}{'&' if '?' in spec else '?'}{'&'.join(said)}"
-    return kept
+    own_names = {f"ltm_judge_{name}": name for name in _PARAMETERS}
+    kept_options = {
+        name: value for name, value in options.items() if name not in own_names
+    }
+    spec = str(kept_options.get("ltm_judge") or judge or NO_JUDGE)
+    parameters = [
+        f"{own_names[name]}={options[name]}" for name in own_names if name in options
+    ]
+    if parameters and spec != NO_JUDGE:
+        kept_options["ltm_judge"] = (
+            f"{spec}{'&' if '?' in spec else '?'}{'&'.join(parameters)}"
+        )
+    return kept_options

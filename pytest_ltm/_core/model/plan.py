@@ -140,16 +140,16 @@ class Plan:
     def __post_init__(self) -> None:
         examples = sorted(
             self.examples,
-            key=lambda each: (
-                each.scenario,
-                natural_sort_key(each.example),
-                each.example,
+            key=lambda example: (
+                example.scenario,
+                natural_sort_key(example.example),
+                example.example,
             ),
         )
-        for one, other in pairwise(examples):
-            if one.key == other.key:
+        for first, second in pairwise(examples):
+            if first.key == second.key:
                 raise ScenarioError(
-                    f"two examples are called {one.key!r}; give one scenario another name"
+                    f"two examples are called {first.key!r}; give one scenario another name"
                 )
         object.__setattr__(self, "examples", tuple(examples))
 
@@ -264,10 +264,14 @@ def agent_fingerprint(spec: str, configuration: Mapping[str, Any] | None) -> str
     if configuration is None:
         return _json_digest({"spec": redact_secrets(spec)})
     try:
-        known = Field(configuration, f"agent {spec!r}", "configuration").json()
+        plain_configuration = Field(
+            configuration, f"agent {spec!r}", "configuration"
+        ).json()
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    return _json_digest({"configuration": redacted_data(known, is_secret_name)})
+    return _json_digest(
+        {"configuration": redacted_data(plain_configuration, is_secret_name)}
+    )
 
 
 def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
@@ -341,23 +345,33 @@ _PLAN: Mapping[str, Callable[[Field], Any]] = {
 
 
 def _first_difference(
-    one: Any, other: Any, names: tuple[str, str], path: str = ""
+    first: Any, second: Any, names: tuple[str, str], path: str = ""
 ) -> str:
     """Return the first place in two JSON values at which they differ, with what stands there."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        key = next(key for key in one if not _same_json(one[key], other[key]))
+    if (
+        isinstance(first, dict)
+        and isinstance(second, dict)
+        and first.keys() == second.keys()
+    ):
+        key = next(key for key in first if not _same_json(first[key], second[key]))
         return _first_difference(
-            one[key], other[key], names, f"{path}.{key}" if path else key
+            first[key], second[key], names, f"{path}.{key}" if path else key
         )
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        index = next(i for i in range(len(one)) if not _same_json(one[i], other[i]))
-        return _first_difference(one[index], other[index], names, f"{path}[{index}]")
-    return f"{path + ' is ' if path else ''}{show_value(one)} {names[0]} and {show_value(other)} {names[1]}"
+    if (
+        isinstance(first, list)
+        and isinstance(second, list)
+        and len(first) == len(second)
+    ):
+        index = next(
+            i for i in range(len(first)) if not _same_json(first[i], second[i])
+        )
+        return _first_difference(first[index], second[index], names, f"{path}[{index}]")
+    return f"{path + ' is ' if path else ''}{show_value(first)} {names[0]} and {show_value(second)} {names[1]}"
 
 
-def _same_json(one: object, other: object) -> bool:
+def _same_json(first: object, second: object) -> bool:
     # As texts: in Python 1 == True, and in a plan they differ.
-    return _canonical_json(one) == _canonical_json(other)
+    return _canonical_json(first) == _canonical_json(second)
 
 
 def _canonical_json(data: object) -> str:

@@ -84,7 +84,7 @@ class Ask:
             self.text,
             *self.about,
             *self.tells,
-            *(one for values in self.tells.values() for one in values),
+            *(value for values in self.tells.values() for value in values),
         ):
             _need_text(text)
 
@@ -283,8 +283,8 @@ _SAY: Mapping[str, Callable[[Field], Any]] = {
     "say": Field.text,
     "user": Field.text,
     "tells": lambda field: {
-        about: None if value.value is None else value.text()
-        for about, value in field.mapping().items()
+        subject: None if value.value is None else value.text()
+        for subject, value in field.mapping().items()
     },
 }
 _ASK: Mapping[str, Callable[[Field], Any]] = {
@@ -294,7 +294,7 @@ _ASK: Mapping[str, Callable[[Field], Any]] = {
     "alone": Field.boolean,
     "images": Field.texts,
     "tells": lambda field: {
-        about: values.texts() for about, values in field.mapping().items()
+        subject: values.texts() for subject, values in field.mapping().items()
     },
 }
 _WAIT: Mapping[str, Callable[[Field], Any]] = {
@@ -330,7 +330,7 @@ def write_definition(path: str | Path, definition: Definition) -> None:
 
 def format_json(data: Mapping[str, Any]) -> str:
     """Return JSON for people, without secrets: in the order given, two spaces of indent, a newline at the end."""
-    return dump_json_redacted(data, lambda given: indented_json(given, indent=2)) + "\n"
+    return dump_json_redacted(data, lambda value: indented_json(value, indent=2)) + "\n"
 
 
 def read_definition_file(path: str | Path) -> Definition:
@@ -371,9 +371,9 @@ def read_json(path: str | Path) -> Field:
 
 def time_to_json(time: timedelta) -> str:
     """Return a duration as people write it, `2d 3h 5m 0.5s`, exact to the microsecond."""
-    hours, rest = divmod(time - timedelta(time.days), timedelta(hours=1))
-    minutes, rest = divmod(rest, timedelta(minutes=1))
-    seconds = f"{rest.seconds}.{rest.microseconds:06}".rstrip("0").rstrip(".")
+    hours, remainder = divmod(time - timedelta(time.days), timedelta(hours=1))
+    minutes, remainder = divmod(remainder, timedelta(minutes=1))
+    seconds = f"{remainder.seconds}.{remainder.microseconds:06}".rstrip("0").rstrip(".")
     parts = {"d": str(time.days), "h": str(hours), "m": str(minutes), "s": seconds}
     return (
         " ".join(f"{number}{unit}" for unit, number in parts.items() if number != "0")
@@ -396,14 +396,14 @@ def _step_to_json(step: Step) -> dict[str, Any]:
             # a word of another language is a str with its forms, which JSON has no
             # place for
             tells: Any = {
-                str(about): value if value is None else str(value)
-                for about, value in step.tells.items()
+                str(subject): value if value is None else str(value)
+                for subject, value in step.tells.items()
             }
             data = {"say": step.text, "user": step.user, "tells": tells}
         case Ask():
             tells = {
-                str(about): list(map(str, values))
-                for about, values in step.tells.items()
+                str(subject): list(map(str, values))
+                for subject, values in step.tells.items()
             }
             data = {
                 "ask": step.text,

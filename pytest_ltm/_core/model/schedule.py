@@ -94,10 +94,13 @@ class Agenda:
         for entry in entries:
             if not entry.together:
                 foes[entry.scenario].add(entry.scenario)
-            for other in entry.incompatible & foes.keys():
-                foes[entry.scenario].add(other)
-                foes[other].add(entry.scenario)
-        self._foes = {scenario: frozenset(others) for scenario, others in foes.items()}
+            for foe in entry.incompatible & foes.keys():
+                foes[entry.scenario].add(foe)
+                foes[foe].add(entry.scenario)
+        self._foes = {
+            scenario: frozenset(foes_of_scenario)
+            for scenario, foes_of_scenario in foes.items()
+        }
         self._blockers = dict.fromkeys(self._foes, 0)
         """How many open examples keep a scenario from starting."""
         self._queues: dict[str, list[int]] = {}
@@ -260,8 +263,8 @@ class Rhythm:
 
     def is_over(self, counted: int, now: datetime) -> bool:
         """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
-        before, self._sessions = self._sessions, self._number_of(counted, now)
-        return self._sessions > before
+        sessions_before, self._sessions = self._sessions, self._number_of(counted, now)
+        return self._sessions > sessions_before
 
 
 def parse_sessions_option(text: str) -> str:

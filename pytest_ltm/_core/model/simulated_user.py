@@ -184,11 +184,11 @@ class LtmUser:
             UserError: As `say` does.
         """
         __tracebackhide__ = True
-        before = len(self._heard())
+        exchanges_before = len(self._heard())
         for _ in range(self._left if turns is None else turns):
             if self.say() is None:
                 break
-        return list(self._heard()[before:])
+        return list(self._heard()[exchanges_before:])
 
     @property
     def _left(self) -> int:
@@ -199,13 +199,17 @@ class LtmUser:
         untold = tuple(
             fact
             for fact in self.facts
-            if not any(has_phrase(space_delimited(one), fact) for one in self._said)
+            if not any(
+                has_phrase(space_delimited(message), fact) for message in self._said
+            )
         )
-        asked, wrong = self._prompt(untold), ""
+        prompt, wrong = self._prompt(untold), ""
         # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
             text = (
-                f"{asked}\n\n{_fill_template('again', wrong=wrong)}" if wrong else asked
+                f"{prompt}\n\n{_fill_template('again', wrong=wrong)}"
+                if wrong
+                else prompt
             )
             question = UserQuestion(
                 prompt="user",
@@ -220,8 +224,8 @@ class LtmUser:
                 return self._line(self._ask(question), untold)
             except ValueError as error:
                 wrong = str(error)
-        why = f"the simulated user does not play its part: its model {wrong} ({TRIES} times)"
-        raise UserError(why, cause="unscored")
+        reason = f"the simulated user does not play its part: its model {wrong} ({TRIES} times)"
+        raise UserError(reason, cause="unscored")
 
     def _line(self, reply: str, untold: Sequence[str]) -> UserMessage:
         """Return what a reply says; ValueError, with what is wrong with it, if no user could say that."""
@@ -231,9 +235,9 @@ class LtmUser:
             raise ValueError(
                 f"gave a message of {len(message):,} characters; at most {LONGEST_MESSAGE:,} are accepted"
             )
-        other = _OTHER_SIDE.search(message)
-        if other is not None:
-            raise ValueError(f"spoke as the assistant: {other[0].strip()!r}")
+        other_side = _OTHER_SIDE.search(message)
+        if other_side is not None:
+            raise ValueError(f"spoke as the assistant: {other_side[0].strip()!r}")
         if len(plain_words(self.goal)) >= _GOAL_WORDS and has_phrase(
             space_delimited(message), self.goal
         ):
@@ -254,10 +258,10 @@ class LtmUser:
 
     def _prompt(self, untold: Sequence[str]) -> str:
         none = "\n".join(
-            f"Person: {one.message}\nAssistant: {shorten_for_judge(one.reply)}"
-            for one in self._heard()
+            f"Person: {exchange.message}\nAssistant: {shorten_for_judge(exchange.reply)}"
+            for exchange in self._heard()
         )
-        left = "last" if self._left == 1 else "left"
+        turn_text = "last" if self._left == 1 else "left"
         return _fill_template(
             "message",
             goal=self.goal,
@@ -270,7 +274,7 @@ class LtmUser:
             if none
             else _fill_template("begin"),
             left=_fill_template(
-                left, number=str(len(self._said) + 1), most=str(self.turns)
+                turn_text, number=str(len(self._said) + 1), most=str(self.turns)
             ),
         )
 
@@ -296,8 +300,8 @@ def read_line(reply: str) -> UserMessage:
     if text.startswith(("{", "[", "```")):
         raise ValueError("gave JSON without a message")
     body, _, last = text.rpartition("\n")
-    done = [word.upper() for word in plain_words(last)] == ["DONE"]
-    return UserMessage(_LABEL.sub("", body if done else text).strip(), done)
+    is_done = [word.upper() for word in plain_words(last)] == ["DONE"]
+    return UserMessage(_LABEL.sub("", body if is_done else text).strip(), is_done)
 
 
 def _fill_template(name: str, **parts: str) -> str:

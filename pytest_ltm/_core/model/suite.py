@@ -177,14 +177,12 @@ def _parse_spans(field: Field) -> tuple[int | None, ...]:
     if not fields:
         raise field.error("at least one memory span")
     numbers: list[int | None] = []
-    for each in fields:
-        span = (
-            None
-            if each.value == "isolated"
-            else each.tokens("a memory span such as 32k or isolated, or a list")
-        )
+    for span_field in fields:
+        span = None
+        if span_field.value != "isolated":
+            span = span_field.tokens("a memory span such as 32k or isolated, or a list")
         if span in numbers:
-            raise each.fault(f"the span {each.value} is given twice.")
+            raise span_field.fault(f"the span {span_field.value} is given twice.")
         numbers.append(span)
     return tuple(numbers)
 
@@ -270,13 +268,15 @@ def separate_entries(
                 f"two entries are called {entry.name!r}{first}. Give one another name with `name:`."
             )
         lines[entry.name] = item.line
-    others = {
+    incompatible_names = {
         entry.name: {name for group in groups if entry.name in group for name in group}
         - {entry.name}
         for entry in entries
     }
     return tuple(
-        structs.replace(entry, incompatible=tuple(sorted(others[entry.name])))
+        structs.replace(
+            entry, incompatible=tuple(sorted(incompatible_names[entry.name]))
+        )
         for entry in entries
     )
 
@@ -297,17 +297,17 @@ def _parse_incompatible_groups(
     for item, name in zip(items, names, strict=True):
         if isinstance(item.value, Mapping) and "incompatible" in item.value:
             groups += [
-                {name, other}
-                for other in _parse_group(item.child("incompatible"), valid)
+                {name, rival}
+                for rival in _parse_group(item.child("incompatible"), valid)
             ]
     return groups
 
 
 def _parse_group(field: Field, names: set[str] | None) -> set[str]:
-    given = field.texts()
-    for name in given:
+    scenarios = field.texts()
+    for name in scenarios:
         if names is not None and name not in names:
             raise field.fault(
                 f"no scenario is called {name!r}.{did_you_mean(name, names)}"
             )
-    return set(given)
+    return set(scenarios)

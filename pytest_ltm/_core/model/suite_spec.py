@@ -41,8 +41,10 @@ class SuiteSpec(Struct, frozen=True):
     def replace_parameters(self, **changes: str | None) -> SuiteSpec:
         """Return the spec with other values of some parameters; None: without one."""
         changed = {**self.parameters, **changes}
-        kept = {name: value for name, value in changed.items() if value is not None}
-        return structs.replace(self, parameters=kept)
+        kept_parameters = {
+            name: value for name, value in changed.items() if value is not None
+        }
+        return structs.replace(self, parameters=kept_parameters)
 
     def __str__(self) -> str:
         """Return the text that `parse` reads."""
@@ -62,17 +64,17 @@ _FAMILIES = ("locomo", "longmemeval", "logs")
 def fold_recorded_options(options: Mapping[str, Any], suite: object) -> dict[str, Any]:
     """Return recorded options with those of a data set as parameters of `ltm_suite`; `suite`: that of the run."""
     parameters: dict[str, str] = {}
-    kept: dict[str, Any] = {}
+    kept_options: dict[str, Any] = {}
     for option, value in options.items():
         name = _recorded_parameter(option)
         if name:
             parameters[name] = str(value)
         else:
-            kept[option] = value
+            kept_options[option] = value
     if parameters:
-        spec = SuiteSpec.parse(str(kept.get("ltm_suite") or suite))
-        kept["ltm_suite"] = str(spec.replace_parameters(**parameters))
-    return kept
+        spec = SuiteSpec.parse(str(kept_options.get("ltm_suite") or suite))
+        kept_options["ltm_suite"] = str(spec.replace_parameters(**parameters))
+    return kept_options
 
 
 def _recorded_parameter(option: str) -> str:

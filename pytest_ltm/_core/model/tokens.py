@@ -145,7 +145,7 @@ def _split_long_blanks(text: str) -> list[str]:
     """
     if max(map(len, _WORDS.split(text))) <= _BLANKS:
         return [text]
-    return [text[at : at + _BLANKS] for at in range(0, len(text), _BLANKS)]
+    return [text[start : start + _BLANKS] for start in range(0, len(text), _BLANKS)]
 
 
 @cache
@@ -242,22 +242,22 @@ def _encoding_constructor(name: str) -> Callable[[], dict[str, Any]]:
     """
     from tiktoken import list_encoding_names, registry
 
-    known = list_encoding_names()
-    if name not in known:
-        raise TokenizerError(_unknown_tokenizer(name, known))
+    encodings = list_encoding_names()
+    if name not in encodings:
+        raise TokenizerError(_unknown_tokenizer(name, encodings))
     constructors = registry.ENCODING_CONSTRUCTORS
     assert constructors is not None, "list_encoding_names fills them in"
     return constructors[name]
 
 
-def _unknown_tokenizer(name: str, known: list[str]) -> str:
+def _unknown_tokenizer(name: str, encodings: list[str]) -> str:
     from tiktoken.model import encoding_name_for_model
 
     try:
         hint = f" It is a model; its encoding is {encoding_name_for_model(name)!r}."
     except KeyError:
-        hint = did_you_mean(name, {*known, APPROX})
-    names = ", ".join(sorted(known))
+        hint = did_you_mean(name, {*encodings, APPROX})
+    names = ", ".join(sorted(encodings))
     return f"unknown tokenizer {name!r}.{hint} Known: {names}, {APPROX}, or 'package.module:function' (str -> int)"
 
 

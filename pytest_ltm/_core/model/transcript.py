@@ -244,8 +244,8 @@ class Transcript(TranscriptView):
         """Add the next exchange."""
         if exchange.told and len(exchange.message) + len(exchange.reply) > _LONG:
             exchange = LongExchange(exchange, self._texts)
-        own = 0 if exchange.told else exchange.reply_tokens
-        message_share = exchange.message_tokens + exchange.reply_tokens - own
+        reply_share = 0 if exchange.told else exchange.reply_tokens
+        message_share = exchange.message_tokens + exchange.reply_tokens - reply_share
         counts = self._share_of_reply(exchange)
         # The state before it is put back, so it takes no place in what the agent has in
         # mind.
@@ -263,9 +263,11 @@ class Transcript(TranscriptView):
 
     def adds_tokens(self, exchange: Exchange) -> bool:
         """Return whether an exchange brings waits nearer to their end by more than its allowance."""
-        own = 0 if self.counts == DEFAULT_COUNT else self._share_of_reply(exchange)
-        told = exchange.reply_tokens if exchange.told else 0
-        return exchange.message_tokens + told + own > 0
+        reply_share = (
+            0 if self.counts == DEFAULT_COUNT else self._share_of_reply(exchange)
+        )
+        told_tokens = exchange.reply_tokens if exchange.told else 0
+        return exchange.message_tokens + told_tokens + reply_share > 0
 
     def _share_of_reply(self, exchange: Exchange) -> int:
         """Return the tokens that count of a reply that the agent generated."""
@@ -317,8 +319,8 @@ class Transcript(TranscriptView):
 
     def told_gap(self, needle: Exchange, question: Exchange) -> int:
         """Return the tokens of a `gap` that were told: what the agent itself generated is not in it."""
-        before = self._told[self._place(needle.number)] + needle.message_tokens
-        return self._told[self._place(question.number)] - before
+        needle_end = self._told[self._place(needle.number)] + needle.message_tokens
+        return self._told[self._place(question.number)] - needle_end
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(self._exchanges)

@@ -103,11 +103,11 @@ def has_phrase(joined_text: str, phrase: str) -> bool:
 
 def has_value(text: str, value: str) -> bool:
     """Tell whether a text has all words of a value in a row, also after an elision (`l'urne`) and without spaces."""
-    one, other = (
-        _UNSPACED.sub(r" \g<0> ", casefold_plain(each).replace("'", " "))
-        for each in (text, value)
+    plain_text, plain_value = (
+        _UNSPACED.sub(r" \g<0> ", casefold_plain(source).replace("'", " "))
+        for source in (text, value)
     )
-    return has_phrase(space_delimited(one), other)
+    return has_phrase(space_delimited(plain_text), plain_value)
 
 
 def strip_punctuation(text: str) -> str:

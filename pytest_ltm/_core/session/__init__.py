@@ -88,8 +88,11 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
     """Take over the command line of a run that is resumed, before conftests are looked for; then see to slips."""
-    known = early_config.known_args_namespace
-    fields = {"--ltm-resume": known.ltm_resume, "--ltm-rescore": known.ltm_rescore}
+    arguments = early_config.known_args_namespace
+    fields = {
+        "--ltm-resume": arguments.ltm_resume,
+        "--ltm-rescore": arguments.ltm_rescore,
+    }
     runs = {flag: run for flag, run in fields.items() if run is not None}
     if len(runs) > 1:
         raise pytest.UsageError(

@@ -98,11 +98,11 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
     for item in result:
         callspec: Any = item.callspec  # type: ignore[attr-defined]
         place: _items.ItemPlace = callspec.params[_items.PLACE]
-        own = (
+        parameters_id = (
             str(callspec.id).removeprefix(place.id).strip("-")
         )  # the user's own parameters are a part of the name
         plain = scenario_name(item)
-        name = node_label(f"{plain}.{own}" if own else plain)
+        name = node_label(f"{plain}.{parameters_id}" if parameters_id else plain)
         if len(sources[plain]) > 1 and not _items.is_built_in(item):
             path, *classes = _function_id(item).replace("\\", "/").split("::")
             folders = re.sub(r"\.py$|\.ltm\.ya?ml$", "", path).split("/")
@@ -115,11 +115,11 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
                 pytest.Collector.CollectError
             ) as error:  # of a parameter's mark: all files have been collected
                 raise pytest.UsageError(str(error)) from None
-        known = _items.LtmItem(
+        ltm_item = _items.LtmItem(
             item=item, place=place, marks=read[markers], scenario=sys.intern(name)
         )
-        item.stash[_items.LTM_ITEM] = known
-        items_of_run.append(known)
+        item.stash[_items.LTM_ITEM] = ltm_item
+        items_of_run.append(ltm_item)
     return items_of_run
 
 
@@ -134,16 +134,16 @@ def in_order(
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}
 
-    def key(known: _items.LtmItem) -> tuple[Any, ...]:
-        place = known.place
+    def key(ltm_item: _items.LtmItem) -> tuple[Any, ...]:
+        place = ltm_item.place
         # The questions of a thread are of several scenarios.
         thread = [] if settings.dataset is None else natural_sort_key(place.thread)
         start = agents[place.agent], spans[place.span], place.trial, thread
         return (
             *start,
-            known.scenario,
+            ltm_item.scenario,
             natural_sort_key(place.example),
-            known.item.nodeid,
+            ltm_item.item.nodeid,
         )
 
     return sorted(items, key=key)
@@ -163,13 +163,15 @@ def version_of(known: _items.LtmItem) -> str:
 
 def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
     """Raise UsageError if two items of a conversation would be the same example."""
-    seen: dict[tuple[object, ...], str] = {}
+    node_ids: dict[tuple[object, ...], str] = {}
     for item in items:
         key = (item.place.conversation, item.key)
-        if key in seen:
-            why = f"{seen[key]} and {item.item.nodeid} are both example {item.key!r} of one conversation"
-            raise pytest.UsageError(f"{why}. Give one of the functions another name")
-        seen[key] = item.item.nodeid
+        if key in node_ids:
+            conflict = f"{node_ids[key]} and {item.item.nodeid} are both example {item.key!r} of one conversation"
+            raise pytest.UsageError(
+                f"{conflict}. Give one of the functions another name"
+            )
+        node_ids[key] = item.item.nodeid
 
 
 # --- The built-in suite, collected in any project alike, whatever its configuration.
@@ -266,12 +268,12 @@ class YamlModule(OwnModule):
         def test(ltm: Ltm) -> None:
             _model.play_yaml_scenario(scenario, ltm)
 
-        made: Any = pytest.mark.ltm(generate=lambda *_: definition, **scenario.marker)(
-            test
-        )
-        made.__name__ = made.__qualname__ = name
-        made.__doc__ = scenario.description
-        vars(module)[name] = made
+        function: Any = pytest.mark.ltm(
+            generate=lambda *_: definition, **scenario.marker
+        )(test)
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = scenario.description
+        vars(module)[name] = function
         self._line = scenario.steps[0].line - 1
         module.__file__ = str(self.path)
         return module
@@ -291,8 +293,8 @@ class YamlModule(OwnModule):
 class Noticing(dict[str, Any]):
     """Parameters that remember which of them were asked for; a copy of all asks for none."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        super().__init__(given)
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        super().__init__(parameters)
         self.asked: dict[str, None] = {}
 
     def __getitem__(self, name: str) -> Any:
@@ -312,7 +314,7 @@ class Noticing(dict[str, Any]):
 def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
     for entry in (entry for entry in suite.entries if entry.parameters):
-        given, where = (
+        parameters, where = (
             Noticing(dict(entry.parameters)),
             f"{suite.path}: parameters of {entry.name!r}",
         )
@@ -327,17 +329,19 @@ def check_parameters(suite: Suite) -> Suite:
         )
         if (generate := next(filter(None, generators), None)) is not None:
             try:
-                generate(definition_rng(0, 0, entry.name, "0"), given)
+                generate(definition_rng(0, 0, entry.name, "0"), parameters)
             except (LtmError, ValueError) as error:
                 raise ConfigurationError(f"{where}: {error}") from error
-        for name in (name for name in given if name not in given.asked):
-            known = (
-                f"here it reads {', '.join(given.asked)}"
-                if given.asked
+        for name in (name for name in parameters if name not in parameters.asked):
+            hint = (
+                f"here it reads {', '.join(parameters.asked)}"
+                if parameters.asked
                 else "it has none"
             )
-            why = f"the scenario {entry.scenario!r} does not use {name!r}; {known}.{did_you_mean(name, given.asked)}"
-            raise ConfigurationError(f"{where}: {why}")
+            meant = did_you_mean(name, parameters.asked)
+            raise ConfigurationError(
+                f"{where}: the scenario {entry.scenario!r} does not use {name!r}; {hint}.{meant}"
+            )
     return suite
 
 
@@ -367,11 +371,13 @@ class Selection:
         self._built_in = [
             result for result in map(_built_in_id, config.args) if result is not None
         ]
-        rest = [argument for argument in config.args if _built_in_id(argument) is None]
+        other_arguments = [
+            argument for argument in config.args if _built_in_id(argument) is None
+        ]
         from_line = config.args_source is pytest.Config.ArgsSource.ARGS
-        self.has_paths = from_line and bool(rest)
+        self.has_paths = from_line and bool(other_arguments)
         if from_line:
-            config.args[:] = rest
+            config.args[:] = other_arguments
         elif self._built_in or (
             self.names_suite and _options.option_text(config, "ltm_suite") != "none"
         ):
@@ -384,29 +390,31 @@ class Selection:
         if not self._built_in or not _items.is_built_in(item):
             return True
         starts = tuple(
-            f"{wanted}{more}" for wanted in self._built_in for more in ("::", "[")
+            f"{selected_id}{more}"
+            for selected_id in self._built_in
+            for more in ("::", "[")
         )
         return item.nodeid in self._built_in or item.nodeid.startswith(starts)
 
     def check(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError for a node id of the built-in suite that no item has."""
         ids = [item.nodeid for item in items if _items.is_built_in(item)]
-        known = {
+        known_ids = {
             part
-            for one in ids
-            for part in (one, one.partition("[")[0], one.partition("::")[0])
+            for node_id in ids
+            for part in (node_id, node_id.partition("[")[0], node_id.partition("::")[0])
         }
-        for wanted in self._built_in:
-            if wanted not in known:
+        for selected_id in self._built_in:
+            if selected_id not in known_ids:
                 raise pytest.UsageError(
-                    f"not found: {wanted}.{did_you_mean(wanted, sorted(known))} "
+                    f"not found: {selected_id}.{did_you_mean(selected_id, sorted(known_ids))} "
                     "An id names agent, span, trial and example of this run, and the run's suite must hold the scenario"
                 )
 
 
 def _built_in_id(argument: str) -> str | None:
     """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""
-    path, colons, rest = argument.partition("::")
+    path, colons, function = argument.partition("::")
     if Path(path).exists():
         return None
     parts = path.replace(os.sep, "/").split("/")
@@ -414,7 +422,7 @@ def _built_in_id(argument: str) -> str | None:
         parts.pop(0)
     if len(parts) != 2 or parts[0] != ROOT:
         return None
-    return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{rest}"
+    return f"{ROOT}/{parts[1].removesuffix('.py')}{colons}{function}"
 
 
 def repeat_command(
@@ -422,10 +430,10 @@ def repeat_command(
 ) -> str:
     """Return the command that has this conversation again."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
-    own = agent.own_label
+    label = agent.own_label
     spec = agent.typed_spec
-    if node_label(redact_secrets(spec)) != own:
-        spec = f"{own}={spec}"
+    if node_label(redact_secrets(spec)) != label:
+        spec = f"{label}={spec}"
     words = ["pytest", f"--ltm-agent={spec}"]
     words += [] if settings.dataset else [f"--ltm-span={place.span}"]
     alone = {}
@@ -433,22 +441,19 @@ def repeat_command(
         suite = _dataset.thread_suite(config, settings.dataset, place.thread)
         alone = {"ltm_suite": suite}
     for option in _options.option_table(config).rows.values():
-        given = alone.get(option.dest, config.getoption(option.dest))
-        given = (
-            agent.language
-            if given is not None and option.dest == "ltm_language"
-            else given
-        )
-        if given is not None and option.repeats:
-            words += [
-                f"{option.flag}={each}" for each in (given if option.many else [given])
-            ]
+        text = alone.get(option.dest, config.getoption(option.dest))
+        if text is None or not option.repeats:
+            continue
+        if option.dest == "ltm_language":
+            text = agent.language
+        texts = text if option.many else [text]
+        words += [f"{option.flag}={text}" for text in texts]
     for name, flag in _SELECTING.items():
         value = getattr(config.option, name, None) or []
         words += [
-            each
+            word
             for text in ([value] if isinstance(value, str) else value)
-            for each in (flag, text)
+            for word in (flag, text)
         ]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [
@@ -483,9 +488,9 @@ class LanguageFilter:
         """Deselect such items; UsageError where none is left."""
         unwritten = []
         for item in items:
-            known = item.stash[_items.LTM_ITEM]
-            if not set(self._settings.language(known.place.agent).split(":")) <= set(
-                known.marks.languages
+            ltm_item = item.stash[_items.LTM_ITEM]
+            if not set(self._settings.language(ltm_item.place.agent).split(":")) <= set(
+                ltm_item.marks.languages
             ):
                 unwritten.append(item)
                 item.stash[_items.UNWRITTEN] = True
@@ -542,17 +547,22 @@ def expected_tokens(
     """
     span = spans[known[0].place.span]
     rows: dict[str, float] = {}
-    for one in known if span is not None else ():
-        own = (
-            span_of(str(one.marks.span), "span")[1]
-            if one.marks.span is not None
+    for ltm_item in known if span is not None else ():
+        own_tokens = (
+            span_of(str(ltm_item.marks.span), "span")[1]
+            if ltm_item.marks.span is not None
             else span
         )
-        rows[one.scenario] = rows.get(one.scenario, 0.0) + SHARE * (own or 0)
+        rows[ltm_item.scenario] = rows.get(ltm_item.scenario, 0.0) + SHARE * (
+            own_tokens or 0
+        )
     longest = max(
         (
-            sum(rows.get(name, 0.0) for name in {one.scenario, *one.marks.incompatible})
-            for one in known
+            sum(
+                rows.get(name, 0.0)
+                for name in {ltm_item.scenario, *ltm_item.marks.incompatible}
+            )
+            for ltm_item in known
         ),
         default=0.0,
     )
@@ -563,13 +573,13 @@ def expected_tokens(
 # conversations.
 
 
-def parse_shard(given: str) -> Shard:
+def parse_shard(text: str) -> Shard:
     """Return the share `I/N`; ConfigurationError if that is none."""
-    match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", given)
+    match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", text)
     number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
         raise ConfigurationError(
-            f"{given!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4"
+            f"{text!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4"
         )
     return Shard(number, of)
 
@@ -603,12 +613,16 @@ def keep_shard(
             f"Use {len(ltm_items)} or fewer"
         )
     expected = {
-        name: expected_tokens(known, settings.spans)
-        for name, known in ltm_items.items()
+        name: expected_tokens(group, settings.spans)
+        for name, group in ltm_items.items()
     }
     mine = shard_of(expected, settings.shard)
     deselect(
         config,
         items,
-        (one.item for name in ltm_items.keys() - mine for one in ltm_items[name]),
+        (
+            ltm_item.item
+            for name in ltm_items.keys() - mine
+            for ltm_item in ltm_items[name]
+        ),
     )

@@ -130,7 +130,7 @@ class PlayedConversation:
             )
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
-        body, own = self.bodies.get(by), own_thread()
+        body, thread = self.bodies.get(by), own_thread()
         mine = None if body is None or body.reported else body
 
         def output() -> AbstractContextManager[object]:
@@ -143,8 +143,8 @@ class PlayedConversation:
         level = logging.root.level if mine is None else mine.log_level
         with (
             around_agent(self._time, self._clock, output())
-            if own is None
-            else own.capture_logs(output, level)
+            if thread is None
+            else thread.capture_logs(output, level)
         ):
             return call()
 
@@ -309,7 +309,8 @@ class PlayedConversation:
         )
         fields = usage_totals(talk.channel.record, self._bill)
         questions = sum(
-            one.kind == "ask" and not one.alone for one in talk.channel.transcript
+            exchange.kind == "ask" and not exchange.alone
+            for exchange in talk.channel.transcript
         )
         together = questions if plan.questions == "alone" else 0
         ended: Ended = "interrupted" if stopped else "complete"

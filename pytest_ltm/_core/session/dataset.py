@@ -70,13 +70,13 @@ def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
         )
     else:
         spec = SuiteSpec(name, _beside(Path(text), file.parameters, dataset))
-    known = [DATA, QUESTIONS, *(option.name for option in dataset.options)]
+    parameter_names = [DATA, QUESTIONS, *(option.name for option in dataset.options)]
     for name in spec.parameters:
-        if name not in known:
+        if name not in parameter_names:
             where = value_source(config, "--ltm-suite")
             raise pytest.UsageError(
                 f"{where}: {dataset.name} has no parameter {name!r}."
-                f"{did_you_mean(name, known)} It has {', '.join(known)}"
+                f"{did_you_mean(name, parameter_names)} It has {', '.join(parameter_names)}"
             )
     return dataset, spec
 
@@ -143,7 +143,10 @@ def dataset_of(
     where = None if path is None else base / path
     cache = (
         None
-        if any(getattr(config.option, one, False) for one in _WRITES_NOTHING)
+        if any(
+            getattr(config.option, option_name, False)
+            for option_name in _WRITES_NOTHING
+        )
         else ltm_dir
     )
     options = {}
@@ -167,10 +170,10 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" * bool(
         noted
     )
-    shown = dataset.notes if verbosity > 0 else ()
+    notes = dataset.notes if verbosity > 0 else ()
     return [
         f"ltm: data: {dataset.title}{oddities}",
-        *(f"ltm:   {one_line(note)}" for note in shown),
+        *(f"ltm:   {one_line(note)}" for note in notes),
     ]
 
 

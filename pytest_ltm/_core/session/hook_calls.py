@@ -73,8 +73,8 @@ class HookCalls:
 
         return observe
 
-    def _note(self, who: str, error: BaseException) -> None:
-        fault = f"the hook {who} raised {describe_error(error)}"
+    def _note(self, hook_name: str, error: BaseException) -> None:
+        fault = f"the hook {hook_name} raised {describe_error(error)}"
         if fault not in self.faults:
             self.faults.append(fault)
 

@@ -71,9 +71,9 @@ class ItemBody(GreenBody):
     fatal = (*UNWINDING, pytest.exit.Exception)
     assertion_types = (AssertionError, pytest.fail.Exception)
 
-    def __init__(self, known: LtmItem, conditions: BodyConditions) -> None:
+    def __init__(self, ltm_item: LtmItem, conditions: BodyConditions) -> None:
         super().__init__()
-        self.known, self.item, self.conditions = known, known.item, conditions
+        self.known, self.item, self.conditions = ltm_item, ltm_item.item, conditions
         self._has_asked = False
         self._part: Membership | None = None
         self._unready: Exception | None = None
@@ -151,13 +151,13 @@ class ItemBody(GreenBody):
                 crash.message if crash is not None else missing or str(setup.longrepr)
             )
         else:
-            said = (
+            skip_reason = (
                 setup.longrepr[2]
                 if isinstance(setup.longrepr, tuple)
                 else getattr(setup, "wasxfail", "")
             )
             self.error = pytest.skip.Exception(
-                said.removeprefix("Skipped: ").removeprefix("reason: ")
+                skip_reason.removeprefix("Skipped: ").removeprefix("reason: ")
             )
         return None
 
@@ -193,9 +193,9 @@ class ItemBody(GreenBody):
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
         __tracebackhide__ = True
-        own, began = own_thread(), own_time()
-        if own is not None:
-            own.may_send()
+        thread, began = own_thread(), own_time()
+        if thread is not None:
+            thread.may_send()
         self._has_asked |= isinstance(request, Ask)
         try:
             return super().send(request)
@@ -289,10 +289,10 @@ class ItemBody(GreenBody):
             )
         return [self._setup, self._call(ending, result)]
 
-    def _skipped(self, why: str) -> pytest.TestReport:
+    def _skipped(self, reason: str) -> pytest.TestReport:
         return internals.failed_setup(
             self.item,
-            pytest.skip.Exception(why, _use_item_location=True),
+            pytest.skip.Exception(reason, _use_item_location=True),
             begun=self.is_begun,
         )
 
@@ -361,9 +361,9 @@ class ItemBody(GreenBody):
 
     def _patches(self, *, begin: bool) -> None:
         """What it patches other conversations must not see, and the first to end would undo it for all."""
-        own = own_thread()
-        if own is not None and PATCHING in fixture_names(self.item):
-            (own.wait_for_turn if begin else own.leave)(PATCHING)
+        thread = own_thread()
+        if thread is not None and PATCHING in fixture_names(self.item):
+            (thread.wait_for_turn if begin else thread.leave)(PATCHING)
 
 
 class SetupFailed(Exception):

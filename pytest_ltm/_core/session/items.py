@@ -120,11 +120,11 @@ def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
         for name, value in mark.kwargs.items():
             if name not in KEYWORDS:
                 near = did_you_mean(name, KEYWORDS)
-                known = f"It has: {', '.join(KEYWORDS)}."
+                keyword_list = f"It has: {', '.join(KEYWORDS)}."
                 raise _marker_error(
                     node,
                     name,
-                    f"@pytest.mark.ltm has no keyword {name!r}.{near} {known}",
+                    f"@pytest.mark.ltm has no keyword {name!r}.{near} {keyword_list}",
                 )
             expected = _expected_value(name, value)
             if expected:
@@ -169,21 +169,23 @@ def _marker_error(
             ast.walk(ast.parse(node.path.read_text(encoding="utf-8")))
         )
         calls = [
-            one
-            for one in tree
-            if isinstance(one, ast.Call) and getattr(one.func, "attr", "") == HANDLE
+            call
+            for call in tree
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == HANDLE
         ]
         items: list[Any] = [
-            one for call in calls for one in (call.keywords if keyword else call.args)
+            argument
+            for call in calls
+            for argument in (call.keywords if keyword else call.args)
         ]
         lines = [item.lineno for item in items if not keyword or item.arg == keyword]
         functions = [
-            one.lineno
-            for one in tree
-            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+            function.lineno
+            for function in tree
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         ]
-        own = min((line for line in functions if line >= first), default=first)
-        where = f"{os.path.relpath(node.path)}:{max((line for line in lines if line <= own), default=own)}"
+        own_line = min((line for line in functions if line >= first), default=first)
+        where = f"{os.path.relpath(node.path)}:{max((line for line in lines if line <= own_line), default=own_line)}"
     return pytest.Collector.CollectError(f"{where}: {text}")
 
 
@@ -211,12 +213,12 @@ class LtmItem(NamedTuple):
 
 
 def items_by_conversation(
-    known: Iterable[LtmItem],
+    ltm_items: Iterable[LtmItem],
 ) -> dict[ConversationName, list[LtmItem]]:
     """Return the items of each conversation, in their order."""
     groups: dict[ConversationName, list[LtmItem]] = {}
-    for one in known:
-        groups.setdefault(one.conversation, []).append(one)
+    for ltm_item in ltm_items:
+        groups.setdefault(ltm_item.conversation, []).append(ltm_item)
     return groups
 
 
@@ -292,16 +294,19 @@ def _why_left_out(item: pytest.Item) -> str | None:
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
         return None
-    known = info.name2fixturedefs.items()
     theirs = next(
-        (name for name, one in known if name.startswith("ltm_") and is_ours(one[-1])),
+        (
+            name
+            for name, fixture_definitions in info.name2fixturedefs.items()
+            if name.startswith("ltm_") and is_ours(fixture_definitions[-1])
+        ),
         "",
     )
     if not theirs and all(mark.name != HANDLE for mark in item.own_markers):
         return None
-    what = f"uses {theirs!r}" if theirs else "is marked with @pytest.mark.ltm"
+    sign = f"uses {theirs!r}" if theirs else "is marked with @pytest.mark.ltm"
     name = getattr(item, "originalname", None) or item.name
-    return f"{name} {what} and does not take {HANDLE!r}, so it is not a scenario. Add {HANDLE!r} to its arguments"
+    return f"{name} {sign} and does not take {HANDLE!r}, so it is not a scenario. Add {HANDLE!r} to its arguments"
 
 
 def fixture_names(item: pytest.Item) -> set[str]:
@@ -313,8 +318,8 @@ def fixture_names(item: pytest.Item) -> set[str]:
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None:
         return set()
-    asked = set(info.argnames)
-    asked.update(
+    requested = set(info.argnames)
+    requested.update(
         name for mark in item.iter_markers("usefixtures") for name in mark.args
     )
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
@@ -328,7 +333,7 @@ def fixture_names(item: pytest.Item) -> set[str]:
     while names:
         name = names.pop()
         definitions = info.name2fixturedefs.get(name, ())
-        unasked = name not in asked and any(
+        unasked = name not in requested and any(
             _top_package(definition.func.__module__) in installed
             for definition in definitions
         )
@@ -337,7 +342,7 @@ def fixture_names(item: pytest.Item) -> set[str]:
             needed = {
                 more for definition in definitions for more in definition.argnames
             }
-            asked |= needed
+            requested |= needed
             names += needed
     return texts
 

@@ -562,12 +562,12 @@ def refuse_misspelt(
     """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
     if not any(word.startswith("--ltm") for word in args):
         return
-    known = [option.flag for option in option_table(config).rows.values()]
+    flags = [option.flag for option in option_table(config).rows.values()]
     for word in parser.parse_known_and_unknown_args(args)[1]:
         flag = word.partition("=")[0]
         if flag.startswith("--ltm"):
             raise pytest.UsageError(
-                f"there is no option {flag}.{did_you_mean(flag, known)} --help lists all."
+                f"there is no option {flag}.{did_you_mean(flag, flags)} --help lists all."
             )
         extra = _EXTRAS.get(flag if flag.startswith("--") else flag[:2])
         if extra:
@@ -578,12 +578,12 @@ def refuse_misspelt(
 
 def refuse_misspelt_keys(config: pytest.Config) -> None:
     """Raise UsageError for an ini key that looks like one of ours and is nobody's, with the one that is meant."""
-    known = [key for key in config._parser._inidict if key.startswith("ltm_")]
+    keys = [key for key in config._parser._inidict if key.startswith("ltm_")]
     for key in _ini_values(config):
-        if key.startswith("ltm_") and key not in known:
+        if key.startswith("ltm_") and key not in keys:
             where = f"{config.inipath.name}: " if config.inipath else ""
             raise pytest.UsageError(
-                f"{where}there is no key {key!r}.{did_you_mean(key, known)}"
+                f"{where}there is no key {key!r}.{did_you_mean(key, keys)}"
             )
 
 
@@ -661,7 +661,7 @@ def option_lines(config: pytest.Config, dest: str) -> list[str]:
         or (array if isinstance(array, list) else config.getini(dest))
         or []
     )
-    return [str(one).strip() for one in value if str(one).strip()]
+    return [str(line).strip() for line in value if str(line).strip()]
 
 
 def option_text(config: pytest.Config, dest: str) -> str:
@@ -672,18 +672,18 @@ def option_text(config: pytest.Config, dest: str) -> str:
 
 def option_value(config: pytest.Config, dest: str) -> Any:
     """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
-    option, given = option_table(config).rows[dest], option_text(config, dest)
-    if not given:
+    option, text = option_table(config).rows[dest], option_text(config, dest)
+    if not text:
         return None
-    if option.endings and not given.lower().endswith(option.endings):
+    if option.endings and not text.lower().endswith(option.endings):
         where = value_source(config, option.flag)
         raise pytest.UsageError(
-            f"{where}: it is written as HTML, so {given!r} must end in {option.endings[0]}"
+            f"{where}: it is written as HTML, so {text!r} must end in {option.endings[0]}"
         )
     if option.is_path:
-        return path_base(config, dest) / given
+        return path_base(config, dest) / text
     return name_option_in_errors(
-        value_source(config, option.flag), lambda: option.parse(given)
+        value_source(config, option.flag), lambda: option.parse(text)
     )
 
 
@@ -730,16 +730,16 @@ def chosen_spans(
     config: pytest.Config, suite: Suite | None, definitions: Definitions | None
 ) -> dict[str, int | None]:
     """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
-    given = option_or_ini(config, "ltm_span")
+    span_text = option_or_ini(config, "ltm_span")
     if suite is not None and set_by_suite(config, suite, "span"):
-        given = ",".join(
+        span_text = ",".join(
             ISOLATED if span is None else str(span) for span in suite.spans
         )
-    if given is None and definitions is not None and definitions.span:
-        given = str(definitions.span)
+    if span_text is None and definitions is not None and definitions.span:
+        span_text = str(definitions.span)
     numbers: dict[str, int | None] = {}
     where = value_source(config, "--ltm-span")
-    for part in (given or DEFAULTS["ltm_span"]).split(","):
+    for part in (span_text or DEFAULTS["ltm_span"]).split(","):
         label, tokens = span_of(part.strip(), where)
         if label in numbers:
             raise pytest.UsageError(f"{where}: {label} is given twice")
@@ -763,6 +763,6 @@ def span_of(text: str, where: str) -> tuple[str, int | None]:
             f"{where}: {text!r} is not a memory span.{hint} {cure}, or 'isolated'"
         ) from None
     if tokens < 1:
-        why = f"{where}: a memory span has at least one token, not {text!r}"
-        raise pytest.UsageError(f"{why}. {cure}: commas separate spans")
+        reason = f"{where}: a memory span has at least one token, not {text!r}"
+        raise pytest.UsageError(f"{reason}. {cure}: commas separate spans")
     return (f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)), tokens

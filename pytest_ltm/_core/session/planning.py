@@ -87,33 +87,39 @@ class Planned(NamedTuple):
     """By example what kept its definition from being generated."""
 
 
-def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
+def plan_for(ltm_items: Sequence[LtmItem], settings: RunSettings) -> Planned:
     """Return the plan that the items of a conversation make."""
-    place = known[0].place
-    translate = _translator(known[0].item.config, settings.language(place.agent))
+    place = ltm_items[0].place
+    translate = _translator(ltm_items[0].item.config, settings.language(place.agent))
     filler = filler_for(
-        known[0].item.config, settings, place, token_counter(settings.tokenizer)
+        ltm_items[0].item.config, settings, place, token_counter(settings.tokenizer)
     )
     span = settings.spans[place.span]
     told_conversation = told_in(settings, place)
     unready: dict[str, Exception] = {}
     examples = []
-    patching = {one.scenario for one in known if PATCHING in fixture_names(one.item)}
-    for one in known:
+    patching = {
+        ltm_item.scenario
+        for ltm_item in ltm_items
+        if PATCHING in fixture_names(ltm_item.item)
+    }
+    for ltm_item in ltm_items:
         definition = None
         try:
             definition = (
-                _example_definition(one, settings)
+                _example_definition(ltm_item, settings)
                 if settings.rescored is None
                 else None
             )
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-            unready[one.key] = error
+            unready[ltm_item.key] = error
         together = told_conversation is not None
         examples.append(
-            _planned_example(one, definition, patching, translate, together=together)
+            _planned_example(
+                ltm_item, definition, patching, translate, together=together
+            )
         )
-    judge = run_judge(known[0].item.config)
+    judge = run_judge(ltm_items[0].item.config)
     opening = "" if span is None else settings.opening
     if told_conversation is not None:
         opening = told_conversation.opening
@@ -132,7 +138,7 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
         time=settings.time,
         opening=opening,
         history=None if told_conversation is None else told_conversation.described,
-        count=_reply_count_mode(known[0].item.config, settings, place),
+        count=_reply_count_mode(ltm_items[0].item.config, settings, place),
         sessions=settings.sessions,
         compact=settings.compact,
         reading=settings.reading,
@@ -142,17 +148,17 @@ def plan_for(known: Sequence[LtmItem], settings: RunSettings) -> Planned:
 
 
 def regenerate_definitions(
-    known: Iterable[LtmItem], settings: RunSettings
+    ltm_items: Iterable[LtmItem], settings: RunSettings
 ) -> dict[str, object]:
     """Return by example the definition that its generator or file makes now, as JSON values, or why it makes none."""
-    made: dict[str, object] = {}
-    for one in known:
+    definitions: dict[str, object] = {}
+    for ltm_item in ltm_items:
         try:
-            definition = _example_definition(one, settings)
-            made[one.key] = compared_definition(definition)
+            definition = _example_definition(ltm_item, settings)
+            definitions[ltm_item.key] = compared_definition(definition)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
-            made[one.key] = describe_error(error)
-    return made
+            definitions[ltm_item.key] = describe_error(error)
+    return definitions
 
 
 def _reply_count_mode(
@@ -177,26 +183,26 @@ def _reply_count_mode(
 
 
 def _planned_example(
-    known: LtmItem,
+    ltm_item: LtmItem,
     definition: Definition | None,
     patching: AbstractSet[str],
     translate: Callable[[str], str],
     *,
     together: bool,
 ) -> PlannedExample:
-    marks = known.marks
+    marks = ltm_item.marks
     # What one patches the other would see, and the first to end would undo it for both.
-    rivals = patching - {known.scenario} if known.scenario in patching else set()
+    rivals = patching - {ltm_item.scenario} if ltm_item.scenario in patching else set()
     own_span = (
         None
         if marks.span is None
         else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
     )
     return PlannedExample(
-        scenario=known.scenario,
-        example=known.place.example,
+        scenario=ltm_item.scenario,
+        example=ltm_item.place.example,
         definition=definition,
-        version=version_of(known),
+        version=version_of(ltm_item),
         span=own_span,
         skills=marks.skill_letters,
         threshold=marks.threshold,
@@ -207,38 +213,39 @@ def _planned_example(
     )
 
 
-def _example_definition(known: LtmItem, settings: RunSettings) -> Definition | None:
-    folder, scenario, place = settings.definitions, known.scenario, known.place
+def _example_definition(ltm_item: LtmItem, settings: RunSettings) -> Definition | None:
+    folder, scenario, place = settings.definitions, ltm_item.scenario, ltm_item.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
     if (
         folder is not None and scenario in folder.examples
     ):  # a file that is given is played, or refused
         return folder.definition(scenario, place.example)
-    if known.marks.generate is None:
+    if ltm_item.marks.generate is None:
         return None
     # What a definition is generated from; published rules of scoring go with the
     # published last waits.
     language = settings.language(place.agent)
-    module = known.item.getparent(pytest.Module)
-    given = None if module is None else module.stash.get(PARAMETERS, None)
-    said = {} if language == "en" else {"language": language}
+    module = ltm_item.item.getparent(pytest.Module)
+    own_parameters = None if module is None else module.stash.get(PARAMETERS, None)
+    language_parameter = {} if language == "en" else {"language": language}
     published = (
         {"last_wait": LAST}
-        if given is not None and settings.scoring != "current"
+        if own_parameters is not None and settings.scoring != "current"
         else {}
     )
-    parameters = {**published, **said, **(given or {})}
+    parameters = {**published, **language_parameter, **(own_parameters or {})}
     generate, rng = (
-        known.marks.generate,
+        ltm_item.marks.generate,
         definition_rng(settings.seed.value, place.trial, scenario, place.example),
     )
-    made = generate(rng, parameters)
-    if not isinstance(made, Definition):
+    generated = generate(rng, parameters)
+    if not isinstance(generated, Definition):
         raise LtmError(
-            f"{generate.__name__}(rng, parameters) returned a {type(made).__name__}; expected a pytest_ltm.Definition"
+            f"{generate.__name__}(rng, parameters) returned a {type(generated).__name__}; "
+            "expected a pytest_ltm.Definition"
         )
-    return made
+    return generated
 
 
 # --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of

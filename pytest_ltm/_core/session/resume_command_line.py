@@ -53,11 +53,11 @@ def take_over(
     flag: str,
 ) -> None:
     """Add to the command line what the run was started with; UsageError if it cannot be."""
-    given = config.known_args_namespace
+    arguments = config.known_args_namespace
     folder = config.invocation_params.dir
     ltm_dir = config.rootpath / str(config.getini("ltm_dir") or DEFAULTS["ltm_dir"])
-    if given.ltm_dir is not None:
-        ltm_dir = folder / str(given.ltm_dir)
+    if arguments.ltm_dir is not None:
+        ltm_dir = folder / str(arguments.ltm_dir)
     try:
         result = find_run(text, ltm_dir, folder).resolve()
         if flag == RESCORE and text == LATEST:
@@ -71,17 +71,20 @@ def take_over(
         raise pytest.UsageError(f"{flag}: {error}") from error
     started = (config.rootpath / run.folder).resolve()
     if started != folder.resolve():
-        why = f"run {result.name} was started in {str(started)!r}, and its paths are relative to that folder"
-        there = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
-        raise pytest.UsageError(f"{flag}: {why}. Run it there: {there}")
+        reason = f"run {result.name} was started in {str(started)!r}, and its paths are relative to that folder"
+        command = f"cd {shlex.quote(str(started))} && pytest {flag}={shlex.quote(text)}"
+        raise pytest.UsageError(f"{flag}: {reason}. Run it there: {command}")
     if flag == RESCORE:
         # `latest` is about to be another one.
         rows = option_table(config).rows.values()
         without = frozenset(option.dest for option in rows if option.writes)
-        args += [*_recorded_words(run, given, without=without), f"{RESCORE}={result}"]
+        args += [
+            *_recorded_words(run, arguments, without=without),
+            f"{RESCORE}={result}",
+        ]
     else:
         config.stash[RUN_FOLDER] = result
-        args += _recorded_words(run, given)
+        args += _recorded_words(run, arguments)
         if (
             result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve()
         ):  # named by its path
@@ -152,38 +155,38 @@ def _is_ours(name: str) -> bool:
 
 
 def _recorded_words(
-    run: RunFile, given: Any, without: frozenset[str] = frozenset()
+    run: RunFile, arguments: Any, without: frozenset[str] = frozenset()
 ) -> list[str]:
     """Return the words of the recorded command line that are not given again; only options that we know."""
     words = []
-    agents_anew = bool(given.ltm_agent) or given.ltm
+    agents_anew = bool(arguments.ltm_agent) or arguments.ltm
     for name, value in run.options.items():
-        known = _is_ours(name) or name in SELECTING
+        is_recorded = _is_ours(name) or name in SELECTING
         if (
             name in without
-            or not known
-            or not hasattr(given, name)
-            or getattr(given, name)
+            or not is_recorded
+            or not hasattr(arguments, name)
+            or getattr(arguments, name)
         ):
             continue
         if name in {"ltm", "ltm_agent"} and agents_anew:
             continue
         flag = SELECTING.get(name) or f"--{name.replace('_', '-')}"
         values = value if isinstance(value, list) else [value]
-        if any(isinstance(each, str) and HIDDEN in each for each in values):
+        if any(isinstance(value, str) and HIDDEN in value for value in values):
             raise pytest.UsageError(
                 f"{flag} held a secret, which is not recorded. Give it again"
             )
         words += [
             flag
-            if each is True
-            else f"{flag}={each}"
+            if value is True
+            else f"{flag}={value}"
             if flag[1] == "-"
-            else f"{flag}{each}"
-            for each in values
+            else f"{flag}{value}"
+            for value in values
         ]
     return (
         words
-        if given.file_or_dir
+        if arguments.file_or_dir
         else words + [path for path in run.paths if not path.startswith("-")]
     )

@@ -137,11 +137,11 @@ class _Descriptor:
             else self._rest.rpartition(b"\n")
         )
         if mark:
-            shown = map(
+            cleaned = map(
                 self._lines.shown,
                 lines.removesuffix(b"\n").decode("utf-8", "replace").split("\n"),
             )
-            self.terminal.write(fit_for(self.terminal, "\n".join(shown) + "\n"))
+            self.terminal.write(fit_for(self.terminal, "\n".join(cleaned) + "\n"))
             self.terminal.flush()
 
     def lower(self) -> None:
@@ -241,12 +241,12 @@ class Boundary:
                 screen.door = door
             self._swap(sys, name, screen)
             tee = getattr(captured, "tmpfile", None), "_other"  # --capture=tee-sys
-            for owner, held in (
+            for owner, attribute in (
                 (getattr(captured, "syscapture", captured), "_old"),
                 tee,
             ):
-                if hasattr(owner, held):
-                    self._swap(owner, held, screen)
+                if hasattr(owner, attribute):
+                    self._swap(owner, attribute, screen)
 
     def drain(self) -> None:
         """Show what foreign code has written to descriptors."""
@@ -275,12 +275,12 @@ class Boundary:
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
         """Clean what others wrote of ids and parameters as they are."""
         yield
-        for given in (
+        for path_text in (
             getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS
         ):
             path = (
-                Path(os.path.expandvars(given)).expanduser()
-                if given
+                Path(os.path.expandvars(path_text)).expanduser()
+                if path_text
                 else Path(os.devnull)
             )
             for file in path.rglob("*") if path.is_dir() else [path]:
@@ -389,9 +389,9 @@ def _clean_report(report: AnyReport) -> AnyReport:
         (_clean_text(name), _clean_text(text)) for name, text in report.sections
     ]
     for name in ("user_properties", "wasxfail"):
-        held = getattr(report, name, None)
-        if held and not _are_clean(held):
-            setattr(report, name, _clean_deep(held, _DEEPEST))
+        content = getattr(report, name, None)
+        if content and not _are_clean(content):
+            setattr(report, name, _clean_deep(content, _DEEPEST))
     if report.longrepr is not None and not report.passed:
         text = str(report.longrepr)
         if _clean_text(text) != text:
@@ -399,9 +399,9 @@ def _clean_report(report: AnyReport) -> AnyReport:
     return report
 
 
-def _are_clean(held: str | list[tuple[str, object]]) -> bool:
+def _are_clean(content: str | list[tuple[str, object]]) -> bool:
     """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
-    pairs = [(held, "")] if isinstance(held, str) else held
+    pairs = [(content, "")] if isinstance(content, str) else content
     parts = [
         part
         for pair in pairs
@@ -429,7 +429,7 @@ def _clean_deep(value: Any, levels: int) -> Any:
         return _clean_lines(value)
     if isinstance(value, (list, tuple)):
         parts = [_clean_deep(part, levels - 1) for part in value]
-        if all(part is before for part, before in zip(parts, value, strict=True)):
+        if all(part is original for part, original in zip(parts, value, strict=True)):
             return value  # the properties of an item stand in each of its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
@@ -444,7 +444,8 @@ def _clean_lines(lines: list[str]) -> list[str]:
     cleaned = _clean_text("\n".join(lines)).split("\n")
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
         return [_clean_text(line) for line in lines]
-    left = iter(cleaned)
+    cleaned_lines = iter(cleaned)
     return [
-        "\n".join(next(left) for _ in range(line.count("\n") + 1)) for line in lines
+        "\n".join(next(cleaned_lines) for _ in range(line.count("\n") + 1))
+        for line in lines
     ]

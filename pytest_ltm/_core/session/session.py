@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cache
 from itertools import chain
-from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
 
 from pytest_ltm._core.calls.event_loop import close_loops
-from pytest_ltm._core.calls.time_limits import lift
 from pytest_ltm._core.engine.conversation import Conversation
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals import setup as _internals
-from pytest_ltm._core.internals.item_context import CapturedStreams
-from pytest_ltm._core.journal.cost import LEDGER
 from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
-from pytest_ltm._core.journal.run_file import (
-    FILE,
-    LATEST,
-    RunFile,
-    conversations_in,
-    write_run_file,
-)
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session import collection as _collection
@@ -50,188 +36,16 @@ from pytest_ltm._core.session.items import (
     is_ltm_item,
     items_by_conversation,
 )
-from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm._core.session.run_folder import RunFolder, run_id
+from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
-from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.disk import (
     disk_fault,
-    make_private,
-    read_regular,
-    write_whole,
 )
 from pytest_ltm._core.storage.errors import DiskFault, Stopped
-from pytest_ltm._core.storage.locks import NAME as LOCK
-from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
-
-
-# The content of a run's folder before the first message.
-class ShownProgress(Protocol):
-    """Shows how far the conversations are."""
-
-    @property
-    def is_live(self) -> bool:
-        """Whether anybody can see lines that rewrite themselves."""
-
-    def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
-        """Show that a conversation of this process has moved on."""
-
-    def show(self, name: str, state: dict[str, Any]) -> None:
-        """Show the state of a conversation of another process."""
-
-    def remove_conversation(self, name: str, *, left: int) -> None:
-        """Show a conversation no more; `left`: the number not yet begun."""
-
-    def announce(self, text: str) -> None:
-        """Show what goes on before the first conversation."""
-
-    def draw(self) -> None:
-        """Show all lines (again)."""
-
-    def clear(self) -> None:
-        """Take the lines away before something else is written."""
-
-
-class ConcurrentPlayer(Protocol):
-    """Plays several conversations of a run at once."""
-
-    playing: list[PlayedConversation]
-    """Those that are open."""
-
-    @property
-    def notices(self) -> list[str]:
-        """What the report says of them."""
-
-    def play_until(self, reported: Callable[[], bool]) -> None:
-        """Carry them on until an item has been reported."""
-
-    def finish(self) -> None:
-        """Carry them on to their ends."""
-
-    def look_up(self) -> None:
-        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
-
-    def close(self) -> None:
-        """Unwind what is still in progress."""
-
-
-_BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
-
-
-def run_id() -> str:
-    """Return a name for a run that sorts by time and is not given twice."""
-    return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-class RunFolder:
-    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
-
-    Between either and `release` no other process can have it. `at`: where it is, if it
-    may have been moved elsewhere.
-    """
-
-    def __init__(self, ltm_dir: Path, name: str, at: Path | None = None) -> None:
-        self.ltm_dir, self.name = ltm_dir, name
-        self.path = ltm_dir / "runs" / name
-        self.moved = at is not None and at.resolve() != self.path.resolve()
-        """Its id does not name it, only its path."""
-        if at is not None and self.moved:
-            self.path = at
-        self._lock = FolderLock(self.path)
-        self._before: str | None = None
-        """What `latest` said before this run was made; None: it was not made here."""
-
-    def create(self, started: RunFile) -> None:
-        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
-        try:
-            make_private(self.path)
-            ignore = self.ltm_dir / ".gitignore"
-            if not ignore.exists():
-                write_whole(ignore, b"*\n")
-            self._lock.acquire()
-            write_run_file(self.path, started)
-            # Take away the folders of runs that were killed before they had begun:
-            # nothing but a lock that nobody holds.
-            for folder in self.path.parent.iterdir():
-                with suppress(OSError):
-                    names = {path.name for path in folder.iterdir()}
-                    is_old = (
-                        wall_time().timestamp() - folder.stat().st_mtime
-                        > _YOUNG_SECONDS
-                    )
-                    if (
-                        is_old
-                        and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"}
-                        and not lock_holder(folder)
-                    ):
-                        for name in names:
-                            (folder / name).unlink()
-                        folder.rmdir()
-            self._before = self._latest()
-            self._point()
-        except (OSError, DiskFault) as error:
-            why = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
-            raise pytest.UsageError(
-                f"--ltm-dir: {why}. Name a writable folder"
-            ) from error
-
-    def reopen_folder(self) -> None:
-        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
-        walked = (
-            (Path(inside) / name for name in (*names, *files))
-            for inside, names, files in os.walk(self.path)
-        )
-        link = next(
-            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
-        )
-        if link is not None:
-            why = f"{link} is a symbolic link, so what is written there could end up anywhere"
-            raise pytest.UsageError(
-                f"--ltm-resume: {why}. Replace it by a copy of its target"
-            )
-        name_option_in_errors("--ltm-resume", self._lock.acquire)
-        if not self.moved:
-            name_option_in_errors("--ltm-resume", self._point)
-
-    def release(self) -> None:
-        """Let others have it; a new one that was refused before anything was written into it is taken away."""
-        self._lock.release()
-        before, self._before = self._before, None
-        with suppress(OSError):
-            if before is None or {path.name for path in self.path.iterdir()} - _BEGUN:
-                return
-            if self._latest() == self.name and not before:
-                (self.ltm_dir / LATEST).unlink()
-            elif self._latest() == self.name:
-                write_whole(self.ltm_dir / LATEST, f"{before}\n".encode())
-            for name in _BEGUN:
-                (self.path / name).unlink(missing_ok=True)
-            self.path.rmdir()
-
-    def _latest(self) -> str:
-        try:
-            return read_regular(self.ltm_dir / LATEST).decode().strip()
-        except (OSError, UnicodeDecodeError):
-            return ""
-
-    def _point(self) -> None:
-        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
-
-    def has_journal(self, labels: str) -> bool:
-        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
-        name = ConversationName.of_labels(labels)
-        return any(one.whole == name for one in conversations_in(self.path, JOURNAL))
-
-    def shown(self) -> str:
-        """Return the folder as a person would type it from here."""
-        shown = os.path.relpath(self.path)
-        return str(self.path) if shown.startswith("..") else shown
-
-
-# The age of a folder of which another process may be about to take the lock.
-_YOUNG_SECONDS = 60.0
 
 
 class LtmRun:
@@ -259,17 +73,17 @@ class LtmRun:
         )
         self.plays = acts and not self.rehearses
         """Whether anything is played: else nothing is written and no agent is made."""
-        made = config.hook.pytest_ltm_agent_sources(
+        agent_sources = config.hook.pytest_ltm_agent_sources(
             config=config, settings=settings, acts=acts, rehearses=self.rehearses
         )
-        self.sources: Mapping[str, Any] = made[0] if made else {}
+        self.sources: Mapping[str, Any] = agent_sources[0] if agent_sources else {}
         """Where the agents of each label come from."""
-        self.settings = settings = made[1] if made else settings
+        self.settings = settings = agent_sources[1] if agent_sources else settings
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
         """The folder of the run that is resumed."""
-        known = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
-        self.folder = RunFolder(settings.ltm_dir, known or run_id(), self.resumed)
+        known_id = worker.get("ltm_run") or (self.resumed.name if self.resumed else "")
+        self.folder = RunFolder(settings.ltm_dir, known_id or run_id(), self.resumed)
         self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
         self.scenario_names: set[str] = set()
@@ -351,14 +165,19 @@ class LtmRun:
                 if everything
                 or (definitions and definitions.examples.get(ltm_item.scenario))
             ]
-            chosen = [one for one in known if selection.is_selected(one.item)]
+            chosen = [
+                ltm_item for ltm_item in known if selection.is_selected(ltm_item.item)
+            ]
             _collection.refuse_duplicates(chosen)
-            kept = [one.item for one in _collection.in_order(chosen, self.settings)]
+            kept_items = [
+                ltm_item.item
+                for ltm_item in _collection.in_order(chosen, self.settings)
+            ]
         except pytest.UsageError:
             items.clear()
             raise
-        _collection.deselect(config, items, set(items) - set(kept))
-        items[:] = kept
+        _collection.deselect(config, items, set(items) - set(kept_items))
+        items[:] = kept_items
         _collection.keep_shard(
             config, items, self.settings
         )  # before the rest is selected: all machines share alike
@@ -368,22 +187,26 @@ class LtmRun:
         """Remember scenarios that were taken away."""
         # Plugins deselect objects of their own: pytest-testmon has some without a stash.
         deselected: Sequence[object] = items
-        own = [item for item in deselected if isinstance(item, pytest.Item)]
-        known = [
+        deselected_items = [
+            item for item in deselected if isinstance(item, pytest.Item)
+        ]
+        ltm_items = [
             item.stash[LTM_ITEM]
-            for item in own
+            for item in deselected_items
             if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
         ]
-        self.deselected.update((one.conversation.folder, one.scenario) for one in known)
+        self.deselected.update(
+            (ltm_item.conversation.folder, ltm_item.scenario) for ltm_item in ltm_items
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
-        known = [item.stash[LTM_ITEM] for item in session.items]
+        ltm_items = [item.stash[LTM_ITEM] for item in session.items]
         session.items[:] = [
-            one.item for one in _collection.in_order(known, self.settings)
+            ltm_item.item for ltm_item in _collection.in_order(ltm_items, self.settings)
         ]
-        self.groups = items_by_conversation(known)
+        self.groups = items_by_conversation(ltm_items)
         for item in session.items:
             _internals.never_rerun(item)
 
@@ -500,11 +323,11 @@ class LtmRun:
         ):
             if not self.is_worker:
                 self.enqueue_conversations(self.groups)
-                for known in chain.from_iterable(
+                for ltm_item in chain.from_iterable(
                     self.groups[name] for name in self.to_come
                 ):
                     self._setup_state.hold_nodes(
-                        known.item
+                        ltm_item.item
                     )  # fixtures live until nobody needs them any more
             self._at_once = self.make_runner(self)
         return self._at_once
@@ -529,8 +352,8 @@ class LtmRun:
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
-            for known in chain.from_iterable(self.groups[name] for name in names):
-                self._setup_state.let_go(known.item)
+            for ltm_item in chain.from_iterable(self.groups[name] for name in names):
+                self._setup_state.let_go(ltm_item.item)
 
     @property
     def notices(self) -> list[str]:
@@ -547,7 +370,9 @@ class LtmRun:
     def in_progress(self) -> list[Conversation]:
         """The conversations that this process is playing."""
         return [
-            one.conversation for one in self._all_playing if not one.all_are_reported
+            played.conversation
+            for played in self._all_playing
+            if not played.all_are_reported
         ]
 
     @property
@@ -559,9 +384,9 @@ class LtmRun:
     def ended(self) -> list[str]:
         """The conversations that this process has played to their ends."""
         playing = {
-            str(one.given.items[0].conversation)
-            for one in self._all_playing
-            if not one.all_are_reported
+            str(played.given.items[0].conversation)
+            for played in self._all_playing
+            if not played.all_are_reported
         }
         return [name for name in self._results if name not in playing]
 
@@ -603,19 +428,19 @@ class LtmRun:
             )
         setup_state = self._setup_state
         self.hooks.tell_all("pytest_ltm_follow", name=name, state="begins")
-        given, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
-        mode = self._mode(given)
+        inputs, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        mode = self._mode(inputs)
         conditions = BodyConditions(
             setup_state, self._pool, self._next_up, mode.withheld, limit
         )
-        again = cache(
-            lambda: _collection.repeat_command(self.config, self.settings, given.place)
+        repeat_command = cache(
+            lambda: _collection.repeat_command(self.config, self.settings, inputs.place)
         )
         playing = PlayedConversation(
-            given,
+            inputs,
             mode,
             conditions,
-            again=again,
+            again=repeat_command,
             heard=self._heard,
             hooks=self.hooks,
         )
@@ -629,19 +454,19 @@ class LtmRun:
             self._let_go([name])  # its bodies hold what they need from now on
         return playing
 
-    def _mode(self, given: ConversationInputs) -> ConversationMode:
+    def _mode(self, inputs: ConversationInputs) -> ConversationMode:
         """Return what composes a conversation: the first feature that knows decides."""
         compose = self.config.hook.pytest_ltm_conversation_mode(run=self)
-        mode: ConversationMode = compose(given)
+        mode: ConversationMode = compose(inputs)
         return mode
 
-    def _given(self, known: Sequence[LtmItem]) -> ConversationInputs:
+    def _given(self, ltm_items: Sequence[LtmItem]) -> ConversationInputs:
         agent, folder = (
-            known[0].place.agent,
-            self.folder.path / known[0].conversation.folder,
+            ltm_items[0].place.agent,
+            self.folder.path / ltm_items[0].conversation.folder,
         )
         return ConversationInputs(
-            items=known,
+            items=ltm_items,
             settings=self.settings,
             source=self.sources[agent],
             folder=folder,
@@ -651,17 +476,19 @@ class LtmRun:
             conversations=len(self.conversations()),
         )
 
-    def plan(self, known: Sequence[LtmItem]) -> Plan:
+    def plan(self, ltm_items: Sequence[LtmItem]) -> Plan:
         """Return the plan of the items of a conversation."""
-        return self._mode(self._given(known)).plan(plan_for(known, self.settings).plan)
+        return self._mode(self._given(ltm_items)).plan(
+            plan_for(ltm_items, self.settings).plan
+        )
 
     def _next_up(self, item: pytest.Item) -> pytest.Item | None:
         """Return the item whose fixtures must stay up although no item in progress needs them."""
         if self._asked_for is None or self.is_stopping:
             return None
-        asked, following = self._asked_for
-        if item is not asked:
-            return asked
+        asked_item, following = self._asked_for
+        if item is not asked_item:
+            return asked_item
         if following is None or not _is_reported(following):
             return following
         items = item.session.items
@@ -669,11 +496,13 @@ class LtmRun:
             following is item
         ):  # xdist has not said yet what follows on this worker, if anything does
             return next(
-                (one for one in items if not _is_reported(one)),
+                (other_item for other_item in items if not _is_reported(other_item)),
                 cast("Any", item.session),
             )
         later = items[items.index(item) + 1 :]
-        return next((one for one in later if not _is_reported(one)), None)
+        return next(
+            (other_item for other_item in later if not _is_reported(other_item)), None
+        )
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.show_progress(played, exchange)
@@ -714,40 +543,6 @@ class LtmRun:
         """Let others have the run folder."""
         close_loops()
         self.folder.release()
-
-    # --- living with others
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Show the conversation below the traceback of a failed assertion."""
-        report = yield
-        body = item.stash.get(LANE, None)
-        if (
-            body is not None
-            and report.failed
-            and body.assertion is not None
-            and report.when == "call"
-        ):
-            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
-        return report
-
-    def pytest_enter_pdb(self) -> None:
-        """Leave the terminal, and all the time that it takes, to pdb."""
-        CapturedStreams.in_debugger = True
-        lift()
-
-    def pytest_leave_pdb(self) -> None:
-        """Capture again."""
-        CapturedStreams.in_debugger = False
-
-    @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_timeout_set_timer(
-        self, item: pytest.Item, settings: object
-    ) -> bool | None:
-        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
-        return True if item.stash.get(LTM_ITEM, None) is not None else None
 
 
 def _is_reported(item: pytest.Item) -> bool:

@@ -47,8 +47,8 @@ class AgentChoice(Struct, frozen=True):
 
     def resolved_as(self, spec: str) -> AgentChoice:
         """Return the same agent under the spec that its source reports."""
-        given = self.typed_spec
-        return structs.replace(self, spec=spec, given=given if given != spec else "")
+        typed = self.typed_spec
+        return structs.replace(self, spec=spec, given=typed if typed != spec else "")
 
 
 def _language_suffix(language: str) -> str:

@@ -72,9 +72,9 @@ LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
 
 
-def not_reached(why: str) -> str:
+def not_reached(reason: str) -> str:
     """Return the skip reason of an item that its conversation did not reach."""
-    return f"not reached: {why}"
+    return f"not reached: {reason}"
 
 
 def mark_unreached(report: pytest.TestReport, traceback: str = "") -> pytest.TestReport:

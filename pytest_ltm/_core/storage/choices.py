@@ -10,13 +10,13 @@ from pytest_ltm._core.storage.errors import (
 )
 
 
-def one_of(*known: str) -> Callable[[str], str]:
+def one_of(*choices: str) -> Callable[[str], str]:
     """Return the reader of one of several words."""
 
     def read(text: str) -> str:
-        if text not in known:
+        if text not in choices:
             raise ConfigurationError(
-                f"{text!r} is not one of {', '.join(known)}.{did_you_mean(text, known)}"
+                f"{text!r} is not one of {', '.join(choices)}.{did_you_mean(text, choices)}"
             )
         return text
 

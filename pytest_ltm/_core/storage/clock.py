@@ -94,9 +94,9 @@ class SignallingClock(SimulatedClock):
 
     def tick(self) -> datetime | None:
         """Tell of the jumps that nobody was told of because they were recorded ones, as one."""
-        before, self._told = self._told, self.now
-        if before < self._told:
-            self._jumped(before, self._told)
+        told_before, self._told = self._told, self.now
+        if told_before < self._told:
+            self._jumped(told_before, self._told)
         return None
 
 
@@ -124,8 +124,8 @@ class WallClock:
 
     def advance(self, to: datetime) -> None:
         """Sleep until `to`, however often sleep returns too early."""
-        while (left := (to - self._wall()).total_seconds()) > 0:
-            self._sleep(left)
+        while (seconds_left := (to - self._wall()).total_seconds()) > 0:
+            self._sleep(seconds_left)
         self._now = max(to, self._now)
 
     def tick(self) -> datetime | None:
@@ -183,10 +183,10 @@ def process_pauses() -> tuple[int, float]:
     return _continued[0], going - standing
 
 
-def paused_since(before: tuple[int, float]) -> bool:
+def paused_since(pauses: tuple[int, float]) -> bool:
     """Return whether this process was stopped, or its machine slept, since `pauses` was asked."""
     continued, slept = process_pauses()
-    return continued != before[0] or slept > before[1] + 1.0
+    return continued != pauses[0] or slept > pauses[1] + 1.0
 
 
 # What ends a sleep in a thread, which hears no Ctrl-C.

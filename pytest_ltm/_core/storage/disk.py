@@ -139,8 +139,8 @@ def make_private(folder: Path, *, exist_ok: bool = False) -> None:
     Raises OSError, as for a folder that is there already unless that is `exist_ok`.
     """
     missing = [parent for parent in folder.parents if not parent.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=_PRIVATE, exist_ok=True)
+    for parent in reversed(missing):
+        parent.mkdir(mode=_PRIVATE, exist_ok=True)
     folder.mkdir(mode=_PRIVATE, exist_ok=exist_ok)
 
 
@@ -232,26 +232,26 @@ def _replace_file(path: Path, data: bytes, lasting: bool) -> None:
 def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that does not take what must be kept."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
-    gone = isinstance(path, Path) and not path.parent.exists()
-    left = (
+    is_folder_gone = isinstance(path, Path) and not path.parent.exists()
+    advice = (
         "its folder is gone, with all that was recorded there"
-        if gone
+        if is_folder_gone
         else "what is on disk can be resumed"
     )
-    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {left}")
+    return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {advice}")
 
 
 def _append_all(file: int, data: bytes) -> None:
     """Add to the end of a file, all of it or nothing."""
-    left = memoryview(data)
+    remaining = memoryview(data)
     try:
-        while left:
-            left = left[os.write(file, left) :]
+        while remaining:
+            remaining = remaining[os.write(file, remaining) :]
     except OSError:
         with contextlib.suppress(
             OSError
         ):  # half a line would be dropped by the reader, too
-            os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(left)))
+            os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(remaining)))
         raise
 
 

@@ -68,13 +68,15 @@ class DottedPath:
             (self._import(".".join(names[:length])), names[length:])
             for length in range(len(names), 0, -1)
         )
-        module, rest = next(
-            (module, rest) for module, rest in starts if module is not None
+        module, names_left = next(
+            (module, names_left) for module, names_left in starts if module is not None
         )
         if not colon:
-            return self._attribute(module, rest)
-        if rest:
-            raise self._wrong(f"{_describe_object(module)} has no module {rest[0]!r}.")
+            return self._attribute(module, names_left)
+        if names_left:
+            raise self._wrong(
+                f"{_describe_object(module)} has no module {names_left[0]!r}."
+            )
         return self._attribute(module, attributes.split("."))
 
     def _wrong(self, text: str, colon: str = ":") -> LtmError:
@@ -114,7 +116,11 @@ class DottedPath:
             try:
                 result = getattr(result, name)
             except AttributeError as error:
-                public = [other for other in dir(result) if not other.startswith("_")]
+                public = [
+                    attribute
+                    for attribute in dir(result)
+                    if not attribute.startswith("_")
+                ]
                 raise self._wrong(
                     f"{_describe_object(result)} has no {name!r}.{did_you_mean(name, public)}"
                 ) from error
@@ -128,8 +134,8 @@ class DottedPath:
 def _own_place(folder: pathlib.Path, name: str) -> list[str]:
     """Return the folder that has a module and is not on `sys.path` yet; none if the module is imported."""
     places = [] if name in sys.modules else [folder, folder / "src"]
-    own = [str(place) for place in places if _has_module(place, name)]
-    return [place for place in own[:1] if place not in sys.path]
+    own_places = [str(place) for place in places if _has_module(place, name)]
+    return [place for place in own_places[:1] if place not in sys.path]
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
@@ -171,8 +177,8 @@ def lazy(place: str) -> Callable[..., Any]:
     """
     module, _, name = place.partition(":")
 
-    def call(*arguments: Any, **named: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(*arguments, **named)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*arguments, **keywords)
 
     return call
 

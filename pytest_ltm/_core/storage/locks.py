@@ -86,8 +86,8 @@ def lock_holder(folder: Path) -> str:
 def lock_owner(folder: Path) -> str:
     """Return who holds a folder's lock, or held it when it died."""
     try:
-        known = json.loads(read_regular(folder / OWNER))
-        return f"process {int(known['pid'])} on {str(known['host'])[:80]!r}, since {str(known['since'])[:40]}"
+        owner = json.loads(read_regular(folder / OWNER))
+        return f"process {int(owner['pid'])} on {str(owner['host'])[:80]!r}, since {str(owner['since'])[:40]}"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return "another process"
 

@@ -104,11 +104,11 @@ class Screen:
         """Write a text."""
         self._before()
         parts = [text] if text.isprintable() else self._kept.split(text)
-        shown = "".join(
+        plain_text = "".join(
             part if number % 2 else for_screen(part)
             for number, part in enumerate(parts)
         )
-        self.beneath.write(fit_for(self.beneath, shown))
+        self.beneath.write(fit_for(self.beneath, plain_text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

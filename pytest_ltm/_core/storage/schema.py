@@ -107,16 +107,16 @@ class Field(Struct, frozen=True):
             raise self.error(f"a list of {of}")
         return [self.child(i) for i in range(len(self.value))]
 
-    def text(self, what: str = "a non-empty text") -> str:
+    def text(self, expected: str = "a non-empty text") -> str:
         """Return a text with at least one character that is not white space."""
         if not isinstance(self.value, str) or not self.value.strip():
-            raise self.error(what, _quoting_hint(self.value) if self.lines else "")
+            raise self.error(expected, _quoting_hint(self.value) if self.lines else "")
         self._check_encodable(self.value)
         return self.value
 
-    def text_or_empty(self, what: str = "a text") -> str:
+    def text_or_empty(self, expected: str = "a text") -> str:
         """Return a text, which may be "" but no other blank."""
-        return "" if self.value == "" else self.text(what)
+        return "" if self.value == "" else self.text(expected)
 
     def name(self) -> str:
         """Return a name that may stand in test ids and file names."""
@@ -142,8 +142,8 @@ class Field(Struct, frozen=True):
 
     def whole(self, least: int | None = 0) -> int:
         """Return a whole number of at least `least`, or any."""
-        whole = isinstance(self.value, int) and not isinstance(self.value, bool)
-        if not whole or (least is not None and self.value < least):
+        is_whole = isinstance(self.value, int) and not isinstance(self.value, bool)
+        if not is_whole or (least is not None and self.value < least):
             raise self.error(
                 "a whole number"
                 if least is None
@@ -151,7 +151,7 @@ class Field(Struct, frozen=True):
             )
         return int(self.value)
 
-    def tokens(self, what: str = "a number of tokens, such as 2000 or 2k") -> int:
+    def tokens(self, expected: str = "a number of tokens, such as 2000 or 2k") -> int:
         """Return a number of tokens of at least 1, from `120000` or `"120k"` (k = 1,000)."""
         if isinstance(self.value, str) and (
             match := _THOUSANDS.fullmatch(self.value.strip())
@@ -161,17 +161,17 @@ class Field(Struct, frozen=True):
                 return tokens
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return self.whole(least=1)
-        raise self.error(what)
+        raise self.error(expected)
 
-    def number(self, least: float, most: float, what: str = "a number") -> float:
+    def number(self, least: float, largest: float, expected: str = "a number") -> float:
         """Return a number between `least` and `most`."""
         value = self.value
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
-            or not least <= value <= most
+            or not least <= value <= largest
         ):
-            raise self.error(f"{what} from {least:g} to {most:g}")
+            raise self.error(f"{expected} from {least:g} to {largest:g}")
         return float(value)
 
     def boolean(self) -> bool:
@@ -474,12 +474,12 @@ def to_record(value: Any) -> Any:
     A field whose metadata say `SPARSE` is left out where it has its default.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        held = (
+        fields = (
             (field, getattr(value, field.name)) for field in dataclasses.fields(value)
         )
         return {
             field.name: to_record(part)
-            for field, part in held
+            for field, part in fields
             if not (SPARSE in field.metadata and part == field.default)
         }
     if isinstance(value, msgspec.Struct):

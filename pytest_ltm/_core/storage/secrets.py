@@ -160,11 +160,11 @@ def is_secret_name(name: str) -> bool:
     if name.upper() in _NOT_SECRET:
         return False
     words = [part.lower() for part in _PARTS.findall(name)]
-    whole = "".join(words)
+    joined = "".join(words)
     return (
         not _WORDS.isdisjoint(words)
-        or any(part in whole for part in _WITHIN)
-        or whole.endswith("token")
+        or any(part in joined for part in _WITHIN)
+        or joined.endswith("token")
     )
 
 
@@ -193,20 +193,24 @@ class _Known:
         """Return the forms of all values."""
         # What os.environ holds: to decode every variable for every text would take
         # longer than to look for secrets.
-        now: Mapping[Any, Any] = getattr(self._environment, "_data", self._environment)
+        environment: Mapping[Any, Any] = getattr(
+            self._environment, "_data", self._environment
+        )
         if (
-            not now.keys() <= self._names
+            not environment.keys() <= self._names
         ):  # else pytest has just changed a variable of its own, as at every phase
-            for held in now.keys() - self._names:
-                name = held if isinstance(held, str) else os.fsdecode(held)
+            for variable in environment.keys() - self._names:
+                name = variable if isinstance(variable, str) else os.fsdecode(variable)
                 if is_secret_name(name):
-                    self._secrets[held] = name
-            self._names |= now.keys()
-        for held, name in self._secrets.items():
-            if held in now:
+                    self._secrets[variable] = name
+            self._names |= environment.keys()
+        for variable, name in self._secrets.items():
+            if variable in environment:
                 self.add(
                     name,
-                    now[held] if isinstance(now[held], str) else os.fsdecode(now[held]),
+                    environment[variable]
+                    if isinstance(environment[variable], str)
+                    else os.fsdecode(environment[variable]),
                 )
         return self._forms
 
@@ -250,18 +254,23 @@ def _encoded_forms(value: str) -> Iterator[str]:
     """Yield a value as it may be encoded: for an address, in hex, in base64 wherever it stands there."""
     for text in _secret_parts(value):
         data = text.encode("utf-8", "replace")
-        every = "".join(f"%{byte:02X}" for byte in data)
+        percent_form = "".join(f"%{byte:02X}" for byte in data)
         quoted = (urllib.parse.quote(data, safe=safe) for safe in ("", "/", "~!*'()"))
-        for form in (*quoted, urllib.parse.quote_plus(data), every, data.hex().upper()):
+        for form in (
+            *quoted,
+            urllib.parse.quote_plus(data),
+            percent_form,
+            data.hex().upper(),
+        ):
             yield from {form, _ESCAPE.sub(lambda result: result.group().lower(), form)}
         yield data.hex()
-        for before in range(3):
-            bits = before * 8, (before + len(data)) * 8
+        for offset in range(3):
+            bits = offset * 8, (offset + len(data)) * 8
             core = slice(
                 math.ceil(bits[0] / 6), bits[1] // 6
             )  # what is the same whatever stands before and after
             for encode in (base64.b64encode, base64.urlsafe_b64encode):
-                yield encode(b"\0" * before + data).decode()[core]
+                yield encode(b"\0" * offset + data).decode()[core]
 
 
 _ESCAPE = re.compile("%[0-9A-F]{2}")
@@ -280,14 +289,14 @@ def _may_be_encoded(text: str) -> bool:
 
 def _secret_parts(value: str) -> list[str]:
     """Return a value and its long lines; nothing of one that is short or a path."""
-    whole = value.strip()
-    if len(whole) < SHORTEST or _is_path(whole):
+    stripped = value.strip()
+    if len(stripped) < SHORTEST or _is_path(stripped):
         return []
-    lines = [line.strip() for line in whole.splitlines()]
+    lines = [line.strip() for line in stripped.splitlines()]
     return list(
         dict.fromkeys(
             [
-                whole,
+                stripped,
                 *(
                     line
                     for line in lines
@@ -308,46 +317,51 @@ def _is_path(value: str) -> bool:
         return False
 
 
-def _without_values(text: str, known: _Forms) -> str:
+def _without_values(text: str, secret_forms: _Forms) -> str:
     forms = (
-        [known.plain, known.encoded]
-        if known.encoded and _may_be_encoded(text)
-        else [known.plain]
+        [secret_forms.plain, secret_forms.encoded]
+        if secret_forms.encoded and _may_be_encoded(text)
+        else [secret_forms.plain]
     )
-    there = [(value, held[value]) for held in forms for value in held if value in text]
+    found = [
+        (value, form_names[value])
+        for form_names in forms
+        for value in form_names
+        if value in text
+    ]
     spans = [
         (*match.span(), name)
-        for value, name in there
+        for value, name in found
         for match in re.finditer(re.escape(value), text)
     ]
     if any(mark in text for mark in _ELLIPSES):
         spans += [
             span
-            for value, name in known.plain.items()
+            for value, name in secret_forms.plain.items()
             for span in _cut_spans(text, value, name)
         ]
     if not spans:
         return text
-    parts, at = [], 0
+    parts, position = [], 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if start >= at:
+        if start >= position:
             # As many lines as before, so that a list of lines stays one.
             parts += [
-                text[at:start],
+                text[position:start],
                 f"[redacted ${name}]",
                 "\n" * text.count("\n", start, end),
             ]
-        at = max(at, end)
-    return "".join([*parts, text[at:]])
+        position = max(position, end)
+    return "".join([*parts, text[position:]])
 
 
 def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str]]:
     """Yield where a beginning of the value is followed, or an end of it preceded, by an ellipsis."""
     for head in re.finditer(re.escape(value[:SHORTEST]), text):
-        at = head.start()
-        size = _common_prefix_length(text[at : at + len(value)], value)
-        if text.startswith(_ELLIPSES, at + size):
-            yield at, at + size, name
+        start = head.start()
+        size = _common_prefix_length(text[start : start + len(value)], value)
+        if text.startswith(_ELLIPSES, start + size):
+            yield start, start + size, name
     for tail in re.finditer(re.escape(value[-SHORTEST:]), text):
         end = tail.end()
         size = _common_prefix_length(
@@ -357,10 +371,14 @@ def _cut_spans(text: str, value: str, name: str) -> Iterator[tuple[int, int, str
             yield end - size, end, name
 
 
-def _common_prefix_length(one: str, other: str) -> int:
+def _common_prefix_length(first: str, second: str) -> int:
     return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
+        (
+            position
+            for position, (a, b) in enumerate(zip(first, second, strict=False))
+            if a != b
+        ),
+        min(len(first), len(second)),
     )
 
 
@@ -523,8 +541,8 @@ def _hides_bare(match: re.Match[str]) -> bool:
         or match["name"].lower() in value.lower()
     ):
         return False
-    rest = match.string[match.end() : match.end() + 1]
-    begins = _begins_line(match) and rest in {"", "\n", "\r"}
+    next_sign = match.string[match.end() : match.end() + 1]
+    begins = _begins_line(match) and next_sign in {"", "\n", "\r"}
     return begins and (
         match["name"].isupper() if "=" in match["sign"] else match["name"][0].islower()
     )
@@ -600,12 +618,12 @@ def without_credentials(text: str, stand_in: Callable[[str], str] | None = None)
     does, up to the bracket.
     """
     folded = _fold_key(text)
-    there = {word for word in _SIGN_WORDS if word in folded}
+    words = {word for word in _SIGN_WORDS if word in folded}
     dashes = _has_dashes(folded)
-    if not there and not dashes:  # nearly every text
+    if not words and not dashes:  # nearly every text
         return text
     for signs, pattern, hide in _PATTERNS:
-        if any(_is_there(sign, folded, there, dashes) for sign in signs) and (
+        if any(_is_there(sign, folded, words, dashes) for sign in signs) and (
             pattern is not _NAMED_VALUE or _may_be_named(text.lower())
         ):
             text = pattern.sub(
@@ -619,21 +637,21 @@ def _in_its_place(
     hide: Callable[[_Found], str], stand_in: Callable[[str], str], result: _Found
 ) -> str:
     """Return what a find becomes with something else in the place of HIDDEN."""
-    before, mark, after = hide(result).partition(HIDDEN)
-    if not mark or result.group() == f"{before}{mark}{after}":
+    head, mark, after = hide(result).partition(HIDDEN)
+    if not mark or result.group() == f"{head}{mark}{after}":
         return result.group()
-    whole = result.group().removeprefix(before)
-    return f"{before}{stand_in(whole.removesuffix(after))}{after}"
+    secret = result.group().removeprefix(head)
+    return f"{head}{stand_in(secret.removesuffix(after))}{after}"
 
 
-def _is_there(sign: str, folded: str, there: set[str], dashes: bool) -> bool:
+def _is_there(sign: str, folded: str, words: set[str], dashes: bool) -> bool:
     """Return whether a text has a sign; a long one is looked through for few of them."""
-    if sign in there:
+    if sign in words:
         return True
     looks = (
         dashes
         if sign.endswith("-")
-        else any(sign.startswith(few) for few in _FEW if few in there)
+        else any(sign.startswith(few) for few in _FEW if few in words)
     )
     return looks and sign in folded
 
@@ -641,11 +659,11 @@ def _is_there(sign: str, folded: str, there: set[str], dashes: bool) -> bool:
 def _may_be_named(text: str) -> bool:
     """Return whether `_MAY_BE_NAMED` is somewhere in a text, which is long where a whole file is looked through."""
     for name in _NAMES_BEGIN:
-        at = text.find(name)
-        while at >= 0:
-            if _MAY_BE_NAMED.match(text, at):
+        position = text.find(name)
+        while position >= 0:
+            if _MAY_BE_NAMED.match(text, position):
                 return True
-            at = text.find(name, at + 1)
+            position = text.find(name, position + 1)
     return False
 
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pytest_ltm._core.storage.sanitize import for_screen
 
 
-def join_some(parts: Sequence[str], most: int) -> str:
+def join_some(parts: Sequence[str], limit: int) -> str:
     """Return `a, b and 3 more`; all of them where they are not more than `most`."""
-    more = len(parts) - most
-    return ", ".join(parts[:most]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(parts) - limit
+    return ", ".join(parts[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def first_and_rest(
-    parts: Sequence[str], most: int, rest: str = "… and {:,} more"
+    parts: Sequence[str], limit: int, ending: str = "… and {:,} more"
 ) -> list[str]:
     """Return the first parts, and `rest` with the number of the others, where there are any."""
-    more = len(parts) - most
-    return [*parts[:most], rest.format(more)] if more > 0 else list(parts)
+    more = len(parts) - limit
+    return [*parts[:limit], ending.format(more)] if more > 0 else list(parts)
 
 
 def join_words(parts: Sequence[str]) -> str:

@@ -67,12 +67,14 @@ class JournalSnapshot:
                 if record.speaking
                 else "before anything was said"
             )
-        who = (
+        speaker = (
             f" of {record.speaking}"
             if record.speaking
             else ", which belongs to no example"
         )
-        return f"{'after' if self.is_answered else 'at'} message #{record.last}{who}"
+        return (
+            f"{'after' if self.is_answered else 'at'} message #{record.last}{speaker}"
+        )
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -81,20 +83,27 @@ class JournalSnapshot:
 
     def spent_by(self, example: str) -> dict[str, Any]:
         """Return what an example has used up so far, as its result says it."""
-        own, bill = self.record.transcript.exchanges_of(example), self.bill
-        costs = [bill.costs[one.number] for one in own if one.number in bill.costs]
-        result, asked, voiced = self.record.example(example), ModelUse(), ModelUse()
+        exchanges, bill = self.record.transcript.exchanges_of(example), self.bill
+        costs = [
+            bill.costs[exchange.number]
+            for exchange in exchanges
+            if exchange.number in bill.costs
+        ]
+        result, judge_use, voiced = self.record.example(example), ModelUse(), ModelUse()
         for call in result.judged:
             if call.fault is None:
-                asked.add(call, self.judge.cost(call))
+                judge_use.add(call, self.judge.cost(call))
         for line in result.voiced:
             if line.fault is None:
                 voiced.add(line, self.user(line.model).cost(line))
         return {
-            "tokens": sum(one.message_tokens + one.reply_tokens for one in own),
+            "tokens": sum(
+                exchange.message_tokens + exchange.reply_tokens
+                for exchange in exchanges
+            ),
             "cost_usd": sum(costs) if costs else None,
-            "estimated": any(one.number in bill.guesses for one in own),
-            **asked.told_of("judge"),
+            "estimated": any(exchange.number in bill.guesses for exchange in exchanges),
+            **judge_use.told_of("judge"),
             **voiced.told_of("user"),
         }
 
@@ -153,9 +162,9 @@ class Tries:
 
     def note(self, unit: str, progress: int) -> int:
         """A worker has died with the conversation; return how many have at this place, this one included."""
-        before, tries = self._known.get(unit, (-1, 0))
-        tries = 1 if progress > before else tries + 1
-        self._known[unit] = max(before, progress), tries
+        progress_before, tries = self._known.get(unit, (-1, 0))
+        tries = 1 if progress > progress_before else tries + 1
+        self._known[unit] = max(progress_before, progress), tries
         return tries
 
 
@@ -194,15 +203,15 @@ class Recovery:
         finished = sum(map(self._ledger.is_finished, unit.items))
         run = self._run.folder.path
         names = dict.fromkeys(brief.folder for brief in self._ledger.briefs(unit))
-        begun = [
+        begun_folders = [
             run / name
             for name in names
             if name in self._far or (run / name / JOURNAL).exists()
         ]
-        unfinished = [folder for folder in begun if not _is_complete(folder)]
+        unfinished = [folder for folder in begun_folders if not _is_complete(folder)]
         # What was being played: of several folders, as isolated variants have, the last
         # that has no results yet.
-        folder = (unfinished or begun or [run / next(iter(names))])[-1]
+        folder = (unfinished or begun_folders or [run / next(iter(names))])[-1]
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {last.where_stopped}"
@@ -218,20 +227,20 @@ class Recovery:
             self._say(
                 f"{unit.name}: {death}; the conversation continues where it stopped"
             )
-            told = (
+            sentence = (
                 death
                 if deaths == 1
                 else f"{pluralize(deaths, 'worker')} died, the last time {death}"
             )
             self.notices[unit.name] = (
-                f"{told}; the conversation continued where it stopped"
+                f"{sentence}; the conversation continued where it stopped"
             )
             return True
         reason = reason or f"{pluralize(tries, 'worker')} died at this point"
-        why = f"{death}, and the conversation is given up: {reason}"
-        self._say(f"{unit.name}: {why}")
-        self.notices[unit.name] = why
-        if self.give_up(unit, why, death=death, speaking=last.record.speaking):
+        notice = f"{death}, and the conversation is given up: {reason}"
+        self._say(f"{unit.name}: {notice}")
+        self.notices[unit.name] = notice
+        if self.give_up(unit, notice, death=death, speaking=last.record.speaking):
             del self.notices[unit.name]
         return False
 
@@ -259,13 +268,17 @@ class Recovery:
             [brief for brief in briefs if brief.nodeid not in rows] if death else []
         )
         spoke = (open_item for open_item in open_items if open_item.key == speaking)
-        begun = (
+        begun_briefs = (
             open_item
             for open_item in open_items
             if scenes[open_item.folder].spent_by(open_item.key)["tokens"]
         )
-        blamed = next((one.nodeid for one in chain(spoke, begun, open_items)), "")
-        others = f"{death}, and the conversation is given up" if blamed else why
+        blamed = next(
+            (brief.nodeid for brief in chain(spoke, begun_briefs, open_items)), ""
+        )
+        reason_of_others = (
+            f"{death}, and the conversation is given up" if blamed else why
+        )
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
@@ -275,7 +288,10 @@ class Recovery:
             else:
                 is_it = brief.nodeid == blamed
                 row = self._unplayed(
-                    brief, scenes[brief.folder], why if is_it else others, blamed=is_it
+                    brief,
+                    scenes[brief.folder],
+                    why if is_it else reason_of_others,
+                    blamed=is_it,
                 )
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
@@ -485,12 +501,12 @@ class Controller:
         run = self._run
         if len(playing) >= run.most_at_once:
             return False
-        agent, *others = [
-            conversation_of(one.items[0]).agent for one in (unit, *playing)
+        agent, *other_agents = [
+            conversation_of(work.items[0]).agent for work in (unit, *playing)
         ]
         return (
-            all(run.of_agent[one] for one in (agent, *others))
-            and others.count(agent) < run.of_agent[agent]
+            all(run.of_agent[label] for label in (agent, *other_agents))
+            and other_agents.count(agent) < run.of_agent[agent]
         )
 
     def lost(self, node: Any, unit: WorkUnit) -> bool:
@@ -583,9 +599,9 @@ class Controller:
         """A worker that ends because its own session stops ends the others'."""
         output = getattr(node, "workeroutput", None)
         if not error and output:
-            why = output.get("shouldfail") or output.get("shouldstop")
-            if why:
-                self._stop(str(why))
+            reason = output.get("shouldfail") or output.get("shouldstop")
+            if reason:
+                self._stop(str(reason))
 
     def pytest_keyboard_interrupt(
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -603,8 +619,12 @@ class Controller:
         if self.scheduling is not None and not self._stopped:
             for unit in self.scheduling.unplayed:
                 stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
-                here = " of this machine, where its journal is," if stranded else ""
-                self._recovery.give_up(unit, f"no worker{here} was left to play it")
+                of_machine = (
+                    " of this machine, where its journal is," if stranded else ""
+                )
+                self._recovery.give_up(
+                    unit, f"no worker{of_machine} was left to play it"
+                )
 
     def _stop(self, why: str) -> None:
         if (

@@ -27,11 +27,11 @@ def work_units(
     texts: dict[str, list[str]] = {}
     for nodeid in nodeids:
         texts.setdefault(unit_of(nodeid), []).append(nodeid)
-    made = [
+    units = [
         WorkUnit(name, tuple(items), expected.get(name, 0))
         for name, items in texts.items()
     ]
-    return sorted(made, key=lambda unit: -unit.expected)
+    return sorted(units, key=lambda unit: -unit.expected)
 
 
 # The number of node ids named where collections differ.
@@ -171,9 +171,9 @@ class ConversationScheduling:
         """A worker is gone; what it was playing is played by another. No item is ever blamed by xdist."""
         units = self._playing.pop(node)
         self._indices.pop(node, None)
-        again = [unit for unit in units if self._dispatcher.lost(node, unit)]
-        if again:
-            self._queue[:0] = again  # they have been waited for longest
+        lost_units = [unit for unit in units if self._dispatcher.lost(node, unit)]
+        if lost_units:
+            self._queue[:0] = lost_units  # they have been waited for longest
             self._serve()
 
     def mark_test_pending(self, item: str) -> None:
@@ -199,9 +199,9 @@ class ConversationScheduling:
             )
             playing, indices = self._playing[node], self._indices[node]
             fits = (
-                one
-                for one in self._queue
-                if not playing or self._dispatcher.beside(playing, one)
+                unit
+                for unit in self._queue
+                if not playing or self._dispatcher.beside(playing, unit)
             )
             unit = next(
                 (fit for fit in fits if self._dispatcher.may_play(node, fit)), None
@@ -227,8 +227,8 @@ def _collection_difference(
     lines = [
         f"worker {worker} collected different scenarios from the first worker, so nothing is played."
     ]
-    for what, ids in (("it lacks", missing), ("only it has", extra)):
-        lines += [f"{what}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
+    for difference, ids in (("it lacks", missing), ("only it has", extra)):
+        lines += [f"{difference}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
         lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (
             len(ids) > MAX_NAMED_ITEMS
         )

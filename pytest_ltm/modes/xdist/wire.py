@@ -101,9 +101,9 @@ def until_down(dsession: Any, seconds: float) -> None:
     for node in dsession._active_nodes:
         node.shutdown()
     end = stopwatch_seconds() + seconds
-    while dsession._active_nodes and (left := end - stopwatch_seconds()) > 0:
+    while dsession._active_nodes and (seconds_left := end - stopwatch_seconds()) > 0:
         try:
-            name, values = dsession.queue.get(timeout=left)
+            name, values = dsession.queue.get(timeout=seconds_left)
         except Empty:
             return
         if name == EVENT and values["kind"] == "results":
@@ -157,10 +157,10 @@ class ReportLedger:
 
     def told(self, unit: WorkUnit) -> dict[str, list[int]]:
         """Return by item what need not be told again of a unit: the number of reports, and whether it has ended."""
-        known = [nodeid for nodeid in unit.items if nodeid in self._reports]
+        reported_items = [nodeid for nodeid in unit.items if nodeid in self._reports]
         return {
             nodeid: [self._reports[nodeid], int(nodeid in self._finished)]
-            for nodeid in known
+            for nodeid in reported_items
         }
 
     def begun(self, unit: str, briefs: Iterable[Brief]) -> None:
@@ -182,9 +182,9 @@ class ReportLedger:
         for nodeid in (
             () if unit.name in self._briefs else unit.items
         ):  # `file::test_name[agent-span-trial-example...]`
-            path, _, rest = nodeid.partition("::")
+            path, _, name_parts = nodeid.partition("::")
             name = node_label(
-                rest.partition("[")[0].rpartition("::")[2].removeprefix("test_")
+                name_parts.partition("[")[0].rpartition("::")[2].removeprefix("test_")
             )
             example, _, variant = (
                 _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
@@ -194,7 +194,16 @@ class ReportLedger:
                 conversation_of(nodeid).folder,
             )
             made_up.append(
-                Brief(nodeid, folder, scenario, example, 1.0, None, (), (path, 0, rest))
+                Brief(
+                    nodeid,
+                    folder,
+                    scenario,
+                    example,
+                    1.0,
+                    None,
+                    (),
+                    (path, 0, name_parts),
+                )
             )
         return self._briefs.get(unit.name) or tuple(made_up)
 
@@ -237,9 +246,9 @@ class Filter:
         """Return whether this event has been told before; each report is left out once."""
         if event == "testreport":
             nodeid = values["data"]["nodeid"]
-            left = self._left.get(nodeid, 0)
-            self._left[nodeid] = max(left - 1, 0)
-            return left > 0
+            repeats_left = self._left.get(nodeid, 0)
+            self._left[nodeid] = max(repeats_left - 1, 0)
+            return repeats_left > 0
         if event not in {"logstart", "logfinish", "warning_recorded"}:
             return False
         reports, finished = self._known.get(values["nodeid"], (0, 0))

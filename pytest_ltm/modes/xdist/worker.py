@@ -73,15 +73,15 @@ class Worker:
 
         def tell(event: events.Event) -> None:
             if isinstance(event, _TOLD):
-                told = events.encode_event(events.without_texts(event))
-                self._tell("written", folder=played.given.folder.name, event=told)
+                line = events.encode_event(events.without_texts(event))
+                self._tell("written", folder=played.given.folder.name, event=line)
 
         plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
-        own, agent = played.plan.fingerprint, played.agent_fingerprint
+        fingerprint, agent = played.plan.fingerprint, played.agent_fingerprint
         tell(
             events.Header(
                 plan=plan,
-                plan_fingerprint=own,
+                plan_fingerprint=fingerprint,
                 agent_fingerprint=agent,
                 now=played.start,
             )
@@ -132,7 +132,7 @@ class Worker:
         )
         spans = self._run.settings.spans
         tokens = {
-            name: expected_tokens(known, spans) for name, known in ltm_items.items()
+            name: expected_tokens(group, spans) for name, group in ltm_items.items()
         }
         self._tell(
             "collected",
@@ -196,20 +196,20 @@ class Worker:
             # Told before it is played, so that it can be accounted for whatever happens
             # to this process.
             briefs = []
-            for known in chain.from_iterable(
+            for ltm_item in chain.from_iterable(
                 map(self._run.groups.__getitem__, self._open[unit])
             ):
                 marks, folder, (path, line, title) = (
-                    known.marks,
-                    known.conversation.folder,
-                    known.item.location,
+                    ltm_item.marks,
+                    ltm_item.conversation.folder,
+                    ltm_item.item.location,
                 )
                 briefs.append(
                     Brief(
-                        known.item.nodeid,
+                        ltm_item.item.nodeid,
                         folder,
-                        known.scenario,
-                        known.place.example,
+                        ltm_item.scenario,
+                        ltm_item.place.example,
                         marks.threshold,
                         marks.pass_k,
                         marks.skill_letters,

@@ -1,0 +1,51 @@
+"""Neighbours: what lets conversations live beside pdb, pytest-timeout and what reports show of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, cast
+
+import pytest
+
+from pytest_ltm._core.calls.time_limits import lift
+from pytest_ltm._core.internals.item_context import CapturedStreams
+from pytest_ltm._core.session.items import (
+    LTM_ITEM,
+)
+from pytest_ltm._core.session.state import LANE
+
+
+class Neighbours:
+    """The hooks of a run that keep peace with other plugins."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Show the conversation below the traceback of a failed assertion."""
+        report = yield
+        body = item.stash.get(LANE, None)
+        if (
+            body is not None
+            and report.failed
+            and body.assertion is not None
+            and report.when == "call"
+        ):
+            cast("Any", report.longrepr).addsection("conversation", body.failure_text)
+        return report
+
+    def pytest_enter_pdb(self) -> None:
+        """Leave the terminal, and all the time that it takes, to pdb."""
+        CapturedStreams.in_debugger = True
+        lift()
+
+    def pytest_leave_pdb(self) -> None:
+        """Capture again."""
+        CapturedStreams.in_debugger = False
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(
+        self, item: pytest.Item, settings: object
+    ) -> bool | None:
+        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
+        return True if item.stash.get(LTM_ITEM, None) is not None else None

@@ -1,0 +1,152 @@
+"""The folder of a run: made, locked, and taken away where the run was refused."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
+from pytest_ltm._core.journal.cost import LEDGER
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.journal.run_file import (
+    FILE,
+    LATEST,
+    RunFile,
+    conversations_in,
+    write_run_file,
+)
+from pytest_ltm._core.session.options import name_option_in_errors
+from pytest_ltm._core.storage.clock import wall_time
+from pytest_ltm._core.storage.disk import (
+    make_private,
+    read_regular,
+    write_whole,
+)
+from pytest_ltm._core.storage.errors import DiskFault
+from pytest_ltm._core.storage.locks import NAME as LOCK
+from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
+
+# The content of a run's folder before the first message.
+_BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
+
+
+# The age of a folder of which another process may be about to take the lock.
+_YOUNG_SECONDS = 60.0
+
+
+def run_id() -> str:
+    """Return a name for a run that sorts by time and is not given twice."""
+    return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunFolder:
+    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
+
+    Between either and `release` no other process can have it. `at`: where it is, if it
+    may have been moved elsewhere.
+    """
+
+    def __init__(self, ltm_dir: Path, name: str, folder: Path | None = None) -> None:
+        self.ltm_dir, self.name = ltm_dir, name
+        self.path = ltm_dir / "runs" / name
+        self.moved = folder is not None and folder.resolve() != self.path.resolve()
+        """Its id does not name it, only its path."""
+        if folder is not None and self.moved:
+            self.path = folder
+        self._lock = FolderLock(self.path)
+        self._before: str | None = None
+        """What `latest` said before this run was made; None: it was not made here."""
+
+    def create(self, started: RunFile) -> None:
+        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
+        try:
+            make_private(self.path)
+            ignore = self.ltm_dir / ".gitignore"
+            if not ignore.exists():
+                write_whole(ignore, b"*\n")
+            self._lock.acquire()
+            write_run_file(self.path, started)
+            # Take away the folders of runs that were killed before they had begun:
+            # nothing but a lock that nobody holds.
+            for folder in self.path.parent.iterdir():
+                with suppress(OSError):
+                    names = {path.name for path in folder.iterdir()}
+                    is_old = (
+                        wall_time().timestamp() - folder.stat().st_mtime
+                        > _YOUNG_SECONDS
+                    )
+                    if (
+                        is_old
+                        and names <= {LOCK, OWNER, f"{OWNER}.new", f"{FILE}.new"}
+                        and not lock_holder(folder)
+                    ):
+                        for name in names:
+                            (folder / name).unlink()
+                        folder.rmdir()
+            self._before = self._latest()
+            self._point()
+        except (OSError, DiskFault) as error:
+            reason = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
+            raise pytest.UsageError(
+                f"--ltm-dir: {reason}. Name a writable folder"
+            ) from error
+
+    def reopen_folder(self) -> None:
+        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
+        walked = (
+            (Path(inside) / name for name in (*names, *files))
+            for inside, names, files in os.walk(self.path)
+        )
+        link = next(
+            (path for path in chain.from_iterable(walked) if path.is_symlink()), None
+        )
+        if link is not None:
+            reason = f"{link} is a symbolic link, so what is written there could end up anywhere"
+            raise pytest.UsageError(
+                f"--ltm-resume: {reason}. Replace it by a copy of its target"
+            )
+        name_option_in_errors("--ltm-resume", self._lock.acquire)
+        if not self.moved:
+            name_option_in_errors("--ltm-resume", self._point)
+
+    def release(self) -> None:
+        """Let others have it; a new one that was refused before anything was written into it is taken away."""
+        self._lock.release()
+        previous, self._before = self._before, None
+        with suppress(OSError):
+            if previous is None or {path.name for path in self.path.iterdir()} - _BEGUN:
+                return
+            if self._latest() == self.name and not previous:
+                (self.ltm_dir / LATEST).unlink()
+            elif self._latest() == self.name:
+                write_whole(self.ltm_dir / LATEST, f"{previous}\n".encode())
+            for name in _BEGUN:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+
+    def _latest(self) -> str:
+        try:
+            return read_regular(self.ltm_dir / LATEST).decode().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _point(self) -> None:
+        write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
+
+    def has_journal(self, labels: str) -> bool:
+        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
+        name = ConversationName.of_labels(labels)
+        return any(
+            conversation.whole == name
+            for conversation in conversations_in(self.path, JOURNAL)
+        )
+
+    def shown(self) -> str:
+        """Return the folder as a person would type it from here."""
+        path = os.path.relpath(self.path)
+        return str(self.path) if path.startswith("..") else path

@@ -1,0 +1,97 @@
+"""An answer that names the expected value and means another one earns nothing, however it says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pytest_ltm.datasets.locomo.strict import strict_verdict
+from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
+from pytest_ltm.language.rulings.gold import Ruling
+
+FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
+MOST_PASSING = 0.01
+
+
+class Asked(NamedTuple):
+    """A question, its expected value, another one, and a clause with room for either."""
+
+    kind: str
+    question: str
+    gold: str
+    other: str
+    clause: str
+
+    def fill_form(self, form: str) -> str:
+        """Return the answer of a form to this question."""
+        values = {
+            "gold": self.gold,
+            "other": self.other,
+            "say_gold": self.clause.format(self.gold),
+            "say_other": self.clause.format(self.other),
+        }
+        capitals = {
+            f"{name[:1].upper()}{name[1:]}": f"{value[:1].upper()}{value[1:]}"
+            for name, value in values.items()
+        }
+        return form.replace("\\n", "\n").format(**values, **capitals)
+
+    def rule_on(self, answer: str) -> Ruling:
+        """Return the ruling on an answer to this question."""
+        if self.kind.startswith("locomo"):
+            return strict_verdict(
+                category=int(self.kind[-1]),
+                question=self.question,
+                answer=self.gold,
+                prediction=answer,
+            )
+        return rule_on_hypothesis(
+            question_id="q",
+            question_type=self.kind,
+            question=self.question,
+            answer=self.gold,
+            hypothesis=answer,
+        )
+
+
+def lines(name: str) -> list[str]:
+    return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+QUESTIONS = [Asked(*line.split(" | ")) for line in lines("questions")]
+
+
+def verdicts(name: str) -> Iterator[tuple[str, str]]:
+    """Yield each form with the verdict on its answer to each question."""
+    for form in lines(name):
+        for asked in QUESTIONS:
+            yield form, asked.rule_on(asked.fill_form(form)).verdict
+
+
+def test_the_forms_are_many_and_none_is_there_twice() -> None:
+    forms = [*lines("first"), *lines("second")]
+
+    assert len(set(forms)) == len(forms) == 155
+    assert len(QUESTIONS) == 24
+
+
+@pytest.mark.slow
+def test_no_way_to_name_a_value_aside_passes_for_an_answer() -> None:
+    found = list(verdicts("first"))
+    passed = Counter(form for form, verdict in found if verdict == "yes")
+    share = {form: count / len(QUESTIONS) for form, count in passed.items()}
+
+    assert {form for form in share if share[form] > MOST_PASSING} == set()
+    assert passed.total() <= MOST_PASSING * len(found)
+
+
+@pytest.mark.slow
+def test_no_way_to_assert_a_value_fails_and_few_are_left_open() -> None:
+    found = Counter(verdict for _, verdict in verdicts("right"))
+
+    assert found["no"] == 0
+    assert found["yes"] >= 0.85 * found.total()
