@@ -20,6 +20,7 @@ from benchmarks import (
     gate,
     killed,
     length,
+    library_stores,
     linear,
     long_chats,
     memory,
@@ -78,6 +79,11 @@ BENCHMARKS = {
         length.verification,
         1_000_000,
         "time and memory of `ltm verify` of a conversation of SIZE tokens",
+    ),
+    "stores": Benchmark(
+        library_stores.store_table,
+        32_000,
+        "memories of libraries that are installed (.ci/stores.txt): cards, lifecycle, standard at SIZE, as a table",
     ),
     "long-chats": Benchmark(
         long_chats.long_chats,

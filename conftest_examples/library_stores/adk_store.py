@@ -6,39 +6,21 @@ from google.genai.types import Content, Part
 class AdkStore:
     """Google ADK's memory service in memory, which goes by the words of a query."""
 
-    def __init__(self):
-        self.user = None
-        self.reset()
+    package = "google-adk"
 
-    def reset(self):
+    def __init__(self):
         self.service, self.times = InMemoryMemoryService(), {}
 
     async def add(self, text, *, role, at, session, user):
-        self.user = user
-        content = Content(
-            role="user" if role == "user" else "model", parts=[Part(text=text)]
-        )
-        event = Event(
-            author=role,
-            content=content,
-            timestamp=at.timestamp(),
-            id=f"e{len(self.times)}",
-        )
+        told = Content(role="user", parts=[Part(text=text)])
+        event = Event(author=role, content=told, id=f"e{len(self.times)}")
         self.times[event.id] = at
-        await self.service.add_events_to_memory(
-            app_name="ltm", user_id=user, events=[event], session_id=session
-        )
+        place = {"app_name": "ltm", "user_id": user, "session_id": session}
+        await self.service.add_events_to_memory(events=[event], **place)
         return event.id
 
-    async def search(self, query, *, k):
-        if self.user is None:
-            return []
-        found = (
-            await self.service.search_memory(
-                app_name="ltm", user_id=self.user, query=query
-            )
-        ).memories[:k]
-        return [
-            (one.id, one.content.parts[0].text, None, self.times.get(one.id))
-            for one in found
-        ]
+    async def search(self, query, *, k, user):
+        place = {"app_name": "ltm", "user_id": user}
+        found = await self.service.search_memory(query=query, **place)
+        rows = [(hit.id, hit.content.parts[0].text) for hit in found.memories[:k]]
+        return [(key, text, None, self.times.get(key)) for key, text in rows]

@@ -1,54 +1,30 @@
-import json
 from datetime import datetime
+from uuid import uuid4
 
 from langgraph.store.memory import InMemoryStore
 from word_vectors import SIZE, vectors
 
+INDEX = {"dims": SIZE, "embed": vectors, "fields": ["text"]}
+
 
 class LangGraphStore:
-    """LangGraph's store with an index over the texts."""
+    """LangGraph's store with an index over the texts, a namespace for each user."""
+
+    package = "langgraph"
 
     def __init__(self):
-        self.reset()
-
-    def reset(self):
-        self.store, self.keys = (
-            InMemoryStore(index={"dims": SIZE, "embed": vectors, "fields": ["text"]}),
-            0,
-        )
+        self.store = InMemoryStore(index=INDEX)
 
     def add(self, text, *, role, at, session, user):
-        self.keys += 1
-        self._put(str(self.keys), {"text": text, "role": role, "at": at.isoformat()})
-        return str(self.keys)
+        key, row = str(uuid4()), {"text": text, "at": at.isoformat()}
+        self.store.put((user,), key, row)
+        return key
 
-    def _put(self, key, value):
-        self.store.put(("said",), key, value)
+    def search(self, query, *, k, user):
+        found = self.store.search((user,), query=query, limit=k)
+        times = [datetime.fromisoformat(hit.value["at"]) for hit in found]
+        rows = zip(found, times, strict=True)
+        return [(hit.key, hit.value["text"], hit.score, at) for hit, at in rows]
 
-    def search(self, query, *, k):
-        found = self.store.search(("said",), query=query, limit=k)
-        return [
-            (
-                one.key,
-                one.value["text"],
-                one.score,
-                datetime.fromisoformat(one.value["at"]),
-            )
-            for one in found
-        ]
-
-    def save(self):
-        return json.dumps(
-            {
-                one.key: one.value
-                for one in self.store.search(("said",), limit=self.keys + 1)
-            }
-        ).encode()
-
-    def load(self, state):
-        self.reset()
-        for key, value in sorted(
-            json.loads(state).items(), key=lambda one: int(one[0])
-        ):
-            self._put(key, value)
-            self.keys = int(key)
+    def delete(self, key, *, user):
+        self.store.delete((user,), key)

@@ -5,34 +5,30 @@ from langgraph.store.memory import InMemoryStore
 from langmem import create_manage_memory_tool, create_search_memory_tool
 from word_vectors import SIZE, vectors
 
+PLACE = ("texts", "{user}")
+
 
 class LangMemStore:
-    """langmem's tools, called by us and not by a model: what is said is remembered word by word."""
+    """langmem's tools, called by us and not by a model: texts are kept word for word."""
+
+    package = "langmem"
 
     def __init__(self):
-        self.reset()
-
-    def reset(self):
         store = InMemoryStore(index={"dims": SIZE, "embed": vectors})
-        self.manage = create_manage_memory_tool(("said",), store=store)
-        self.find = create_search_memory_tool(("said",), store=store)
-        self.times = {}
+        self.manage = create_manage_memory_tool(PLACE, store=store)
+        self.find = create_search_memory_tool(PLACE, store=store)
 
     def add(self, text, *, role, at, session, user):
-        key = re.findall(
-            r"[0-9a-f-]{36}", self.manage.invoke({"content": text, "action": "create"})
-        )[0]
-        self.times[key] = at
-        return key
+        told = {"content": text, "action": "create"}
+        made = self.manage.invoke(told, {"configurable": {"user": user}})
+        return re.findall(r"[0-9a-f-]{36}", made)[0]
 
-    def search(self, query, *, k):
-        found = json.loads(self.find.invoke({"query": query, "limit": k}))
-        return [
-            (
-                one["key"],
-                one["value"]["content"],
-                one.get("score"),
-                self.times.get(one["key"]),
-            )
-            for one in found
-        ]
+    def search(self, query, *, k, user):
+        asked = {"query": query, "limit": k}
+        found = self.find.invoke(asked, {"configurable": {"user": user}})
+        rows = json.loads(found)
+        return [(r["key"], r["value"]["content"], r.get("score"), None) for r in rows]
+
+    def delete(self, key, *, user):
+        told = {"id": key, "action": "delete"}
+        self.manage.invoke(told, {"configurable": {"user": user}})

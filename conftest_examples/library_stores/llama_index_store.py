@@ -1,36 +1,28 @@
-from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import VectorMemory
-from word_vectors import vector
+from word_vectors import SIZE, vector
 
 
-class Words(BaseEmbedding):
+class Words(MockEmbedding):
     def _get_text_embedding(self, text):
         return vector(text)
 
-    def _get_query_embedding(self, query):
-        return vector(query)
-
-    async def _aget_query_embedding(self, query):
-        return vector(query)
+    _get_query_embedding = _get_text_embedding
 
 
 class LlamaIndexStore:
-    """LlamaIndex's VectorMemory, a text for each message."""
+    """LlamaIndex's VectorMemory, a text for each message; it has one user."""
+
+    package = "llama-index-core"
 
     def __init__(self):
-        self.reset()
-
-    def reset(self):
-        self.memory = VectorMemory.from_defaults(embed_model=Words())
+        self.memory = VectorMemory.from_defaults(embed_model=Words(embed_dim=SIZE))
         self.memory.batch_by_user_message = False
-        self.times = {}
 
     def add(self, text, *, role, at, session, user):
         self.memory.put(ChatMessage(role=role, content=text))
-        self.times.setdefault(text, at)
 
     def search(self, query, *, k):
         self.memory.retriever_kwargs = {"similarity_top_k": k}
-        found = [one.content for one in self.memory.get(query)]
-        return [(None, text, None, self.times.get(text)) for text in found]
+        return [message.content for message in self.memory.get(query)]

@@ -1,56 +1,40 @@
+import os
 import tempfile
+from datetime import datetime
 
 from mem0 import Memory
-from mem0.configs.embeddings.base import BaseEmbedderConfig
-from mem0.embeddings.base import EmbeddingBase
-from word_vectors import SIZE, vector
+from word_vectors import SIZE, vector, vectors
 
-
-class Words(EmbeddingBase):
-    def embed(self, text, memory_action=None):
-        return vector(text)
-
-    def embed_batch(self, texts, memory_action=None):
-        return [vector(text) for text in texts]
+os.environ.setdefault("OPENAI_API_KEY", "none")
 
 
 class Mem0Store:
     """mem0 without its language model (infer=False): texts are kept as they are."""
 
+    package = "mem0ai"
+
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        place = {"path": f"{self.folder.name}/vectors", "embedding_model_dims": SIZE}
-        unused = {"provider": "openai", "config": {"api_key": "none"}}
-        self.memory = Memory.from_config(
-            {
-                "vector_store": {"provider": "qdrant", "config": place},
-                "embedder": unused,
-                "llm": unused,
-                "history_db_path": f"{self.folder.name}/history.db",
-            }
-        )
-        self.memory.embedding_model = Words(BaseEmbedderConfig(embedding_dims=SIZE))
-        self.times, self.user = {}, None
+        self.path = tempfile.mkdtemp()
+        place = {"path": f"{self.path}/vectors", "embedding_model_dims": SIZE}
+        store = {"provider": "qdrant", "config": {**place, "on_disk": True}}
+        history = {"history_db_path": f"{self.path}/history.db"}
+        self.memory = Memory.from_config({"vector_store": store, **history})
+        words = self.memory.embedding_model
+        words.embed = lambda text, *_: vector(text)
+        words.embed_batch = lambda texts, *_: vectors(texts)
 
     def add(self, text, *, role, at, session, user):
-        self.user = user
-        said = [{"role": role, "content": text}]
-        kept = self.memory.add(said, user_id=user, run_id=session, infer=False)
-        ids = [one["id"] for one in kept["results"]]
-        self.times.update(dict.fromkeys(ids, at))
-        return ids
+        told = [{"role": role, "content": text}], {"at": at.isoformat()}
+        kept = self.memory.add(told[0], user_id=user, infer=False, metadata=told[1])
+        return [row["id"] for row in kept["results"]]
 
-    def search(self, query, *, k):
-        if self.user is None:
-            return []
-        found = self.memory.search(
-            query, filters={"user_id": self.user}, top_k=k, threshold=0.0
-        )["results"]
-        return [
-            (one["id"], one["memory"], one["score"], self.times.get(one["id"]))
-            for one in found
-        ]
+    def search(self, query, *, k, user):
+        own = {"user_id": user}
+        found = self.memory.search(query, filters=own, top_k=k, threshold=0.0)
+        hits = found["results"]
+        times = [datetime.fromisoformat(hit["metadata"]["at"]) for hit in hits]
+        rows = zip(hits, times, strict=True)
+        return [(hit["id"], hit["memory"], hit["score"], at) for hit, at in rows]
 
-    def close(self):
-        self.memory.close()
-        self.folder.cleanup()
+    def delete(self, key):
+        self.memory.delete(key)

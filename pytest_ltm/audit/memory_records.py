@@ -120,9 +120,14 @@ def _rows_of_lines(text: str, path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _rows_of_json(text: str, path: Path) -> Iterator[tuple[str, Row]]:
-    keys, values = _largest_list(_parse_json(text, str(path)))
-    for key, value in zip(keys, values, strict=True):
-        yield key, _row_of(value)
+    dump = dump_of_value(path.name, _parse_json(text, str(path)))
+    yield from zip(dump.places, dump.rows, strict=True)
+
+
+def dump_of_value(name: str, value: Any) -> Dump:
+    """Return the records in a JSON value: of its longest list of objects or texts; no rows where it has none."""
+    keys, values = _largest_list(value)
+    return Dump(name, [_row_of(member) for member in values], list(keys))
 
 
 def _parse_json(text: str, where: str) -> Any:

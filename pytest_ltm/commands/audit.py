@@ -1,4 +1,4 @@
-"""`audit FILE`: what is wrong with what a memory holds."""
+"""`audit FILE|STORE`: what is wrong with what a memory holds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm.audit.fields import find_fields, read_memories
 from pytest_ltm.audit.findings import KINDS, Kind, find_faults
-from pytest_ltm.audit.memory_records import SUFFIXES, read_dump
+from pytest_ltm.audit.memory_records import SUFFIXES, Dump, read_dump
 from pytest_ltm.audit.report import Audit, audit_record, render_page, text_lines
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
+from pytest_ltm.commands.store_dump import dump_store, names_store
 
 EXCEEDED = 1
 """The exit status where more memories have a fault than `--at-most` allows."""
@@ -26,9 +27,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add what is read, how, and what is allowed."""
     parser.add_argument(
         "path",
-        metavar="FILE",
-        type=Path,
-        help=f"what a memory holds: a file or a folder of {', '.join(SUFFIXES)}",
+        metavar="FILE|STORE",
+        help=f"what a memory holds: a file or a folder of {', '.join(SUFFIXES)}; or store:pkg.mod:Class, mcp:COMMAND",
+    )
+    add_option(
+        parser, "--user", "NAME", "whose memories of a store are read (repeatable)", []
     )
     add_option(
         parser,
@@ -64,14 +67,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def audit_memory(arguments: Namespace) -> int:
-    """Find duplicates, contradictions, stale facts, secrets, junk and more in a dump of a memory.
+    """Find duplicates, contradictions, stale facts, secrets, junk and more in a dump of a memory or in a store.
 
     No model is asked: docs/audit.md states each rule. Exit status: 0, or 1 where
     `--at-most` is exceeded.
     """
     limits = dict(map(_read_limit, arguments.at_most))
     retrieved = read_retrieved(arguments.retrieved) if arguments.retrieved else None
-    dump = read_dump(arguments.path)
+    dump = _read_memory(arguments.path, arguments.user)
     fields = find_fields(dump, arguments.text, arguments.scope)
     memories = read_memories(dump, fields)
     audit = Audit(dump.name, fields, memories, find_faults(memories, retrieved))
@@ -82,6 +85,16 @@ def audit_memory(arguments: Namespace) -> int:
     else:
         print("\n".join(text_lines(audit, arguments.most)))
     return _check_limits(audit, limits)
+
+
+def _read_memory(path: str, users: list[str]) -> Dump:
+    if names_store(path):
+        return dump_store(path, list(dict.fromkeys(users)))
+    if users:
+        raise ConfigurationError(
+            "--user is for a store. Of a file, --scope names the field that keeps users apart"
+        )
+    return read_dump(Path(path))
 
 
 def _read_limit(words: str) -> tuple[Kind, float]:

@@ -20,10 +20,6 @@ pytestmark = [
 
 RECIPES = PROJECT / "conftest_examples" / "library_stores"
 STORES = {
-    "mem0_store:Mem0Store": "mem0ai",
-    "langgraph_store:LangGraphStore": "langgraph",
-    "langmem_store:LangMemStore": "langmem",
-    "llama_index_store:LlamaIndexStore": "llama-index-core",
     "autogen_store:AutoGenStore": "autogen-core",
     "agno_store:AgnoStore": "agno",
     "adk_store:AdkStore": "google-adk",

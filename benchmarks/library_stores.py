@@ -1,0 +1,131 @@
+"""The memories of libraries that are installed: card, suite lifecycle and suite standard of each, as a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+RECIPES = Path(__file__).parents[1] / "conftest_examples" / "library_stores"
+STORES: Mapping[str, tuple[str, str]] = {
+    "chromadb": ("chroma_store:ChromaStore", "chromadb"),
+    "faiss-cpu": ("faiss_store:FaissStore", "faiss"),
+    "lancedb": ("lancedb_store:LanceStore", "lancedb"),
+    "langgraph": ("langgraph_store:LangGraphStore", "langgraph"),
+    "langmem": ("langmem_store:LangMemStore", "langmem"),
+    "llama-index-core": ("llama_index_store:LlamaIndexStore", "llama_index"),
+    "mem0ai": ("mem0_store:Mem0Store", "mem0"),
+    "qdrant-client": ("qdrant_store:QdrantStore", "qdrant_client"),
+    "sqlite-vec": ("sqlite_vec_store:SqliteVecStore", "sqlite_vec"),
+    "txtai": ("txtai_store:TxtaiStore", "txtai"),
+}
+"""By package: the store of its recipe, and the module without which it is not installed."""
+FIGURES = (
+    "found@1",
+    "found@10",
+    "stale_served",
+    "deleted_served",
+    "duplicated",
+    "crossed",
+)
+_LIMIT = 900  # seconds of one suite
+_SILENT = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
+
+
+def store_table(size: int, repeats: int) -> Iterator[str]:
+    """Yield a Markdown table, a row for each library; `size`: the span of standard in tokens."""
+    del repeats
+    titles = (title.replace("_", " ") for title in FIGURES)
+    yield f"| memory | {' | '.join(titles)} | lifecycle: ok, failed, - | fails | standard, {size // 1000}k |"
+    yield f"|---|{'---|' * (len(FIGURES) + 3)}"
+    for package, (store, module) in STORES.items():
+        if find_spec(module) is None:
+            yield f"| {package} | not installed |{' |' * (len(FIGURES) + 2)}"
+            continue
+        with tempfile.TemporaryDirectory(prefix="ltm-stores-") as name:
+            folder = shutil.copytree(RECIPES, Path(name) / "recipe")
+            play_store(store, folder, size)
+            yield table_row(package, folder)
+
+
+def play_store(store: str, folder: Path, size: int) -> None:
+    """Put a store to its card and both suites; what they write stays in the folder."""
+    spec = f"store:{store}"
+    commands = (
+        ["pytest_ltm", "check-memory", spec, "-o", "card.json"],
+        [
+            "pytest",
+            "-q",
+            "--ltm-suite=lifecycle?facts=100",
+            f"--ltm-agent={spec}",
+            "--ltm-dir=life",
+        ],
+        [
+            "pytest",
+            "-q",
+            "--ltm-suite=standard",
+            f"--ltm-span={size}",
+            f"--ltm-agent={spec}",
+            "--ltm-dir=std",
+        ],
+    )
+    for command in commands:
+        subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=folder,
+            env={**os.environ, **_SILENT},
+            timeout=_LIMIT,
+            check=False,
+            capture_output=True,
+        )
+
+
+def table_row(package: str, folder: Path) -> str:
+    """Return the row of what a store's folder has."""
+    card = _read(folder / "card.json")["rows"][0]
+    rates = [card["figures"][name] for name in FIGURES]
+    cells = ["-" if rate is None else f"{rate[0]}/{rate[1]}" for rate in rates]
+    states = {
+        line["test"]: _state(line) for line in _read(folder / "life" / "lifecycle.json")
+    }
+    counts = Counter(states.values())
+    fails = [test for test, state in states.items() if state == "failed"]
+    life = f"{counts['ok']}, {counts['failed']}, {counts['-']}"
+    name = card["package"] or package
+    return f"| {name} | {' | '.join(cells)} | {life} | {', '.join(fails)} | {_standard(folder / 'std')} |"
+
+
+def _state(line: Mapping[str, Any]) -> str:
+    states = {state for _, state, _ in line["cells"]}
+    if "fails" in states:
+        return "failed"
+    return "ok" if states & {"ok", "note"} and not _is_lacking(line) else "-"
+
+
+def _is_lacking(line: Mapping[str, Any]) -> bool:
+    """Return whether a test saw its controls at most."""
+    looks = [state for _, state, _ in line["cells"] if state in {"ok", "note"}]
+    lacks = any(look in {"all", "the rest"} for look, _, _ in line["cells"])
+    return lacks and len(looks) <= 2
+
+
+def _standard(folder: Path) -> str:
+    """Return the total of a run of suite standard; `none` where it did not end."""
+    latest = folder / "latest"
+    if not latest.exists():
+        return "none"
+    summary = _read(folder / "runs" / latest.read_text().strip() / "summary.json")
+    result = summary["results"][0]
+    return f"{result['total']:.2f}/{result['out_of']}"
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

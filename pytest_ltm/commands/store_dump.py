@@ -1,0 +1,93 @@
+"""What a memory store holds now, as a dump that `ltm audit` reads: by its export(), else by its list()."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
+from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.audit.memory_records import Dump, dump_of_value
+from pytest_ltm.lifecycle.stores_of_spec import store_maker
+from pytest_ltm.lifecycle.subject import Hit, Subject
+
+STORE_KINDS = ("store:", "mcp:")
+
+
+def names_store(text: str) -> bool:
+    """Return whether a text is the spec of a store, not a path."""
+    return text.startswith(STORE_KINDS)
+
+
+def dump_store(spec: str, users: Sequence[str]) -> Dump:
+    """Return what a store holds, of these users where it keeps them apart.
+
+    ConfigurationError where it can neither export nor list, wants a user and none is
+    named, or holds nothing.
+    """
+    subject = Subject(store_maker(find_agent(spec, base=Path.cwd())), Pace())
+    try:
+        power = next((way for way in ("export", "list") if subject.can(way)), "")
+        if not power:
+            raise ConfigurationError(
+                f"{spec} has neither export() nor list(), so its memories cannot be read. Audit a dump instead"
+            )
+        if subject.takes(power, "user") and not users:
+            raise ConfigurationError(
+                f"{spec}: {power}() takes a user. Name whose memories are read: --user NAME (repeatable)"
+            )
+        parts = [_part(subject, power, user) for user in users or [""]]
+    finally:
+        subject.close()
+    rows = [row for part in parts for row in part.rows]
+    if not rows:
+        raise ConfigurationError(f"{spec} holds no memories that {power}() shows")
+    return Dump(spec, rows, [place for part in parts for place in part.places])
+
+
+def _part(subject: Subject, power: str, user: str) -> Dump:
+    """Return what one user's memory holds, each record with its own fields where it has some."""
+    who = Scope(user=user)
+    if power == "export":
+        made = _json_value(subject.exported(who))
+        whole = dump_of_value(user, made)
+        if whole.rows and isinstance(whole.rows[0], dict) and len(whole.rows[0]) > 1:
+            return _of_user(whole, user)
+    kinds = subject.listed(power, who)
+    hits = [(kind, hit) for kind in kinds for hit in kinds[kind]]
+    rows = [_row(hit) for _, hit in hits]
+    places = [f"{kind}[{number}]" for number, (kind, _) in enumerate(hits)]
+    return _of_user(Dump(user, rows, places), user)
+
+
+def _of_user(dump: Dump, user: str) -> Dump:
+    """Return a dump in which each record names its user."""
+    if not user:
+        return dump
+    rows = [{**row, "user": user} for row in dump.rows]
+    return Dump(dump.name, rows, [f"{user}: {place}" for place in dump.places])
+
+
+def _row(hit: Hit) -> Mapping[str, Any]:
+    named = {"text": hit.text, "id": hit.key, "at": hit.at and hit.at.isoformat()}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _json_value(made: Any) -> Any:
+    """Return what an export gave as JSON has it; ConfigurationError where it cannot be written so."""
+    try:
+        return json.loads(json.dumps(made, default=_plain))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"export() did not return JSON values: {describe_error(error)}"
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return an object that JSON does not know by its attributes, else as text."""
+    fields = getattr(value, "__dict__", None)
+    return dict(fields) if fields else str(value)
