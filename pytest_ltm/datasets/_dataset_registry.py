@@ -43,6 +43,15 @@ _JUDGE = DatasetOption(
     parse=one_of("rest", "all"),
 )
 
+PROTOCOLS = ("ours", "official")
+_PROTOCOL = DatasetOption(
+    "protocol",
+    "|".join(PROTOCOLS),
+    "official: scored as the authors' code does, where it can be",
+    default="ours",
+    parse=one_of(*PROTOCOLS),
+)
+
 # --- LoCoMo
 
 ASKINGS = ("official", "free")
@@ -190,6 +199,13 @@ LONGMEMEVAL = Dataset(
             help="ask each question this many tokens after its last evidence; by default after all sessions",
         ),
         _JUDGE,
+        _PROTOCOL,
+        DatasetOption(
+            "prompts",
+            "FILE",
+            "your YAML file with the words of questions and of the judge's prompts",
+            is_path=True,
+        ),
     ),
     opener=suite_opener("pytest_ltm.datasets.longmemeval.conversations"),
 )
@@ -226,6 +242,7 @@ LOGS = Dataset(
             help="ask each question this many tokens after its evidence; by default at its date, or after all sessions",
         ),
         _JUDGE,
+        _PROTOCOL,
     ),
     opener=suite_opener("pytest_ltm.datasets.logs.log_suite"),
 )

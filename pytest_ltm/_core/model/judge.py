@@ -135,6 +135,16 @@ class JudgeRequest:
     """How often the same was asked before."""
 
     @property
+    def verbatim(self) -> bool:
+        """Whether the text is sent as it stands, without asking for a form of the reply."""
+        return False
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What the model is given beside the text, by name."""
+        return {}
+
+    @property
     def digest(self) -> str:
         """The hash of the whole question, by which a journal knows it."""
         return f"sha256:{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -165,6 +175,26 @@ class Inquiry(JudgeRequest):
     """The grade that means failure: only this one is confirmed by further votes."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """What was put into the prompt, for judges other than language models."""
+    as_written: bool = False
+    """Whether a user wrote the prompt: yes is in the reply, or it is a no."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What its model is given beside the text."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether the text is sent as it stands."""
+        return self.as_written
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What the model is given beside the text."""
+        return self.parameters
+
+    def grade_in(self, reply: str) -> str | Unscored:
+        """Return the grade that a reply gives; Unscored if none."""
+        if self.as_written:
+            return "yes" if "yes" in reply.lower() else "no"
+        return parse_grade(reply, self.grades)
 
     @property
     def form(self) -> tuple[str, Mapping[str, Any]]:
@@ -223,6 +253,10 @@ class JudgePrompt(Struct, frozen=True):
     """The parts that an agent wrote: fenced, so that nothing in them can pass for our words."""
     thinks: str = "Think first, in at most three sentences."
     """How the reply begins."""
+    verbatim: bool = False
+    """Whether a user wrote it: nothing is fenced, and nothing added."""
+    parameters: Mapping[str, Any] = {}
+    """What the judge's model is given beside it."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -247,10 +281,14 @@ class JudgePrompt(Struct, frozen=True):
             grades=self.grades,
             fail=self.fail,
             parts=parts,
+            as_written=self.verbatim,
+            parameters=self.parameters,
         )
 
     def fill_prompt(self, **parts: str) -> str:
         """Return the text with its parts, and with the way in which the reply is to end."""
+        if self.verbatim:
+            return self.text.format_map(parts)
         passages = {
             name: fence_answer(part, name.upper()) if name in self.quoted else part
             for name, part in parts.items()
@@ -402,7 +440,7 @@ def decide_by_votes(
             reply = ask(replace(inquiry, vote=vote))
         except JudgeError as error:
             return Unscored(str(error), cause=error.cause)
-        grade = parse_grade(reply, inquiry.grades)
+        grade = inquiry.grade_in(reply)
         if isinstance(grade, Unscored):
             unread = grade
             continue

@@ -414,7 +414,7 @@ def read_librechat(
             for row in rows:
                 text = _spoken_parts(row.get("content")) or str(row.get("text") or "")
                 counts[_NO_TEXT] += not text.strip()
-                at = any_time(row.get("createdAt") or talk.get("exportAt"))
+                at = any_time(row.get("createdAt"))
                 by_model = not row["isCreatedByUser"]
                 messages.append(ExportedMessage(at, "", text.strip(), by_model))
             name = str(talk.get("conversationId") or f"conversation-{number}")

@@ -555,7 +555,10 @@ def _web_question(
 ) -> Question:
     # `function|name=value|...`: which function of the published evaluation decides, and
     # with what
-    function, options = parse_phrase_rule(one.eval_function)
+    try:
+        function, options = parse_phrase_rule(one.eval_function)
+    except DatasetError as error:
+        raise DatasetError(f"{where}: eval_function: {error}") from error
     separators = "".join(options.get("separators", ",;"))
     several = "set_match" in function
     text, choices = one.question, {}

@@ -138,7 +138,7 @@ def _messenger_messages(
             quoted = mark_forwarded(shared)
             # a share announces itself in words that nobody typed
             text = quoted if not share.get("link") else f"{quoted} {share['link']}"
-        if notice or not said or not text:
+        if notice or not said or not text or _REACTION.fullmatch(text):
             counts[_NOTICES] += 1
             continue
         who = repair_latin(str(row.get("sender_name") or row["senderName"]))
@@ -146,6 +146,8 @@ def _messenger_messages(
         yield ExportedMessage(at, who, text)
 
 
+# What the program writes for a tap, in English accounts.
+_REACTION = re.compile(r"(?:Liked|Reacted \S{1,12} to) (?:a|your) message")
 _MESSENGER_SPOKEN = {"generic", "share", "text", "link"}
 
 

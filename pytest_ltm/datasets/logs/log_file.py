@@ -12,7 +12,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -52,8 +52,6 @@ from pytest_ltm.datasets.rows import no_list, text_or_number
 
 _ROLES = ("user", "assistant", "tool")
 _DAY = timedelta(days=1, seconds=-1)
-LAST_SECOND = time(23, 59, 59)
-"""Of a day."""
 _DATE = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?",
     re.ASCII,
@@ -68,10 +66,8 @@ class Date(NamedTuple):
     """Aware; UTC where the file names no zone."""
     written: str
     """As messages have it: in the zone of the file, without a time where there is none."""
-    zone: tzinfo = timezone.utc
+    zone: tzinfo | None = None
     """The zone that it names."""
-    whole_day: bool = False
-    """Whether it is a day without a time."""
 
 
 class LogQuestion(Question, frozen=True, kw_only=True):
@@ -273,10 +269,10 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
         at = local.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
-    shown = format_longmemeval_date(local)
+    shown, named = format_longmemeval_date(local), local.tzinfo if zone else None
     if minute:
-        return Date(at, shown, local.tzinfo or timezone.utc)
-    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0], whole_day=True)
+        return Date(at, shown, named)
+    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0], named)
 
 
 # --- How sessions are told: what turns say in words, and a history whose exchanges are
@@ -375,16 +371,12 @@ class SessionOffset:
     """Of its date."""
 
     def is_told_by(self, asked: Date) -> bool:
-        """Return whether it is told before a question of a date: a day ends in the session's own zone."""
-        if asked.whole_day:
-            return self.at.astimezone(self.zone).date() <= asked.at.date()
-        return self.at <= asked.at
+        """Return whether it is told before a question of a date: one that names no zone is in the session's own."""
+        return self.at <= self.question_time(asked)
 
     def question_time(self, asked: Date) -> datetime:
         """Return when a question of a date is asked behind this session."""
-        if not asked.whole_day:
-            return asked.at
-        return datetime.combine(asked.at.date(), LAST_SECOND, self.zone)
+        return asked.at if asked.zone else asked.at.replace(tzinfo=self.zone)
 
     @property
     def turn_ids(self) -> list[str]:
@@ -591,7 +583,7 @@ class LogsFile:
             len(session.turns),
             told,
             bool(session.date),
-            date.zone,
+            date.zone or timezone.utc,
         )
         _reject_repeated_id(user.sessions, place, top, "session")
         self.disorder += user.latest is not None and place.at < user.latest

@@ -49,6 +49,8 @@ class LogsOptions:
     """Tokens after its evidence at which a question is asked; None: at its date, or after all sessions."""
     judge: str
     """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+    protocol: str
+    """`ours`, or `official`: the published scorer's figure is the score, where it asks no model."""
 
 
 class LogsSuite:
@@ -146,6 +148,7 @@ class LogsSuite:
             "scorer": self._scorer,
             "official": asked.official.rule if asked.official else "",
             "official_gold": list(asked.official.gold) if asked.official else [],
+            "protocol": self._choices.protocol.replace("ours", ""),
         }
         return Definition(
             steps=(*self._waits(past, asked, evidence), question),

@@ -47,6 +47,7 @@ from pytest_ltm.language.rulings.rules import abstention_ruling
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
 MATCH_RULE = "interchange/1"
+OFFICIAL_RULE = "official/1"
 CLAIM_GRADES = {"yes": 1.0, "partly": 0.5, "no": 0.0}
 _SHOWN = 300
 # How a claim begins that says what an answer should do, before it says what.
@@ -139,7 +140,16 @@ class LogsAnswer:
                     "reference": " (or) ".join(self._gold),
                 }
                 verdict = ask_for_verdict(self._judge, prompt, **asked, answer=answer)
+        if self._facts.get("protocol") == "official":
+            verdict = self._as_published(answer, verdict)
         return replace(verdict, evidence=answer[:_SHOWN])
+
+    def _as_published(self, answer: str, verdict: Score | Unscored) -> Score | Unscored:
+        """Return the published scorer's figure as the score; our verdict where there is none."""
+        official = self._official(answer)
+        if official is None:
+            return verdict
+        return Score(official, "as the published scorer counts", rule=OFFICIAL_RULE)
 
     def metrics(
         self, answer: str, retrieved: Sequence[str] | None = None

@@ -35,6 +35,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     RecordIndexEntry,
     ability_of,
 )
+from pytest_ltm.datasets.prompt_file import load_prompts
 
 OPENING = (
     "I am going to go through our earlier conversations with you, one after the other, each with its date. Remember "
@@ -246,6 +247,10 @@ class LongMemEvalOptions:
     """Tokens after its last evidence at which a question is asked; None: after the whole history."""
     judge: str
     """What a judge is asked about, if there is one: `rest`, what no rule can tell, or `all`."""
+    protocol: str
+    """`ours`, or `official`: a judge decides all, as published."""
+    prompts: str
+    """The file with the words of questions and judge prompts; "": ours."""
 
     @property
     def shared(self) -> bool:
@@ -314,6 +319,10 @@ class LongMemEvalSuite:
         self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int
     ) -> None:
         self._file, self._choices = file, choices
+        kinds = (*TYPES, "abstention")
+        self._prompts = (
+            load_prompts(Path(choices.prompts), kinds) if choices.prompts else None
+        )
         asked = chosen_questions(file.entries, choices, seed=seed)
         if choices.shared:
             groups = group_by_history(asked, choices.share, seed=seed)
@@ -343,10 +352,23 @@ class LongMemEvalSuite:
             [one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes]
             for one in asked
         )
-        self.notes: Sequence[str] = tuple(chain.from_iterable(odd))
+        self.notes: Sequence[str] = (
+            *self._protocol_notes(),
+            *chain.from_iterable(odd),
+        )
         self.legend: Sequence[str] = (LEGEND,)
         """What the report's readers should know of its figures."""
         self._compiled = KeptHistory(self._compile)
+
+    def _protocol_notes(self) -> Iterator[str]:
+        """Yield by which words and rules questions are asked and scored, where these are not ours."""
+        if self._prompts:
+            yield self._prompts.note
+        elif self._choices.protocol == "official":
+            yield (
+                "protocol=official without prompts=FILE: a judge decides all, but in our words, so that figures do not "
+                "compare with published ones"
+            )
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a type."""
@@ -363,16 +385,19 @@ class LongMemEvalSuite:
         told, _ = self._compiled(thread)
         ids = [one.id for one in self._threads[thread].values()]
         digests = "".join(self._file.digest(name) for name in told.questions)
+        described = {
+            "data": "longmemeval",
+            "questions": ids,
+            "sha256": hashlib.sha256(digests.encode()).hexdigest(),
+            "shared": self._choices.shared,
+            "wording": WORDING,
+        }
+        if self._prompts:
+            described["prompts"] = self._prompts.sha256
         return ToldConversation(
             history=told.past,
-            opening=OPENING,
-            described={
-                "data": "longmemeval",
-                "questions": ids,
-                "sha256": hashlib.sha256(digests.encode()).hexdigest(),
-                "shared": self._choices.shared,
-                "wording": WORDING,
-            },
+            opening=(self._prompts and self._prompts.opening) or OPENING,
+            described=described,
         )
 
     def alone(self, thread: str) -> Mapping[str, str]:
@@ -402,7 +427,7 @@ class LongMemEvalSuite:
             steps=(
                 *waits,
                 Ask(
-                    f"[{record.when}] {record.question}",
+                    self._wording_of(record),
                     tuple(turn for turn in question.evidence if turn in known),
                 ),
             ),
@@ -421,10 +446,34 @@ class LongMemEvalSuite:
                     for name in told.irregular
                     if question.wanted
                 },
-                "judge": self._choices.judge,
+                "judge": "all" if self._is_official else self._choices.judge,
                 "notes": list(question.notes),
+                **self._judge_prompt(record),
             },
         )
+
+    @property
+    def _is_official(self) -> bool:
+        return self._choices.protocol == "official"
+
+    def _wording_of(self, record: LongMemEvalRecord) -> str:
+        """Return how a question is put: in the words of the file, or with its date in front."""
+        asked = self._prompts and self._prompts.ask(record.question, record.when)
+        return asked or f"[{record.when}] {record.question}"
+
+    def _judge_prompt(self, record: LongMemEvalRecord) -> dict[str, Any]:
+        """Return the file's prompt for a question's judge, as a parameter of its definition; {} for ours."""
+        kind = "abstention" if record.abstention else record.type
+        text = self._prompts.judge_text(kind) if self._prompts else ""
+        if not self._prompts or not text:
+            return {}
+        return {
+            "judge_prompt": {
+                "sha256": self._prompts.sha256,
+                "text": text,
+                "parameters": dict(self._prompts.parameters),
+            }
+        }
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record."""

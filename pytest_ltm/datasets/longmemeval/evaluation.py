@@ -21,6 +21,7 @@ from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.datasets.prompt_file import verbatim_prompt
 from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
@@ -249,7 +250,8 @@ class LongMemEvalAnswer:
                 else verdict_of(ruling)
             )
         if isinstance(result, Unscored) and self._judge is not None:
-            prompt = prompt_for(self._facts["id"], self._facts["type"])
+            ours = prompt_for(self._facts["id"], self._facts["type"])
+            prompt = verbatim_prompt(self._facts) or ours
             result = ask_for_verdict(
                 self._judge,
                 prompt,

@@ -356,7 +356,7 @@ class _Caveat(NamedTuple):
 
     number: int
     what: str
-    """What there are so many of, in a few words."""
+    """What is counted, in a few words."""
     sentences: list[str]
 
 

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.model.scenario import Definition, Wait
+from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
 from pytest_ltm.datasets._interchange import hub_address
 from pytest_ltm.datasets.converters.benchmarks import _beam_questions
 from pytest_ltm.datasets.converters.published_files import CURE
+from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 SHARED = Path(__file__).parents[4] / "shared" / "formats"
 KINDS = {dataset.name: dataset for dataset in CONVERTED}
@@ -754,3 +756,28 @@ def test_published_contexts_of_personamem_are_read() -> None:
     assert len(questions(suite)) == 37
     assert [note for note in suite.notes if "cannot be read" in note] == []
     assert {entry.name for entry in suite.suite.entries} != set()
+
+
+@pytest.mark.parametrize("folder", ["longmemeval-v2"], indirect=True)
+@pytest.mark.parametrize("protocol", ["ours", "official"])
+def test_the_official_protocol_makes_the_published_figure_the_score(
+    folder: Path, protocol: str
+) -> None:
+    suite = KINDS["longmemeval-v2"].open(folder, {"protocol": protocol}, seed=0)
+    score = LogsAnswer(questions(suite)["q1"])
+    # more than the two phrases in a box: right for the published rule, not for ours
+    reply = "\\boxed{Save, Send, Undo}"
+    verdict = score([reply])
+    assert isinstance(verdict, Score)
+    assert verdict.value == float(protocol == "official")
+    assert score.metrics(reply)["official"] == 1.0
+
+
+@pytest.mark.parametrize("folder", ["beam"], indirect=True)
+def test_an_order_has_the_published_figure_beside_ours(folder: Path) -> None:
+    order = questions(opened("beam", folder))["event_ordering_1"]
+    for reply, official in (("hives\npaint", 1.0), ("paint\nhives", 0.0)):
+        score = LogsAnswer(order)
+        verdict = score([reply])
+        assert isinstance(verdict, Score)
+        assert verdict.value == score.metrics(reply)["official"] == official

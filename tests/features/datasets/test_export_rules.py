@@ -428,3 +428,41 @@ def test_a_folder_of_many_files_has_the_form_of_the_best(tmp_path: Path) -> None
         top = {"participants": [{"name": "Ann"}], "title": "A", "messages": messages}
         (chat / f"message_{file}.json").write_text(json.dumps(top))
     assert texts_of(tmp_path) == [str(number) for number in sorted(numbers)]
+
+
+def test_taps_and_withdrawn_messages_are_not_told_and_shares_are_marked(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "message_1.json"
+    row = {"sender_name": "Ann", "timestamp_ms": 1767348000000}
+    rows = [
+        row | {"content": "Liked a message"},
+        row | {"content": "Reacted \u2764 to your message "},
+        row | {"is_unsent": True, "content": "gone"},
+        row | {"content": "Ann sent an attachment.", "share": {"share_text": "Soup"}},
+        row | {"content": "I liked a message"},
+    ]
+    top = {"participants": [{"name": "Ann"}], "title": "A", "messages": rows}
+    path.write_text(json.dumps(top))
+    assert texts_of(path) == ["I liked a message", "[forwarded] Soup"]
+
+
+def test_a_chat_of_librechat_without_times_is_told_in_its_order(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    messages = [
+        {
+            "messageId": "a",
+            "parentMessageId": "0",
+            "text": "Hi",
+            "isCreatedByUser": True,
+        },
+        {
+            "messageId": "b",
+            "parentMessageId": "a",
+            "text": "Yo",
+            "isCreatedByUser": False,
+        },
+    ]
+    top = {"conversationId": "l", "exportAt": "10:00:00 GMT", "messages": messages}
+    path.write_text(json.dumps(top))
+    assert texts_of(path) == ["Hi", "Yo"]

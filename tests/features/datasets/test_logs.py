@@ -484,14 +484,15 @@ def test_a_no_that_is_not_proven_is_open_and_goes_to_the_judge(
     assert (decided.value, len(judge.asked)) == (1.0, 1)
 
 
+@pytest.mark.parametrize("date", ["2024-03-10", "2024-03-10 23:45"])
 @pytest.mark.parametrize("zone", ["-05:00", "+00:00", "+09:00", "+05:45"])
 def test_a_questions_day_ends_in_the_sessions_own_zone(
-    tmp_path: Path, zone: str
+    tmp_path: Path, zone: str, date: str
 ) -> None:
     rows = [
         session("a", f"2024-03-10T23:30:00{zone}", turn("My locker is number 41.")),
         session("b", f"2024-03-11T00:30:00{zone}", turn("It is number 52 now.")),
-        {"question": "Which locker?", "gold": "41", "date": "2024-03-10"},
+        {"question": "Which locker?", "gold": "41", "date": date},
     ]
     definition = the_only(opened(tmp_path / "logs.jsonl", *rows))
     assert definition.steps[0] == Wait(history=1)

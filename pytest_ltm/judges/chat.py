@@ -75,12 +75,15 @@ class JudgeModelClient:
                 extras: dict[str, Any] = {
                     extra: extras_given[extra] for extra in self._extras
                 }
-                text = (
-                    f"{question.text}\n\n{question.as_json}"
-                    if "response_format" in extras
-                    else question.text
-                )
-                messages = [{"role": "user", "content": text.rstrip()}]
+                text = question.text
+                if question.verbatim:
+                    extras.pop("response_format", None)
+                    extras |= question.given
+                elif "response_format" in extras:
+                    text = f"{text}\n\n{question.as_json}".rstrip()
+                else:
+                    text = text.rstrip()
+                messages = [{"role": "user", "content": text}]
                 answer = self._completions.complete(messages, **extras)
                 if "response_format" in extras and _is_unfilled(
                     answer.text, question.form[1]

@@ -19,16 +19,16 @@ from pytest_ltm._core.journal.cost import Account, Tariff
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import JudgeTime, Timings
 from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.judge import Inquiry, LtmJudge, parse_grade
+from pytest_ltm._core.model.judge import Inquiry, LtmJudge
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.disk import make_private, read_regular
 from pytest_ltm._core.storage.errors import JudgeError
 from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
+    from pytest_ltm.judges.hidden_checks import HiddenChecks, KnownAnswer
 
 
 FORMAT = 1
@@ -49,6 +49,9 @@ def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) 
         "vote": inquiry.vote,
         "trial": trial,
     }
+    # of prompts that a user wrote, so that replies to ours stay known
+    if inquiry.given:
+        content["given"] = dict(inquiry.given)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -214,7 +217,7 @@ class JudgeConnection:
                 lost=None if kept_reply is not None else self._buy.lost,
             )
         )
-        readable = not isinstance(parse_grade(reply.text, inquiry.grades), Unscored)
+        readable = not isinstance(inquiry.grade_in(reply.text), Unscored)
         if (
             cache is not None and kept_reply is None and readable
         ):  # a hiccup must not last

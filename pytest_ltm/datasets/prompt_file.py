@@ -1,0 +1,117 @@
+"""A file with the words of a published protocol: what is asked, and what a judge is asked, used word for word.
+
+A user writes it, or copies the texts of the authors into it; none are in the project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm._core.model.judge import JudgePrompt
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm._core.storage.schema import Field, load_yaml
+from pytest_ltm.datasets.rows import faults_of_data
+
+_FIELDS = ("opening", "question", "judge", "parameters")
+_QUESTION_PARTS = frozenset({"question", "date"})
+_JUDGE_PARTS = frozenset({"question", "reference", "answer"})
+
+
+class PromptFile(Struct, frozen=True, kw_only=True):
+    """The texts of one file."""
+
+    name: str
+    sha256: str
+    opening: str = ""
+    """The message that begins a conversation; "": ours."""
+    question: str = ""
+    """How a question is put, with `{question}` and `{date}`; "": our way."""
+    judge: Mapping[str, str] = {}
+    """What a judge is asked, by kind of question; `default` for all others."""
+    parameters: Mapping[str, Any] = {}
+    """What a judge's model is given beside the text, such as temperature."""
+
+    @property
+    def note(self) -> str:
+        """A sentence for reports."""
+        return f"prompts of {self.name} (sha256:{self.sha256[:12]}), word for word"
+
+    def ask(self, question: str, date: str) -> str:
+        """Return a question in the words of the file, "" where it has none."""
+        return fill_verbatim(self.question, {"question": question, "date": date})
+
+    def judge_text(self, kind: str) -> str:
+        """Return what a judge is asked about a kind of question; "" where the file does not say."""
+        return self.judge.get(kind) or self.judge.get("default", "")
+
+
+def fill_verbatim(text: str, parts: Mapping[str, str]) -> str:
+    """Return a text with its parts in the place of `{part}`; `{{` and `}}` are braces."""
+    return text.format_map(parts)
+
+
+def load_prompts(path: Path, kinds: Mapping[str, str] | tuple[str, ...]) -> PromptFile:
+    """Return the texts of a file; DatasetError for an unknown field, kind or part.
+
+    `kinds`: the kinds of questions that a judge may be asked about.
+    """
+    with faults_of_data():
+        top = load_yaml(path)
+        fields = top.mapping(_FIELDS)
+        texts = {
+            name: fields[name].text()
+            for name in ("opening", "question")
+            if name in fields
+        }
+        if "question" in fields:
+            _check_parts(fields["question"], _QUESTION_PARTS, needed="question")
+        judge = {}
+        if "judge" in fields:
+            for kind, item in fields["judge"].mapping(("default", *kinds)).items():
+                _check_parts(item, _JUDGE_PARTS, needed="answer")
+                judge[kind] = item.text()
+        parameters = fields["parameters"].json() if "parameters" in fields else {}
+        if not isinstance(parameters, dict):
+            raise fields["parameters"].error("names and values, such as temperature: 0")
+        if not (texts or judge):
+            raise DatasetError(
+                f"{path}: holds no prompt. Give it one of {', '.join(_FIELDS[:3])}"
+            )
+    digest = hashlib.sha256(read_regular(path)).hexdigest()
+    return PromptFile(
+        name=path.name, sha256=digest, judge=judge, parameters=parameters, **texts
+    )
+
+
+def _check_parts(item: Field, known: frozenset[str], *, needed: str) -> None:
+    """Raise DefinitionError for a part that nobody fills in, or without the one that is needed."""
+    try:
+        names = {name for _, name, _, _ in Formatter().parse(item.text()) if name}
+    except ValueError as error:
+        raise item.fault(f"{error}. Write {{{{ and }}}} for braces.") from None
+    for name in sorted(names - known):
+        raise item.fault(
+            f"nobody fills in {{{name}}}: known are {', '.join(sorted(known))}. Write {{{{ and }}}} for braces."
+        )
+    if needed not in names:
+        raise item.fault(f"does not name {{{needed}}}.")
+
+
+def verbatim_prompt(facts: Mapping[str, Any]) -> JudgePrompt | None:
+    """Return the prompt that the parameters of a definition hold; None where they hold none."""
+    if not (held := facts.get("judge_prompt")):
+        return None
+    return JudgePrompt(
+        name=f"file-{held['sha256'][:12]}",
+        version=1,
+        text=held["text"],
+        verbatim=True,
+        parameters=held["parameters"],
+    )
