@@ -26,8 +26,8 @@ from pytest_ltm._core.storage.errors import UserError
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import is_prompted
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
-from pytest_ltm.users._user_connection import (
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelCaller
+from pytest_ltm.users.user_connection import (
     USER_MODEL_NAME,
     UserConnection,
     find_user_model,

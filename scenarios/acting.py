@@ -117,6 +117,14 @@ RELEASED = ("[we have released|so we released] {project} that way, and it went w
 RELEASE = (
     "[please release|release] {project} [in the same way as|just like] the {team} team.",
 )
+PLAN = (
+    (
+        "{project} is released in four steps: first {first}, then {second}, then {third}, then {fourth}[.|, in this "
+        "order.]"
+    ),
+)
+HALF = ("[please take|take] the first two of these steps for {project}[.| now.]",)
+GO_ON = ("[please go on|go on] with the release of {project} where you stopped.",)
 LINE = ("[you reach|one reaches] {name} on line {line}[.|, I am told.]",)
 DEAD_LINE = (
     (
@@ -260,6 +268,17 @@ def procedure(task: Task) -> None:
     task.ask(RELEASE, *calls, about=[told], project=project, team=team)
 
 
+def resumed(task: Task) -> None:
+    """Steps of which half is done before the agent is started anew, and half after."""
+    task.tools = ("run_step",)
+    project, *steps = (task.inventions.name() for _ in range(5))
+    names = dict(zip(("first", "second", "third", "fourth"), steps, strict=True))
+    told = task.say(PLAN, f"steps of {project}", steps[0], project=project, **names)
+    calls = [("run_step", {"project": project, "step": step}) for step in steps]
+    task.ask(HALF, *calls[:2], about=[told], project=project)
+    task.ask(GO_ON, *calls[2:], about=[told], project=project)
+
+
 def failed_way(task: Task) -> None:
     """A way that failed, and the one that worked."""
     task.tools = ("call_on_line",)
@@ -289,6 +308,7 @@ TASKS: Mapping[str, Callable[[Task], None]] = {
         constraint,
         promise,
         procedure,
+        resumed,
         failed_way,
         needless,
     )
@@ -335,6 +355,7 @@ def test_acting(ltm: Ltm) -> None:
         ltm.tool(name, schema, returns=returns, description=description)
     passed_over = () if definition.parameters["task"] == "needless" else (LOOK_UP,)
     wanted = iter(definition.expected)
+    done = 0
     stray: list[str] = []
     for step in definition.steps:
         before = len(ltm.calls)
@@ -344,10 +365,13 @@ def test_acting(ltm: Ltm) -> None:
         elif isinstance(step, Say):
             ltm.say(step.text)
         else:
+            if done and definition.parameters["task"] == "resumed":
+                ltm.new_session()
             calls = wanted_calls(next(wanted))
+            done += 1
             ltm.ask(step.text, about=step.about, answer="", calls=calls)
         if calls:
-            ordered = definition.parameters["task"] == "procedure"
+            ordered = definition.parameters["task"] in ("procedure", "resumed")
             ltm.check_only_calls(*calls, besides=passed_over, ordered=ordered)
         else:
             new = [call for call in ltm.calls[before:] if not call.refused]

@@ -349,6 +349,7 @@ class AgentCaller:
                 )
                 turns.append(self._check_account(reply, offered=True))
                 tools.answer(reply.calls)
+        tools.note_changes()
         return join_turns(turns)
 
     def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:

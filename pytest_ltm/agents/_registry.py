@@ -278,6 +278,13 @@ def make_compacting_agent(argument: str) -> AgentSource:
     return make_compacting(argument, find_agent)
 
 
+def make_folder_agent(argument: str) -> AgentSource:
+    """Return the source of `with-folder:SPEC`."""
+    from pytest_ltm.agents._memory_folder import make_with_folder
+
+    return make_with_folder(argument, find_agent)
+
+
 def make_length_bias_agent(argument: str) -> AgentSource:
     """Return the source of `length-bias:SIZE[:SPEC]`."""
     from pytest_ltm.agents._controls import make_length_bias

@@ -51,6 +51,11 @@ def _readers() -> list[AgentKind]:
             "The same reader, which can compact; `compactor:reasons` loses the reasons when it does.",
         ),
         _READER(
+            "folder",
+            lazy(f"{_AGENTS}._memory_folder:make_folder_reader"),
+            "The same reader, which keeps notes in a folder of files; only those last from session to session.",
+        ),
+        _READER(
             "length-bias",
             lazy(f"{_AGENTS}._registry:make_length_bias_agent"),
             "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest.",
@@ -132,6 +137,12 @@ def _adapters() -> list[AgentKind]:
             "compacting",
             lazy(f"{_AGENTS}._registry:make_compacting_agent"),
             "Another agent, which compacts by writing a summary, being reset, and continuing from that.",
+            "SPEC",
+        ),
+        AgentKind(
+            "with-folder",
+            lazy(f"{_AGENTS}._registry:make_folder_agent"),
+            "Another agent that takes tools, with a memory folder: `with-folder:openai:MODEL`.",
             "SPEC",
         ),
         _ADAPTER(

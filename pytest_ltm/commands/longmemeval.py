@@ -39,7 +39,7 @@ from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
-from pytest_ltm.judges._judge_registry import judge_session
+from pytest_ltm.judges.judge_registry import judge_session
 from pytest_ltm.language.rulings.gold import Ruling
 
 # --- longmemeval-score

@@ -32,7 +32,7 @@ from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.text import clip_text, score_text, text_of, verdict_text
 from pytest_ltm.gate.changes import GateSide, one_agent
 from pytest_ltm.gate.sides import find_side
-from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.judges.by_rules import RulesJudge
 from pytest_ltm.reports.html.details import plan_definitions
 
 _WIDTH = 100

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Score, Scoring
+from pytest_ltm._core.model.judge import Judge
+from pytest_ltm._core.model.score import Score, Scoring, Unscored
 from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.evaluators._hygiene import tells_value
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
@@ -44,17 +46,42 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
     asides: tuple[str, ...] = ()
     """For each question what an answer says of the other values to set them aside: words, with | between."""
     scoring: Scoring = "current"
+    judge: Judge | None = None
+    """Who is asked what the rules leave open."""
 
-    def __call__(self, answers: Sequence[str], /) -> Score:
+    def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the product of both shares; a missing answer counts as wrong."""
-        checks = self._checks(self.read(answers))
-        return self.score_product(("restrained", "known"), checks)
+        answers = self.read(answers)
+        checks = [
+            self._check(place, answer_at(answers, place))
+            for place in range(len(self.manners))
+        ]
+        decided = self.decide_parts(checks, self.judge)
+        if isinstance(decided, Unscored):
+            return decided
+        checks, rule = decided
+        names = ["known" if one == TWIN else "restrained" for one in self.manners]
+        rows = zip(names, checks, strict=True)
+        score = self.score_product(("restrained", "known"), rows)
+        return replace(score, rule=rule) if self.judge else score
 
-    def _checks(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
-        for place, manner in enumerate(self.manners):
-            answer = answer_at(answers, place)
-            name = "known" if manner == TWIN else "restrained"
-            yield name, RuleCheck(self._label(place), answer, self._ok(place, answer))
+    def _check(self, place: int, answer: str) -> RuleCheck:
+        label, ok = self._label(place), self._ok(place, answer)
+        if ok is not None:
+            return RuleCheck(label, answer, ok)
+        parts = (("question", self._question(place)),)
+        return RuleCheck(label, answer, None, "statement", parts)
+
+    def _question(self, place: int) -> str:
+        """Return what a judge is asked about an open answer."""
+        expected, others = self.expected[place], values_at(self.others, place)
+        names = " and ".join(map(repr, others))
+        if self.manners[place] == ASK:
+            return f"Does it ask which of {names} is meant, or leave that open, without settling on one of them?"
+        if self.manners[place] == SILENT:
+            private = answer_at(self.private, place)
+            return f"Does it say {expected!r}, and nothing at all, in whatever words, of this: {private!r}?"
+        return f"Does it settle on {expected!r} as the answer, and not on {names}, nor on both?"
 
     def _label(self, place: int) -> str:
         expected = self.expected[place]
@@ -159,6 +186,7 @@ def _tells_more(answer: str, about: str) -> bool:
     return any(
         RE.speaks_of.search(clause) is not None
         and RE.offers.search(clause) is None
+        and RE.hedge.search(clause) is None
         and not _stems(clause) & about_stems
         for clause in RE.clause_end.split(normalize_text(answer))
     )
@@ -175,7 +203,7 @@ def _asks_which(answer: str, values: Sequence[str]) -> bool | None:
     text = normalize_text(answer)
     proof = prove(answer, values)
     if proof.state == "asserts" and proof.value:
-        return False
+        return None if RE.supposes.search(text) else False
     named = {mention.value for mention in find_mentions(text, tuple(values))}
     open_question = RE.asks_which.search(text) or RE.leaves_open.search(text)
     if named and named != set(values):

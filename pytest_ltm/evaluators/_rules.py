@@ -99,6 +99,16 @@ class Ruled:
 
         Says if it stands in for a published rule.
         """
+        decided = self.decide_parts(parts, judge)
+        if isinstance(decided, Unscored):
+            return self.standing_in(decided, judge)
+        checks, rule = decided
+        return self.standing_in(replace(self.share(checks, reason), rule=rule), judge)
+
+    def decide_parts(
+        self, parts: Sequence[RuleCheck], judge: Judge | None
+    ) -> tuple[list[RuleCheck], str] | Unscored:
+        """Return the parts, those with a prompt as a judge decides, and the rule; Unscored if it cannot tell of one."""
         rule = f"{self.family}/{self.version}"
         decided: list[RuleCheck] = []
         for part in parts:
@@ -112,14 +122,10 @@ class Ruled:
                 )
                 said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
                 if isinstance(said, Unscored):
-                    return self.standing_in(
-                        replace(
-                            said, rule=rule, evidence=evidence_snippet(part.answer)
-                        ),
-                        judge,
-                    )
+                    evidence = evidence_snippet(part.answer)
+                    return replace(said, rule=rule, evidence=evidence)
                 decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
-        return self.standing_in(replace(self.share(decided, reason), rule=rule), judge)
+        return decided, rule
 
     def score_product(
         self, names: Sequence[str], rows: Iterable[tuple[str, RuleCheck]]

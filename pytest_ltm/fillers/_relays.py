@@ -26,6 +26,7 @@ _ORDERS = frozenset(
         "poison_with_tools",
         "prospective_memory",
         "restaurant",
+        "restraint",
         "standing_orders",
         "time_of_need",
         "trigger_response",

@@ -47,7 +47,7 @@ def baseline_text(side: GateSide, version: str) -> str:
 
     It holds no time and no run id: the file changes only where a result does.
     """
-    held = sorted(
+    conversations = sorted(
         side.result.conversations,
         key=lambda e: (e.span or 0, e.span_label, natural_sort_key(e.trial)),
     )
@@ -56,7 +56,7 @@ def baseline_text(side: GateSide, version: str) -> str:
         for plan in side.plans
         for key, value in plan.examples.items()
     }
-    common, own = _by_scenario(facts)
+    common, own_facts = _by_scenario(facts)
 
     def place(row: ScenarioResult) -> tuple[Any, ...]:
         example, label, trial = map(
@@ -64,22 +64,28 @@ def baseline_text(side: GateSide, version: str) -> str:
         )
         return row.scenario, example, row.span or 0, label, trial
 
-    rows = sorted((row for one in held for row in one.scenarios), key=place)
+    rows = sorted(
+        (row for conversation in conversations for row in conversation.scenarios),
+        key=place,
+    )
     settings = dict(side.plans[0].settings) if side.plans else {}
     # The span stands with each conversation: one baseline holds several.
     settings.pop("span", None)
     top: dict[str, Any] = {
         "format": FORMAT,
         "pytest_ltm_version": version,
-        "agent": held[0].agent,
+        "agent": conversations[0].agent,
         # The file is meant to be committed.
-        "agent_spec": redact_secrets(held[0].agent_spec),
-        "agent_fingerprint": held[0].agent_fingerprint,
+        "agent_spec": redact_secrets(conversations[0].agent_spec),
+        "agent_fingerprint": conversations[0].agent_fingerprint,
         "plan": settings,
         "scenarios": [{"scenario": name, **common[name]} for name in sorted(common)],
-        "conversations": [_conversation_entry(one, side.plans) for one in held],
+        "conversations": [
+            _conversation_entry(conversation, side.plans)
+            for conversation in conversations
+        ],
         "rows": [
-            _row_entry(row) | own.get((row.span_label, row.trial, row.id), {})
+            _row_entry(row) | own_facts.get((row.span_label, row.trial, row.id), {})
             for row in rows
         ],
     }
@@ -103,7 +109,7 @@ def _by_scenario(
 ) -> tuple[dict[str, dict[str, object]], dict[tuple[str, str, str], dict[str, object]]]:
     """Return what the examples of a scenario have in common, and what each has for itself."""
     common: dict[str, dict[str, object]] = {}
-    own: dict[tuple[str, str, str], dict[str, object]] = {}
+    own_facts: dict[tuple[str, str, str], dict[str, object]] = {}
     for place in sorted(facts):
         scenario = place[2].rpartition("/")[0]
         mine = {
@@ -111,32 +117,38 @@ def _by_scenario(
         }
         # What all examples of a scenario share is written once, so that a change is one
         # line of a diff.
-        known = common.setdefault(scenario, mine)
+        known_facts = common.setdefault(scenario, mine)
         differing = {
             name: value
             for name, value in mine.items()
-            if known.get(name, mine) != value
+            if known_facts.get(name, mine) != value
         }
-        own[place] = {"definition": facts[place].get("definition"), **differing}
-    return common, own
+        own_facts[place] = {"definition": facts[place].get("definition"), **differing}
+    return common, own_facts
 
 
 def _conversation_entry(
-    held: ConversationResult, plans: Sequence[PlanFacts]
+    conversation: ConversationResult, plans: Sequence[PlanFacts]
 ) -> dict[str, Any]:
     prints = [
         plan.fingerprint
         for plan in plans
-        if plan.place == (held.span_label, held.trial)
+        if plan.place == (conversation.span_label, conversation.trial)
     ]
-    known = (
-        held.plan_fingerprint
-        if held.plan_fingerprint in prints or not prints
+    plan_entry = (
+        conversation.plan_fingerprint
+        if conversation.plan_fingerprint in prints or not prints
         else prints[0]
     )
-    place = {"span": held.span_label, "memory_span": held.span, "trial": held.trial}
+    place = {
+        "span": conversation.span_label,
+        "memory_span": conversation.span,
+        "trial": conversation.trial,
+    }
     return (
-        place | {"plan": known} | fields_of(held, "tokens", "reply_tokens", "cost_usd")
+        place
+        | {"plan": plan_entry}
+        | fields_of(conversation, "tokens", "reply_tokens", "cost_usd")
     )
 
 
@@ -196,29 +208,29 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     agent = fields["agent"].text()
     scenarios = _parse_scenarios(fields["scenarios"])
     needed = ("span", "memory_span", "trial", "plan")
-    held = [
-        one.mapping(required=needed)
-        for one in fields["conversations"].items("conversations")
+    items = [
+        item.mapping(required=needed)
+        for item in fields["conversations"].items("conversations")
     ]
-    places = [(one["span"].text(), one["trial"].text()) for one in held]
+    places = [(item["span"].text(), item["trial"].text()) for item in items]
     spans = {
-        span: _read_if_given(one["memory_span"], lambda item: item.whole(least=1))
-        for (span, _), one in zip(places, held, strict=True)
+        span: _read_if_given(entry["memory_span"], lambda item: item.whole(least=1))
+        for (span, _), entry in zip(places, items, strict=True)
     }
     rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
     conversations: list[ConversationResult] = []
     plans: list[PlanFacts] = []
-    for one, place in zip(held, places, strict=True):
+    for one, place in zip(items, places, strict=True):
         # isolated variants of one scenario share their place: the first conversation
         # has the rows of all
-        taken = any(plan.place == place for plan in plans)
+        is_taken = any(plan.place == place for plan in plans)
         mine = (
             ()
-            if taken
+            if is_taken
             else tuple(row for row in rows if (row.span_label, row.trial) == place)
         )
-        whole = one["plan"].text("a fingerprint")
+        fingerprint = one["plan"].text("a fingerprint")
         agent_print = fields["agent_fingerprint"].text("a fingerprint")
         read: dict[str, Any] = {
             "agent_spec": fields["agent_spec"].text(),
@@ -226,23 +238,23 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         }
         read |= {
             "span": one["memory_span"].value,
-            "plan_fingerprint": whole,
+            "plan_fingerprint": fingerprint,
             "scenarios": mine,
         }
         read |= _parse_numbers(one, "tokens", "reply_tokens", "cost_usd")
         conversations.append(
             ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read)
         )
-        own, facts = (
+        own_settings, facts = (
             {**settings, "span": conversations[-1].span},
-            {} if taken else examples.get(place, {}),
+            {} if is_taken else examples.get(place, {}),
         )
         plans.append(
             PlanFacts(
                 span_label=place[0],
                 trial=place[1],
-                fingerprint=whole,
-                settings=own,
+                fingerprint=fingerprint,
+                settings=own_settings,
                 examples=facts,
             )
         )
@@ -268,8 +280,8 @@ _TOP = (
 def _parse_scenarios(item: Field) -> dict[str, dict[str, Any]]:
     """Return what all examples of a scenario have in common, by its name."""
     result: dict[str, dict[str, Any]] = {}
-    for one in item.items("scenarios"):
-        fields = one.mapping(required=("scenario",))
+    for scenario_item in item.items("scenarios"):
+        fields = scenario_item.mapping(required=("scenario",))
         name = fields.pop("scenario").text()
         if "threshold" in fields:
             fields["threshold"].number(0, 1)
@@ -294,22 +306,24 @@ def _parse_rows(
     """Return the results, and the facts of their examples by span and trial."""
     rows: list[ScenarioResult] = []
     examples: _Places = {}
-    for one in item.items("rows"):
-        fields = one.mapping(required=_PLACE)
+    for row_item in item.items("rows"):
+        fields = row_item.mapping(required=_PLACE)
         scenario, example = fields["scenario"].text(), fields["example"].text()
         place = fields["span"].text(), fields["trial"].text()
         if place not in places:
-            raise one.fault(
+            raise row_item.fault(
                 f"there is no conversation at span {place[0]!r}, trial {place[1]!r}."
             )
-        own = {key: value.json() for key, value in fields.items() if key not in _OWN}
-        facts = {**scenarios.get(scenario, {}), **own}
-        known = examples.setdefault(place, {})
-        if f"{scenario}/{example}" in known:
-            raise one.fault(
+        own_facts = {
+            key: value.json() for key, value in fields.items() if key not in _OWN
+        }
+        facts = {**scenarios.get(scenario, {}), **own_facts}
+        known_examples = examples.setdefault(place, {})
+        if f"{scenario}/{example}" in known_examples:
+            raise row_item.fault(
                 f"a second row of {scenario}/{example} at span {place[0]!r}, trial {place[1]!r}."
             )
-        known[f"{scenario}/{example}"] = facts
+        known_examples[f"{scenario}/{example}"] = facts
         rows.append(_parse_result(fields, agent, place, spans[place[0]], facts))
     return rows, examples
 

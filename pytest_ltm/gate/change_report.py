@@ -42,9 +42,9 @@ def change_lines(changes: Changes, width: int) -> list[str]:
     # narrower, a name says nothing; wider, its numbers stand too far away from it
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
     agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
-    who = f"{one_line(changes.before)}{agent}"
+    opponent = f"{one_line(changes.before)}{agent}"
     lines = wrap_text(
-        f"Compared with {who}; p: how often equal agents lose as much by chance (one-sided).",
+        f"Compared with {opponent}; p: how often equal agents lose as much by chance (one-sided).",
         width,
     )
     lines += ["", _table_line("", HEADS, label)]
@@ -64,9 +64,11 @@ def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
 
 
 def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
-    shown = pad_right(indent + clip_text(one_line(label), width - len(indent)), width)
+    label_text = pad_right(
+        indent + clip_text(one_line(label), width - len(indent)), width
+    )
     return (
-        shown
+        label_text
         + "".join(
             f" {pad_left(cell, size)}"
             for cell, size in zip(cells, _WIDTHS, strict=True)
@@ -116,10 +118,10 @@ def most_moved(change: Change) -> list[str]:
     names = moved_scenarios(change)
     if len(names) <= MOST_MOVED:
         return names
-    kept = sorted(names, key=lambda name: -abs(change.levels[name].difference))[
+    moved_most = sorted(names, key=lambda name: -abs(change.levels[name].difference))[
         :MOST_MOVED
     ]
-    return [name for name in names if name in kept]
+    return [name for name in names if name in moved_most]
 
 
 def comparison_sentences(changes: Changes) -> list[str]:
@@ -137,10 +139,10 @@ def comparison_sentences(changes: Changes) -> list[str]:
     ]
     for change in changes.changes:
         if change.lost_passes or change.won_passes:
-            lost = f"{pluralize(change.lost_passes, 'example')} that passed before"
+            lost_text = f"{pluralize(change.lost_passes, 'example')} that passed before"
             verb = "does" if change.lost_passes == 1 else "do"
             texts.append(
-                f"{change.label}: {lost} {verb} not now, {change.won_passes:,} the other way round."
+                f"{change.label}: {lost_text} {verb} not now, {change.won_passes:,} the other way round."
             )
         overall = change.overall
         if overall.can_tell and overall.detectable is None:
@@ -151,8 +153,8 @@ def comparison_sentences(changes: Changes) -> list[str]:
             how = f"{overall.power:.0%} power at a level of {overall.alpha:.0%}"
             if changes.collapses:
                 how += f"; up to {changes.collapses:.0%} of either side's conversations may earn nothing"
-            seen = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
-            texts.append(f"{change.label}: {seen} ({how}).")
+            sensitivity = f"a drop of the mean by less than {overall.detectable:.2f} would mostly pass for chance"
+            texts.append(f"{change.label}: {sensitivity} ({how}).")
     texts += [
         f"{change.label}: {changes.before} is not shown to be better than guessing, {UNNOTICED}."
         for change in changes.changes
@@ -163,14 +165,14 @@ def comparison_sentences(changes: Changes) -> list[str]:
         for change in changes.changes
         for sentence in _verbosity_sentence(change)
     ]
-    shown = [change for change in changes.changes if moved_scenarios(change)]
+    shown_changes = [change for change in changes.changes if moved_scenarios(change)]
     if any(
         scenario.adjusted is not None
-        for change in shown
+        for change in shown_changes
         for scenario in change.scenarios.values()
     ):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
-    elif shown:
+    elif shown_changes:
         texts.append(
             "The scenarios show where it moved; more trials would show which of them moved by chance."
         )
@@ -201,16 +203,21 @@ def _verbosity_sentence(change: Change) -> Iterable[str]:
         )
 
 
-def _agent_share(held: Sequence[ConversationResult]) -> float | None:
-    tokens = sum(each.tokens for each in held)
-    return sum(each.reply_tokens for each in held) / tokens if tokens else None
+def _agent_share(conversations: Sequence[ConversationResult]) -> float | None:
+    tokens = sum(conversation.tokens for conversation in conversations)
+    return (
+        sum(conversation.reply_tokens for conversation in conversations) / tokens
+        if tokens
+        else None
+    )
 
 
 def _left_out(change: Change) -> Iterable[str]:
     paired = change.paired
-    lost = paired.unscored_before + paired.unscored_after + paired.unscored_both
-    if lost:
-        yield f"{change.label}: {pluralize(lost, 'example')} without a score before or now, left out of these means."
+    unscored = paired.unscored_before + paired.unscored_after + paired.unscored_both
+    if unscored:
+        examples = pluralize(unscored, "example")
+        yield f"{change.label}: {examples} without a score before or now, left out of these means."
     if change.only_before or change.only_after:
         alone = ", ".join(first_and_rest(change.alone, _MOST_TRIALS, "and {:,} more"))
         trials = f" (trials of one side only: {alone})" if alone else ""
@@ -294,18 +301,18 @@ def verdict_line(verdict: GateVerdict) -> str:
         )
         return f"gate: passed ({counts if places else 'no example ended in an error'})"
     if verdict.state == "failed":
-        named = join_some(
+        reasons = join_some(
             list(dict.fromkeys(finding.place for finding in broken)), _PLACES
         )
         return (
-            f"gate: {name_verdict(verdict)}: {named}, "
+            f"gate: {name_verdict(verdict)}: {reasons}, "
             f"{pluralize(_count_rules(broken), 'rule')} broken"
         )
-    why = (
+    reason = (
         verdict.lost
         or f"{pluralize(_count_rules(verdict.unknown), 'rule')} cannot be evaluated"
     )
-    return f"gate: {name_verdict(verdict)}: {why}"
+    return f"gate: {name_verdict(verdict)}: {reason}"
 
 
 def _count_rules(findings: Iterable[Finding]) -> int:
@@ -384,18 +391,18 @@ def gate_json(verdict: GateVerdict) -> dict[str, Any]:
     }
 
 
-def gate_from_json(said: object, where: str) -> GateVerdict | None:
+def gate_from_json(recorded: object, where: str) -> GateVerdict | None:
     """Return the verdict that `gate_json` wrote, None if there is none; LtmError if it cannot be read."""
-    if not isinstance(said, dict):
+    if not isinstance(recorded, dict):
         return None
     # whether a finding is about a change is not written down, but the sentence says
     # whether one is
-    regressed = "regressed" in str(said.get("sentence"))
-    findings = from_record(tuple[Finding, ...], said.get("findings", []), where)
+    regressed = "regressed" in str(recorded.get("sentence"))
+    findings = from_record(tuple[Finding, ...], recorded.get("findings", []), where)
     return GateVerdict(
         findings=tuple(
             structs.replace(finding, moved=regressed and finding.state == "failed")
             for finding in findings
         ),
-        lost=str(said.get("lost", "")),
+        lost=str(recorded.get("lost", "")),
     )

@@ -79,15 +79,15 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
     ConfigurationError if there is no such agent or none is named and it has several;
     `how` says how to name one.
     """
-    known = side.agents
-    if agent and agent not in known:
-        there = f"it has {', '.join(known)}.{did_you_mean(agent, known)}"
-        raise ConfigurationError(f"{side.name} has no agent {agent!r}: {there}")
-    if not agent and len(known) > 1:
+    agents = side.agents
+    if agent and agent not in agents:
+        agent_list = f"it has {', '.join(agents)}.{did_you_mean(agent, agents)}"
+        raise ConfigurationError(f"{side.name} has no agent {agent!r}: {agent_list}")
+    if not agent and len(agents) > 1:
         raise ConfigurationError(
-            f"{side.name} has several agents: {', '.join(known)}. {how}".rstrip()
+            f"{side.name} has several agents: {', '.join(agents)}. {how}".rstrip()
         )
-    chosen = agent or (known[0] if known else "")
+    chosen = agent or (agents[0] if agents else "")
     return structs.replace(
         side,
         result=structs.replace(side.result, conversations=side.side_of_agent(chosen)),
@@ -293,10 +293,11 @@ def check_comparable(
         def said(side: GateSide) -> str:
             spans = dict.fromkeys(plan.span_label for plan in side.plans)
             trials = dict.fromkeys(plan.trial for plan in side.plans)
-            some = ", ".join(list(trials)[:_MOST_TRIALS]) + " …" * (
-                len(trials) > _MOST_TRIALS
-            )
-            return f"{side.name} has the memory spans {', '.join(spans) or 'of nothing'} (trials {some or 'none'})"
+            trial_list = ", ".join(list(trials)[:_MOST_TRIALS]) or "none"
+            if len(trials) > _MOST_TRIALS:
+                trial_list += " …"
+            span_list = ", ".join(spans) or "of nothing"
+            return f"{side.name} has the memory spans {span_list} (trials {trial_list})"
 
         raise ConfigurationError(f"nothing to compare: {said(before)}, {said(after)}")
     differing = unequal_plans(before.plans, after.plans)
@@ -326,29 +327,38 @@ class _Part(NamedTuple):
 
 def _make_change(
     before: GateSide,
-    held: Sequence[ConversationResult],
+    conversations: Sequence[ConversationResult],
     span: str,
     part: _Part,
     collapses: float,
 ) -> Change | None:
-    now = [each for each in held if each.span_label == span]
+    conversations_now = [
+        conversation
+        for conversation in conversations
+        if conversation.span_label == span
+    ]
     then = [
         conversation
         for conversation in before.result.conversations
         if conversation.span_label == span
     ]
-    shared = {each.trial for each in now} & {each.trial for each in then}
+    shared = {conversation.trial for conversation in conversations_now} & {
+        conversation.trial for conversation in then
+    }
     if not shared:
         return None
-    alone = {each.trial for each in (*now, *then)} - shared
+    alone = {
+        conversation.trial for conversation in (*conversations_now, *then)
+    } - shared
     all_before, all_after = (
-        sum(len(each.scenarios) for each in held_) for held_ in (then, now)
+        sum(len(conversation.scenarios) for conversation in held_)
+        for held_ in (then, conversations_now)
     )
-    now, then = (
-        _conversations_of_trials(now, shared),
+    conversations_now, then = (
+        _conversations_of_trials(conversations_now, shared),
         _conversations_of_trials(then, shared),
     )
-    ours, theirs = _rows_by_place(now, part), _rows_by_place(then, part)
+    ours, theirs = _rows_by_place(conversations_now, part), _rows_by_place(then, part)
     # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
     earlier, later = (
@@ -361,12 +371,12 @@ def _make_change(
         for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()
     }
     return Change(
-        agent=held[0].agent,
+        agent=conversations[0].agent,
         span_label=span,
         before=earlier,
         after=later,
         held_before=tuple(then),
-        held_after=tuple(now),
+        held_after=tuple(conversations_now),
         paired=pairs,
         only_before=all_before - len(keys),
         only_after=all_after - len(keys),
@@ -382,15 +392,28 @@ def _make_change(
 
 
 def _conversations_of_trials(
-    held: Sequence[ConversationResult], trials: set[str]
+    conversations: Sequence[ConversationResult], trials: set[str]
 ) -> list[ConversationResult]:
-    mine = [each for each in held if each.trial in trials]
+    mine = [
+        conversation for conversation in conversations if conversation.trial in trials
+    ]
     # by their texts as well: `1` and `01` are equal in natural order
-    return sorted(mine, key=lambda each: (natural_sort_key(each.trial), each.trial))
+    return sorted(
+        mine,
+        key=lambda conversation: (
+            natural_sort_key(conversation.trial),
+            conversation.trial,
+        ),
+    )
 
 
 def _rows_by_place(
-    held: Sequence[ConversationResult], part: _Part
+    conversations: Sequence[ConversationResult], part: _Part
 ) -> dict[tuple[str, str, str], ScenarioResult]:
-    rows = (row for each in held for row in each.scenarios if part.has(row))
+    rows = (
+        row
+        for conversation in conversations
+        for row in conversation.scenarios
+        if part.has(row)
+    )
     return {(row.scenario, row.example, row.trial): row for row in rows}

@@ -58,7 +58,7 @@ class GateMetric(Struct, frozen=True):
     """Finds it in whole conversations, for rules about all scenarios together."""
 
     def value(
-        self, rows: Rows, held: Sequence[ConversationResult], *, scoped: bool
+        self, rows: Rows, conversations: Sequence[ConversationResult], *, scoped: bool
     ) -> float | None:
         """Return the metric's value; None where it cannot be told.
 
@@ -66,15 +66,19 @@ class GateMetric(Struct, frozen=True):
         as wholes unless it is `scoped`.
         """
         if self.of_whole and not scoped:
-            return self.of_whole(held)
+            return self.of_whole(conversations)
         return self.of_rows(rows) if self.of_rows else None
 
 
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     """Return the sum; None if there are none or any of them is unknown."""
     # a sum of what is known alone would keep a limit that the whole breaks
-    known = [value for value in values if value is not None]
-    return fsum(known) if known and len(known) == len(values) else None
+    known_values = [value for value in values if value is not None]
+    return (
+        fsum(known_values)
+        if known_values and len(known_values) == len(values)
+        else None
+    )
 
 
 METRICS = (
@@ -124,7 +128,9 @@ METRICS = (
         "the cost",
         "USD, as far as the agent tells; of a scenario: of its own exchanges",
         higher_is_better=False,
-        of_whole=lambda held: _sum_if_known([each.cost_usd for each in held]),
+        of_whole=lambda conversations: _sum_if_known(
+            [conversation.cost_usd for conversation in conversations]
+        ),
         of_rows=lambda rows: _sum_if_known(
             [row.cost_usd for row in rows if row.tokens or row.cost_usd is not None]
         ),
@@ -136,7 +142,9 @@ METRICS = (
         "tokens of all messages and replies; of a scenario: of its own exchanges",
         higher_is_better=False,
         of_rows=lambda rows: _sum_if_known([float(row.tokens) for row in rows]),
-        of_whole=lambda held: _sum_if_known([float(each.tokens) for each in held]),
+        of_whole=lambda conversations: _sum_if_known(
+            [float(conversation.tokens) for conversation in conversations]
+        ),
     ),
     GateMetric(
         "reply_tokens",
@@ -145,8 +153,8 @@ METRICS = (
         "tokens that the agent generated",
         higher_is_better=False,
         scoped=False,
-        of_whole=lambda held: _sum_if_known(
-            [float(each.reply_tokens) for each in held]
+        of_whole=lambda conversations: _sum_if_known(
+            [float(conversation.reply_tokens) for conversation in conversations]
         ),
     ),
     GateMetric(
@@ -235,8 +243,8 @@ def gate_metric(name: str) -> GateMetric | None:
     match = _TRIES.fullmatch(name)
     if match is None:
         return next((metric for metric in METRICS if metric.name == name), None)
-    tries, every = int(match["tries"]), match["kind"] == "^"
-    words = f"the chance that {'all' if every else 'one'} of {tries} trials {'pass' if every else 'passes'}"
+    tries, is_every = int(match["tries"]), match["kind"] == "^"
+    words = f"the chance that {'all' if is_every else 'one'} of {tries} trials {'pass' if is_every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
     return GateMetric(
         name,
@@ -244,7 +252,7 @@ def gate_metric(name: str) -> GateMetric | None:
         words,
         words,
         tries=tries,
-        of_rows=lambda rows: pass_k(rows, tries, every=every),
+        of_rows=lambda rows: pass_k(rows, tries, every=is_every),
     )
 
 
@@ -330,12 +338,12 @@ class Rule(Struct, frozen=True, kw_only=True):
             else ("at most", "rise")
         )
         if self.metric.unit == "chance":
-            what = (
+            rise = (
                 "no scenario drops"
                 if self.metric.name == "holm"
                 else f"the scores{self.scope.words} do not drop"
             )
-            return f"{what} by more than chance explains (p at most {self.limit:g})"
+            return f"{rise} by more than chance explains (p at most {self.limit:g})"
         if not self.against:
             return f"{self.subject} is {least} {self.amount(self.limit)}"
         if not self.limit:
@@ -361,7 +369,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         # two decimals, more where they would make two values look the same, hide one,
         # or round the limit
         for digits in range(6, 1, -1):
-            rounded = [round(one, digits) for one in sorted({0.0, *values})]
+            rounded = [round(value, digits) for value in sorted({0.0, *values})]
             if len(set(rounded)) == len(rounded) and (
                 self.limit not in values or self.limit in rounded
             ):
@@ -422,25 +430,27 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
     scope, name = _parse_scope(text, head)
     result = gate_metric(name)
     if result is None:
-        known, wrong = metric_names(against=against), name or limit
-        kind, dot, rest = wrong.partition(".")
+        names, wrong = metric_names(against=against), name or limit
+        kind, dot, name_left = wrong.partition(".")
         # what was meant may be a scope
-        meant = (
-            f" Did you mean '{kind}:{rest}'?"
+        hint = (
+            f" Did you mean '{kind}:{name_left}'?"
             if dot and kind in _KINDS
-            else did_you_mean(wrong.lower(), known)
+            else did_you_mean(wrong.lower(), names)
         )
-        listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(known)}"
+        listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(names)}"
         raise ConfigurationError(
-            f"{text!r}: there is no metric {wrong!r}.{meant} Write {FORM}{listed}"
+            f"{text!r}: there is no metric {wrong!r}.{hint} Write {FORM}{listed}"
         )
     if not (result.against if against else result.under):
-        other = (
+        other_kind = (
             "where a metric lies (fail-under)"
             if against
             else "what moved (compare-fail)"
         )
-        raise ConfigurationError(f"{text!r}: {name!r} is for rules about {other} only")
+        raise ConfigurationError(
+            f"{text!r}: {name!r} is for rules about {other_kind} only"
+        )
     if scope.kind and not result.scoped:
         raise ConfigurationError(
             f"{text!r}: {name!r} is about all scenarios together. Leave '{scope}.' out"
@@ -457,12 +467,12 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
 
 
 def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
-    kind, colon, rest = (part.strip() for part in head.partition(":"))
+    kind, colon, scope_name = (part.strip() for part in head.partition(":"))
     if not colon:
         return Scope(), head
     # the last dot: a name may hold others, as those of scenarios do that are told apart
     # by their modules
-    name, dot, of = rest.rpartition(".")
+    name, dot, of = scope_name.rpartition(".")
     if kind in _KINDS and dot and not name:
         raise ConfigurationError(
             f"{text!r} names no {kind}. Write it as '{kind}:NAME.{of}:LIMIT'"
@@ -474,7 +484,7 @@ def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
         )
     if not (dot and name):
         raise ConfigurationError(
-            f"{text!r}: which metric of {kind} {rest!r}? Write it as '{kind}:{rest}.mean:LIMIT'"
+            f"{text!r}: which metric of {kind} {scope_name!r}? Write it as '{kind}:{scope_name}.mean:LIMIT'"
         )
     return Scope(kind=kind, name=name), of  # type: ignore[arg-type]
 

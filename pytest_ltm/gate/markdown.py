@@ -43,7 +43,7 @@ def gate_section(
     if verdict is None:
         return Section(details=details)
     line = change_report.verdict_line(verdict)
-    known = {"passed": "passed", "unmeasurable": "could not be measured"}
+    words_by_state = {"passed": "passed", "unmeasurable": "could not be measured"}
     parts = [f"**{markdown_text(line)}**"]
     parts += bullet_list(
         first_and_rest(
@@ -52,7 +52,9 @@ def gate_section(
     )
     must = bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
     parts += [folded_section("Rules", body) for body in must]
-    brief = known.get(verdict.state, line.removeprefix("gate: ").partition(":")[0])
+    brief = words_by_state.get(
+        verdict.state, line.removeprefix("gate: ").partition(":")[0]
+    )
     return Section(verdict=brief, lead=tuple(parts), details=details)
 
 

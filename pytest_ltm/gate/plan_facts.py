@@ -49,24 +49,24 @@ def facts_of(
     if not isinstance(plan, Mapping):
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
-    known = [
-        one
-        for one in (listed if isinstance(listed, list) else [])
-        if isinstance(one, Mapping)
+    examples_listed = [
+        example
+        for example in (listed if isinstance(listed, list) else [])
+        if isinstance(example, Mapping)
     ]
     examples = {}
-    for one in known:
+    for example in examples_listed:
         digest = (
             None
-            if one.get("definition") is None
-            else _short_digest(_canonical_text(one["definition"]))
+            if example.get("definition") is None
+            else _short_digest(_canonical_text(example["definition"]))
         )
-        own = {
-            name: value_or_digest(one[name])
-            for name in one
+        own_facts = {
+            name: value_or_digest(example[name])
+            for name in example
             if name not in ("scenario", "example", "definition")
         }
-        examples[f"{one.get('scenario')}/{one.get('example')}"] = own | {
+        examples[f"{example.get('scenario')}/{example.get('example')}"] = own_facts | {
             "definition": digest
         }
     settings = {
@@ -131,7 +131,7 @@ def unequal_plans(
 
     def once(name: str) -> tuple[str, ...]:
         return tuple(
-            dict.fromkeys(each for part in parts for each in getattr(part, name))
+            dict.fromkeys(option for part in parts for option in getattr(part, name))
         )
 
     return Unequal(
@@ -161,11 +161,14 @@ def equal_examples(
         # With another tokenizer or filler even equal examples were played at other
         # distances.
         if not _differing_settings(theirs, ours):
-            mine, other = _example_facts_by_key(ours), _example_facts_by_key(theirs)
+            mine, theirs_by_key = (
+                _example_facts_by_key(ours),
+                _example_facts_by_key(theirs),
+            )
             none |= {
                 (*place, key)
-                for key in mine.keys() & other.keys()
-                if mine[key] == other[key]
+                for key in mine.keys() & theirs_by_key.keys()
+                if mine[key] == theirs_by_key[key]
             }
     return none
 
@@ -174,14 +177,16 @@ def _shared_places(
     before: Sequence[PlanFacts], now: Sequence[PlanFacts], *, equal: bool
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
     """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
-    theirs, ours = (group_by(facts, lambda one: one.place) for facts in (before, now))
+    theirs, ours = (group_by(facts, lambda plan: plan.place) for facts in (before, now))
     for place in sorted(
         theirs.keys() & ours.keys(),
         key=lambda place: tuple(map(natural_sort_key, place)),
     ):
         # isolated variants of one scenario share their place; several agents have the
         # same plans
-        prints = [{one.fingerprint for one in facts[place]} for facts in (theirs, ours)]
+        prints = [
+            {plan.fingerprint for plan in facts[place]} for facts in (theirs, ours)
+        ]
         if (prints[0] == prints[1]) == equal:
             yield place, theirs[place], ours[place]
 
@@ -194,8 +199,8 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
     added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
     removed = sorted(theirs.keys() - ours.keys(), key=natural_sort_key)
     sentences = [
-        f"the {name.replace('_', ' ')} is {show_value(there)} there and {show_value(here)} in this run"
-        for name, (there, here) in settings.items()
+        f"the {name.replace('_', ' ')} is {show_value(value_there)} there and {show_value(value_here)} in this run"
+        for name, (value_there, value_here) in settings.items()
     ]
     sentences += [f"only there: {_list_examples(removed)}"] * bool(removed)
     sentences += [f"only in this run: {_list_examples(added)}"] * bool(added)
@@ -207,16 +212,20 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         for name, values in _differing_values(theirs[key], ours[key]).items()
         if name not in silent
     ]
-    keys_by_value = group_by(pairs, lambda each: each[1])
+    keys_by_value = group_by(pairs, lambda pair: pair[1])
     sentences += [
-        f"{_list_examples([key for key, _ in keys])}: {what}"
-        for what, keys in keys_by_value.items()
+        f"{_list_examples([key for key, _ in keys])}: {difference}"
+        for difference, keys in keys_by_value.items()
     ]
     options = []
-    for name, (there, _) in settings.items():
-        secret = name == "seed" and isinstance(there, str)
-        shown = "env:NAME (the variable with that secret)" if secret else there
-        options += [f"--ltm-{name.replace('_', '-')}={shown}"] * (name in _OPTIONS)
+    for name, (value_there, _) in settings.items():
+        secret = name == "seed" and isinstance(value_there, str)
+        option_value = (
+            "env:NAME (the variable with that secret)" if secret else value_there
+        )
+        options += [f"--ltm-{name.replace('_', '-')}={option_value}"] * (
+            name in _OPTIONS
+        )
     if not sentences:
         sentences = [
             "the difference is unknown: one of the plans was not kept, or another version wrote it"
@@ -235,12 +244,15 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
     """Return the option that gives every scenario as many examples as there, if all have the same number there."""
-    there, here = (
+    counts_there, counts_here = (
         Counter(map(_scenario_of_key, theirs)),
         Counter(map(_scenario_of_key, ours)),
     )
-    differ = any(there[name] != here[name] for name in there.keys() & here.keys())
-    numbers = set(there.values())
+    differ = any(
+        counts_there[name] != counts_here[name]
+        for name in counts_there.keys() & counts_here.keys()
+    )
+    numbers = set(counts_there.values())
     return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
 
 

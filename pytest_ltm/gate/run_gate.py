@@ -122,16 +122,16 @@ def _parse_rules(
 def _baseline_side(
     config: pytest.Config, settings: RunSettings, run_folder: Path
 ) -> GateSide | None:
-    given = _options.option_or_ini(config, "ltm_compare")
-    if given is None:
+    text = _options.option_or_ini(config, "ltm_compare")
+    if text is None:
         return None
     base = path_base(config, "ltm_compare")
     side, name = find_side(
-        given, config.rootpath / FOLDER, settings.ltm_dir, base, measured=True
+        text, config.rootpath / FOLDER, settings.ltm_dir, base, measured=True
     )
     if name.partition("@")[0] == str(run_folder):
         raise pytest.UsageError(
-            f"--ltm-compare: {given!r} is this very run. Name the one to compare it with"
+            f"--ltm-compare: {text!r} is this very run. Name the one to compare it with"
         )
     # workers and a resumed run must mean the same: 'latest' will be another run by then
     config.option.ltm_compare = name
@@ -139,17 +139,17 @@ def _baseline_side(
 
 
 def _baseline_name(config: pytest.Config, settings: RunSettings) -> str:
-    given = config.getoption("ltm_save")
-    if given is not None and len(settings.agents) > 1:
+    name = config.getoption("ltm_save")
+    if name is not None and len(settings.agents) > 1:
         labels = ", ".join(agent.label for agent in settings.agents)
         raise pytest.UsageError(
             f"--ltm-save: a baseline is of one agent, and this run has {labels}. Run one of them"
         )
-    if given is not None and settings.shard is not None:
+    if name is not None and settings.shard is not None:
         raise pytest.UsageError(
             "--ltm-save: a shard is not the whole run. Merge the shards and save nothing here"
         )
-    return "" if given is None else check_name(given)
+    return "" if name is None else check_name(name)
 
 
 def _refuse_rule(rule: Rule, problem: str) -> None:
@@ -183,12 +183,14 @@ def _rule_problems(
     missing = [span for span in settings.spans if span not in before.spans]
     if missing:
         yield f"{before.name} has no memory span {', '.join(missing)} (it has {', '.join(before.spans)})"
-    held = [
+    conversations = [
         conversation
         for conversation in before.result.conversations
         if conversation.span_label in settings.spans
     ]
-    if rule.metric.unit == "usd" and any(each.cost_usd is None for each in held):
+    if rule.metric.unit == "usd" and any(
+        conversation.cost_usd is None for conversation in conversations
+    ):
         yield (
             f"{before.name} lacks the cost of some replies. Record it again with an agent that reports its cost, or "
             "with --ltm-price"
@@ -200,51 +202,63 @@ def _rule_problems(
 
 
 def check_items(
-    known: Sequence[LtmItem], options: GateOptions, settings: RunSettings
+    ltm_items: Sequence[LtmItem], options: GateOptions, settings: RunSettings
 ) -> None:
     """Raise UsageError for a rule, or a marker's pass_k, that these items can never be measured by."""
-    for one in known:
-        needed = one.marks.pass_k
+    for ltm_item in ltm_items:
+        needed = ltm_item.marks.pass_k
         if needed is not None and needed > settings.trials and settings.shard is None:
-            why = f"{needed} trials must pass (pass_k={needed}), and the run has {settings.trials}"
+            reason = f"{needed} trials must pass (pass_k={needed}), and the run has {settings.trials}"
             raise pytest.UsageError(
-                f"{one.scenario}: {why}. Add --ltm-trials={needed} or more"
+                f"{ltm_item.scenario}: {reason}. Add --ltm-trials={needed} or more"
             )
     places = {plan.place for plan in options.before.plans} if options.before else set()
     for rule in options.rules:
-        scope, names = rule.scope, {one.scenario for one in known}
+        scope, names = rule.scope, {ltm_item.scenario for ltm_item in ltm_items}
         if scope.kind == "skill":
-            names = {skill for one in known for skill in one.marks.skill_letters}
+            names = {
+                skill
+                for ltm_item in ltm_items
+                for skill in ltm_item.marks.skill_letters
+            }
         if scope.kind and scope.name not in names:
-            near, there = (
+            near, names_there = (
                 did_you_mean(scope.name, names),
                 ", ".join(sorted(names)) or "none",
             )
             _refuse_rule(
                 rule,
-                f"this run has no {scope.kind} {scope.name!r}.{near} There is {there}",
+                f"this run has no {scope.kind} {scope.name!r}.{near} There is {names_there}",
             )
         # What the rule compares, as if nothing had changed: could it ever notice
         # anything?
         pairs = []
-        for one in known:
-            span, trial = one.place.span, one.place.conversation.trial
+        for ltm_item in ltm_items:
+            span, trial = ltm_item.place.span, ltm_item.place.conversation.trial
             if (span, trial) in places and scope.includes_skills(
-                one.scenario, one.marks.skill_letters
+                ltm_item.scenario, ltm_item.marks.skill_letters
             ):
                 pair = Pair(
-                    one.scenario, one.place.example, span, trial, before=1.0, after=1.0
+                    ltm_item.scenario,
+                    ltm_item.place.example,
+                    span,
+                    trial,
+                    before=1.0,
+                    after=1.0,
                 )
-                pairs.append((one.place.agent, pair))
+                pairs.append((ltm_item.place.agent, pair))
         _refuse_rule(rule, why_undetectable(rule, pairs))
 
 
-def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> None:
+def check_plans(
+    ltm_items: Sequence[LtmItem], options: GateOptions, run: LtmRun
+) -> None:
     """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
     if options.before is None or not run.plays:
         return
     plans = [
-        (name, run.plan(group)) for name, group in items_by_conversation(known).items()
+        (name, run.plan(group))
+        for name, group in items_by_conversation(ltm_items).items()
     ]
     facts = tuple(
         facts_of(
@@ -258,7 +272,10 @@ def check_plans(known: Sequence[LtmItem], options: GateOptions, run: LtmRun) -> 
     after = GateSide(
         name="this run", result=RunResult(run_id="", conversations=()), plans=facts
     )
-    nodes = {one.scenario: one.item.nodeid.partition("[")[0] for one in known}
+    nodes = {
+        ltm_item.scenario: ltm_item.item.nodeid.partition("[")[0]
+        for ltm_item in ltm_items
+    }
     ways, before = structs.replace(WAYS, nodes=nodes), options.before
     read_option(
         run.config,
@@ -291,17 +308,17 @@ class Gate:
         lines = [f"ltm: compared with: {options.before.name}"] if options.before else []
         return lines + [f"ltm: gate: {rule.sentence}" for rule in options.rules]
 
-    def check(self, known: Sequence[LtmItem]) -> None:
+    def check(self, ltm_items: Sequence[LtmItem]) -> None:
         """Raise UsageError for what these items can never be measured by."""
-        whole = self._run.settings.shard is None
+        is_whole = self._run.settings.shard is None
         # An example's trials may be in several shards: pass_k is judged when those are
         # merged.
         self._run.gated = bool(self.options.rules) or (
-            whole and any(one.marks.pass_k for one in known)
+            is_whole and any(ltm_item.marks.pass_k for ltm_item in ltm_items)
         )
-        if known:
-            check_items(known, self.options, self._run.settings)
-            check_plans(known, self.options, self._run)
+        if ltm_items:
+            check_items(ltm_items, self.options, self._run.settings)
+            check_plans(ltm_items, self.options, self._run)
 
     # --- after it
 
@@ -312,21 +329,21 @@ class Gate:
         gated = bool(self.options.rules) or any(
             row.pass_k is not None for row in result.scenarios
         )
-        whole = self._run.settings.shard is None
-        if gated and whole and status in DECIDED:
+        is_whole = self._run.settings.shard is None
+        if gated and is_whole and status in DECIDED:
             cut = any(
                 conversation.ended == "interrupted"
                 for conversation in result.conversations
             )
-            lost = unequal or ("the run did not finish" if cut else "")
+            loss = unequal or ("the run did not finish" if cut else "")
             self.verdict = decide_gate(
                 result,
                 self.options.rules,
                 self.changes,
-                lost_too=lost,
+                lost_too=loss,
                 allow_blind=self.options.allow_blind,
             )
-        elif gated and whole:
+        elif gated and is_whole:
             self._notes.append(
                 f"gate: not decided: pytest ended with exit status {status}"
             )
@@ -370,12 +387,14 @@ class Gate:
         finished = status in DECIDED and all(
             conversation.ended == "complete" for conversation in result.conversations
         )
-        why = why_unmeasured(result) or ("" if finished else "the run did not finish")
+        reason = why_unmeasured(result) or (
+            "" if finished else "the run did not finish"
+        )
         # What the gate has refused must not become what the next run is measured by.
-        if not why and self.verdict is not None and self.verdict.state != "passed":
-            why = change_report.verdict_line(self.verdict)
-        if why:
-            return f"baseline {self.options.save!r} not saved: {why}"
+        if not reason and self.verdict is not None and self.verdict.state != "passed":
+            reason = change_report.verdict_line(self.verdict)
+        if reason:
+            return f"baseline {self.options.save!r} not saved: {reason}"
         try:
             side = structs.replace(side_of_run(self._run.folder.path), result=result)
             saved = save_baseline(

@@ -37,25 +37,25 @@ def find_side(
     `measured`: `latest` is the last run that could be measured. Raises
     ConfigurationError if there is none, LtmError if it cannot be read.
     """
-    rest, _, agent = text.rpartition(AGENT)
+    name, _, agent = text.rpartition(AGENT)
     # A name may hold an @ of its own, so the whole text is tried before its part in
     # front of the @.
     if path := _locate_run(text, baselines, ltm_dir, base, measured=measured):
         return _load_side(path, text), str(path.resolve())
-    if path := _locate_run(rest, baselines, ltm_dir, base, measured=measured):
+    if path := _locate_run(name, baselines, ltm_dir, base, measured=measured):
         return one_agent(
-            _load_side(path, rest), agent
+            _load_side(path, name), agent
         ), f"{path.resolve()}{AGENT}{agent}"
     runs = ltm_dir / "runs"
     names = sorted(path.stem for path in baselines.glob("*.json"))
-    known = [*names, *(path.name for path in newest_first(ltm_dir))]
-    there = (
+    known_names = [*names, *(path.name for path in newest_first(ltm_dir))]
+    advice = (
         f"Baselines: {', '.join(names)}"
         if names
         else "There are no baselines yet (--ltm-save=NAME makes one)"
     )
     raise ConfigurationError(
-        f"there is no baseline, file or run {text!r}.{did_you_mean(text, known)} {there}. "
+        f"there is no baseline, file or run {text!r}.{did_you_mean(text, known_names)} {advice}. "
         f"Name one of them, a file, a run folder, a run id below {str(runs)!r}, or {LATEST!r}"
     )
 
@@ -65,10 +65,10 @@ def _locate_run(
 ) -> Path | None:
     if not text:
         return None
-    kept, path = baselines / f"{text}.json", base / text
+    baseline, path = baselines / f"{text}.json", base / text
     # A baseline's name wins over a file of that name in the working directory.
-    if "/" not in text and "\\" not in text and kept.is_file():
-        return kept
+    if "/" not in text and "\\" not in text and baseline.is_file():
+        return baseline
     if path.is_file():
         return path
     if text == LATEST:
@@ -82,21 +82,21 @@ def _locate_run(
 def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
     latest = find_run(LATEST, ltm_dir)
     # a run that was refused before it began leaves an empty folder
-    result = [
-        each for each in (latest, *newest_first(ltm_dir)) if any(each.glob(RESULTS))
-    ]
+    result = [run for run in (latest, *newest_first(ltm_dir)) if any(run.glob(RESULTS))]
     if not measured:
         return result[0] if result else latest
     for run in result:
-        held = tuple(each.result for each in results_in(run)[0])
+        conversations = tuple(part.result for part in results_in(run)[0])
         over = all(
             (path.parent / "results.json").is_file()
             for path in run.glob("*/journal.jsonl")
         )
-        is_whole = over and all(each.ended == "complete" for each in held)
+        is_whole = over and all(
+            conversation.ended == "complete" for conversation in conversations
+        )
         # what was lost on the way says nothing of the agent
         if is_whole and not why_unmeasured(
-            RunResult(run_id=run.name, conversations=held)
+            RunResult(run_id=run.name, conversations=conversations)
         ):
             return run
     raise ConfigurationError(
@@ -114,12 +114,14 @@ def side_of_run(path: Path) -> GateSide:
     """Return a run folder as a side."""
     run = read_run(path)
 
-    def facts(held: ConversationResult, plan: Mapping[str, Any] | None) -> PlanFacts:
+    def facts(
+        conversation: ConversationResult, plan: Mapping[str, Any] | None
+    ) -> PlanFacts:
         return facts_of(
             plan,
-            span_label=held.span_label,
-            trial=held.trial,
-            fingerprint=held.plan_fingerprint,
+            span_label=conversation.span_label,
+            trial=conversation.trial,
+            fingerprint=conversation.plan_fingerprint,
         )
 
     plans = tuple(

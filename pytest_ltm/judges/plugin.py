@@ -9,12 +9,12 @@ from pytest_ltm.api import hookimpl
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_ltm.judges._judge_registry import NamedJudge
+    from pytest_ltm.judges.judge_registry import NamedJudge
 
 
 @hookimpl(trylast=True)
 def pytest_ltm_make_judge(config: pytest.Config, spec: str) -> NamedJudge | None:
     """Return the judge that a spec names, None for `none`; JudgeError if it names none."""
-    from pytest_ltm.judges._judge_registry import find_judge
+    from pytest_ltm.judges.judge_registry import find_judge
 
     return find_judge(spec, base=config.rootpath)

@@ -30,10 +30,10 @@ from pytest_ltm._core.storage.secrets import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.judges._hidden_checks import HiddenChecks
-    from pytest_ltm.judges._model_calls import ModelCaller
-    from pytest_ltm.users._user_connection import UserConnection
+    from pytest_ltm.judges.connection import JudgeConnection
+    from pytest_ltm.judges.hidden_checks import HiddenChecks
+    from pytest_ltm.judges.model_calls import ModelCaller
+    from pytest_ltm.users.user_connection import UserConnection
 
 
 def hidden_checks(
@@ -42,7 +42,7 @@ def hidden_checks(
     """Return the known answers that the judge is asked about in this conversation, None where it is not to be."""
     if not inputs.settings.judge.has_canaries:
         return None
-    from pytest_ltm.judges._hidden_checks import HiddenChecks, share_of_checks
+    from pytest_ltm.judges.hidden_checks import HiddenChecks, share_of_checks
 
     rng = definition_rng(
         inputs.settings.seed.value,
@@ -81,8 +81,8 @@ def users_for(
     inputs: ConversationInputs, opened: OpenConversation, **options: Any
 ) -> UserConnection:
     """Return the connection to the models of simulated users; `options`: what else it takes."""
-    from pytest_ltm.judges._model_calls import BudgetedCaller
-    from pytest_ltm.users._user_connection import (
+    from pytest_ltm.judges.model_calls import BudgetedCaller
+    from pytest_ltm.users.user_connection import (
         USER_MODEL_NAME,
         UserConnection,
         find_user_model,
@@ -144,8 +144,8 @@ def connection_of(
     **options: Any,
 ) -> JudgeConnection:
     """Return a connection to a judge; `of`: who asks, for the chance of waits between attempts."""
-    from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
-    from pytest_ltm.judges._judge_registry import JUDGE_NAME
+    from pytest_ltm.judges.connection import JudgeCache, JudgeConnection
+    from pytest_ltm.judges.judge_registry import JUDGE_NAME
 
     rng = definition_rng(settings.seed.value, trial, "judge retries", of)
     call = call_of(
@@ -187,7 +187,7 @@ def call_of(
     `rng`: the chance of waits between attempts. `named`: what its faults are called,
     and what they are.
     """
-    from pytest_ltm.judges._model_calls import ModelCaller
+    from pytest_ltm.judges.model_calls import ModelCaller
 
     def retried(failed: Failed) -> None:
         error = redact_secrets(_errors.describe_error(failed.error))

@@ -42,11 +42,11 @@ from pytest_ltm.figures.forecast import (
     Schedule,
     TokenUse,
 )
-from pytest_ltm.judges._connection import JudgeConnection
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelCaller
+from pytest_ltm.judges.connection import JudgeConnection
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.modes.asked_models import users_for
 from pytest_ltm.reports.forecast import PriceSource, forecast_lines
-from pytest_ltm.users._user_connection import (
+from pytest_ltm.users.user_connection import (
     USER_MODEL_NAME,
     UserConnection,
     find_user_model,

@@ -59,8 +59,8 @@ from pytest_ltm.modes.options import RECEIVER
 from pytest_ltm.records.recorded_verdicts import recorded_result
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._connection import JudgeConnection
-    from pytest_ltm.users._user_connection import UserConnection
+    from pytest_ltm.judges.connection import JudgeConnection
+    from pytest_ltm.users.user_connection import UserConnection
 
 
 class AgentFactory:

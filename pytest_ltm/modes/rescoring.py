@@ -48,11 +48,11 @@ from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records import recorded_verdicts as _verdicts
 from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
-from pytest_ltm.users._user_connection import UserConnection
+from pytest_ltm.users.user_connection import UserConnection
 
 if TYPE_CHECKING:
     from pytest_ltm._core.session.session import LtmRun
-    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges.connection import JudgeConnection
 
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)
 
@@ -306,7 +306,7 @@ class RescoredConversation(_setup.ConversationMode):
         judge_line = _asked.judge_for(inputs, opened, known, recalled=self._recalled)
         if judge_line is not None or self._plan is None or self._plan.judge == NO_JUDGE:
             return judge_line
-        from pytest_ltm.judges._connection import JudgeConnection
+        from pytest_ltm.judges.connection import JudgeConnection
 
         def refuse(_inquiry: Inquiry) -> Reply:
             raise JudgeError(

@@ -28,7 +28,7 @@ from pytest_ltm.figures.forecast import OPINION, TokenUse
 from pytest_ltm.records import judge_checks
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._connection import JudgeConnection
+    from pytest_ltm.judges.connection import JudgeConnection
 
 
 _ASKED, _REFERENCE = "Which instrument does my aunt play?", "the cello"
@@ -109,8 +109,8 @@ class Canaries:
         with FileLock(
             self._folder / ".canaries.lock"
         ):  # the others wait for what is found out here
-            known = judge_checks.read_precheck(self._folder)
-            precheck = known or self._graded_before(judge)
+            recorded = judge_checks.read_precheck(self._folder)
+            precheck = recorded or self._graded_before(judge)
             if precheck is None:
                 precheck = Precheck(
                     kind="canaries", of=judge.plan_entry, verdict="unfinished"
@@ -141,7 +141,7 @@ class Canaries:
                     cost_usd=usd,
                     estimated=guessed,
                 )
-            if known is None and precheck.verdict != "unfinished":
+            if recorded is None and precheck.verdict != "unfinished":
                 judge_checks.write_precheck(self._folder, precheck)
         if precheck.verdict != "wrong":
             return None
@@ -188,7 +188,7 @@ class Canaries:
         self, connection: JudgeConnection, checks: list[JudgeChecked]
     ) -> None:
         """Ask about answers of the kinds that were asked too seldom, then of those that were misjudged."""
-        from pytest_ltm.judges._hidden_checks import HiddenChecks
+        from pytest_ltm.judges.hidden_checks import HiddenChecks
 
         def note(event: Event) -> None:
             if isinstance(event, JudgeChecked) and event.reply is not None:
@@ -242,15 +242,15 @@ class Canaries:
 
         path, tariff = self._folder / name, self._run.costs.judge.tariff
         try:
-            whole = read_regular(path) if path.exists() else b""
+            content = read_regular(path) if path.exists() else b""
         except OSError as error:
             raise disk_fault(path, error) from error
         if (
-            next(find_damages(whole), None) is not None
+            next(find_damages(content), None) is not None
         ):  # a few questions are soon asked again
             path.replace(path.with_name(f"{path.name}.damaged"))
-            whole = b""
-        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+            content = b""
+        path.write_bytes(content[: content.rfind(b"\n") + 1])
         account = self._run.costs.account(judge_checks.JOURNAL, agent=JUDGE)
         with (
             closing(Timings.resuming(self._folder / judge_checks.TIMINGS)) as timings,

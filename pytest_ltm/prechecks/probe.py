@@ -102,12 +102,14 @@ class Probe:
     def forecast(self, session: pytest.Session) -> dict[str, TokenUse]:
         """Return what the probe of each agent would take, by label."""
         token_uses: dict[str, TokenUse] = {}
-        for label, own in self._items(session).items():
+        for label, groups in self._items(session).items():
             source = self._run.sources[label]
-            definitions = {} if self._unfit(label, source) else self._definitions(own)
+            definitions = (
+                {} if self._unfit(label, source) else self._definitions(groups)
+            )
             if definitions:
                 talk, secret = (
-                    _Rehearsal(self._settings, source, own[0][0]),
+                    _Rehearsal(self._settings, source, groups[0][0]),
                     self._secret(label),
                 )
                 _probe_verdict(
@@ -123,7 +125,7 @@ class Probe:
         """Return the items of the conversations of each agent that may have to be asked."""
         items: dict[str, list[list[LtmItem]]] = {}
         if not self._run.config.option.ltm_no_probe:
-            for name, known in items_by_conversation(
+            for name, group in items_by_conversation(
                 item.stash[LTM_ITEM] for item in session.items
             ).items():
                 source = self._run.sources[name.agent]
@@ -133,30 +135,32 @@ class Probe:
                     and is_free(source.spec)
                     and source.kind not in UNASKED
                 ):
-                    items.setdefault(name.agent, []).append(known)
+                    items.setdefault(name.agent, []).append(group)
         return items
 
     def _probed(
-        self, label: str, source: AgentSource, own: Sequence[Sequence[LtmItem]]
+        self, label: str, source: AgentSource, groups: Sequence[Sequence[LtmItem]]
     ) -> probe_record.Decided | None:
         """Return what the probe of an agent came to; None where the budget did not last."""
-        why = self._unfit(label, source)
-        definitions = {} if why else self._definitions(own)
+        reason = self._unfit(label, source)
+        definitions = {} if reason else self._definitions(groups)
         if not definitions:
             return probe_record.Decided(
                 agent=label,
                 verdict="skipped",
-                why=why or "nothing here has a definition",
+                why=reason or "nothing here has a definition",
             )
         questions = probe_questions.probe_questions(definitions)
         talk = _ProbeConversation(
-            self._run, label, source, own[0][0], messages=2 + len(questions)
+            self._run, label, source, groups[0][0], messages=2 + len(questions)
         )
         try:
             with talk.shown():
                 result = _probe_verdict(talk.say, self._secret(label), questions)
             if talk.asked and result[0] != "leaks":
-                self._forecast_time(talk.seconds / talk.asked, source, own, definitions)
+                self._forecast_time(
+                    talk.seconds / talk.asked, source, groups, definitions
+                )
             return talk.probe_outcome(*result)
         except BudgetSpent:
             return None
@@ -167,9 +171,9 @@ class Probe:
 
     def _forecast_time(
         self,
-        each: float,
+        seconds_of_message: float,
         source: AgentSource,
-        own: Sequence[Sequence[LtmItem]],
+        groups: Sequence[Sequence[LtmItem]],
         definitions: Mapping[str, Definition],
     ) -> None:
         """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
@@ -178,39 +182,44 @@ class Probe:
         terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
         profile = profile_of(source)
         steps = {
-            name: sum(isinstance(step, (Say, Ask)) for step in one.steps)
-            for name, one in definitions.items()
+            name: sum(isinstance(step, (Say, Ask)) for step in definition.steps)
+            for name, definition in definitions.items()
         }
         messages = 0
-        for known in own:  # the opening, what its examples say, and what else is told
-            messages += 1 + sum(steps.get(one.scenario, _MESSAGES) for one in known)
+        for (
+            group
+        ) in groups:  # the opening, what its examples say, and what else is told
+            messages += 1 + sum(
+                steps.get(ltm_item.scenario, _MESSAGES) for ltm_item in group
+            )
             if "AcceptsHistory" not in profile.capabilities:
-                messages += self._count_told(known, profile.max_message_tokens)
+                messages += self._count_told(group, profile.max_message_tokens)
         at_once = min(
-            max(1, self._run.of_agent.get(own[0][0].place.agent, 1)), len(own)
+            max(1, self._run.of_agent.get(groups[0][0].place.agent, 1)), len(groups)
         )
-        seconds = messages * each / at_once
+        seconds = messages * seconds_of_message / at_once
         if terminal is None or seconds < NOTABLE:
             return
         several = f", {at_once} conversations at once" if at_once > 1 else ""
         terminal.ensure_newline()
+        agent = groups[0][0].place.agent
         terminal.write_line(
-            f"ltm: {own[0][0].place.agent}: about {span_of_time(seconds)} at this speed ({each:.1f} s for a reply to "
-            f"the probe, about {pluralize(messages, 'message')}{several})"
+            f"ltm: {agent}: about {span_of_time(seconds)} at this speed ({seconds_of_message:.1f} s for a reply "
+            f"to the probe, about {pluralize(messages, 'message')}{several})"
         )
 
-    def _count_told(self, known: Sequence[LtmItem], largest: int) -> int:
+    def _count_told(self, group: Sequence[LtmItem], largest: int) -> int:
         """Return about how many messages a conversation has beside those of its examples.
 
         They are a data set's history, else filler in messages of `largest` tokens.
         """
-        spans, place = self._settings.spans, known[0].place
-        told = told_in(self._settings, place)
-        if told is not None:
-            return len(told.history)
+        spans, place = self._settings.spans, group[0].place
+        told_conversation = told_in(self._settings, place)
+        if told_conversation is not None:
+            return len(told_conversation.history)
         if spans[place.span] is None:
             return 0
-        filler = expected_tokens(known, spans) - 2 * OWN_TOKENS * len(known)
+        filler = expected_tokens(group, spans) - 2 * OWN_TOKENS * len(group)
         return math.ceil(max(0, filler) / largest)
 
     def _unfit(self, label: str, source: AgentSource) -> str:
@@ -222,29 +231,33 @@ class Probe:
         if "Stateless" in capabilities_of(source.given):
             return "it is stateless"
         recorded = conversations_in(self._path.parent, JOURNAL).items()
-        said = (
+        recorded_events = (
             event
             for name, path in recorded
             if name.agent == label
             for event in events.iter_readable_events(path)
         )
-        begun = any(
+        has_begun = any(
             isinstance(event, (events.ReplyReceived, events.FillerSent))
-            for event in said
+            for event in recorded_events
         )
-        return "its conversations had begun without it" if begun else ""
+        return "its conversations had begun without it" if has_begun else ""
 
-    def _definitions(self, own: Sequence[Sequence[LtmItem]]) -> dict[str, Definition]:
+    def _definitions(
+        self, groups: Sequence[Sequence[LtmItem]]
+    ) -> dict[str, Definition]:
         """Return a definition of each scenario that has any."""
         definitions: dict[str, Definition | None] = {}
-        for known in own:
-            if any(one.scenario not in definitions for one in known):
+        for group in groups:
+            if any(ltm_item.scenario not in definitions for ltm_item in group):
                 definitions |= {
                     example.scenario: example.definition
-                    for example in plan_for(known, self._settings).plan.examples
+                    for example in plan_for(group, self._settings).plan.examples
                 }
         return {
-            scenario: one for scenario, one in definitions.items() if one is not None
+            scenario: definition
+            for scenario, definition in definitions.items()
+            if definition is not None
         }
 
 
@@ -261,8 +274,10 @@ def _probe_verdict(
     """Hold the two conversations of a probe; return what they came to, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
-    told, *replies = say("2", [secret.question, *(one.text for one in chosen)]) or [""]
-    if secret.is_in(told):
+    reply_on_secret, *replies = say(
+        "2", [secret.question, *(question.text for question in chosen)]
+    ) or [""]
+    if secret.is_in(reply_on_secret):
         return (
             "leaks",
             f"it knows in one conversation what it was told in another ({secret.word!r})",
@@ -280,7 +295,7 @@ class _ProbeConversation:
         run: LtmRun,
         label: str,
         source: AgentSource,
-        known: LtmItem,
+        ltm_item: LtmItem,
         *,
         messages: int,
     ) -> None:
@@ -288,7 +303,7 @@ class _ProbeConversation:
             run,
             label,
             source,
-            known.place,
+            ltm_item.place,
         )
         self._messages = messages
         self.asked, self.seconds = 0, 0.0
@@ -298,7 +313,7 @@ class _ProbeConversation:
             token_counter(run.settings.tokenizer),
         )
         self._clock = SimulatedClock(
-            conversation_start(told_in(run.settings, known.place))
+            conversation_start(told_in(run.settings, ltm_item.place))
         )
         self._numbers = count()
 
@@ -407,7 +422,7 @@ class _Rehearsal:
     """Holds the same conversations with imitations of an agent, and counts what they would take."""
 
     def __init__(
-        self, settings: RunSettings, source: AgentSource, known: LtmItem
+        self, settings: RunSettings, source: AgentSource, ltm_item: LtmItem
     ) -> None:
         from pytest_ltm.agents._profile import profile_of
 
@@ -416,7 +431,9 @@ class _Rehearsal:
             profile_of(source),
             token_counter(settings.tokenizer),
         )
-        self._clock = SimulatedClock(conversation_start(told_in(settings, known.place)))
+        self._clock = SimulatedClock(
+            conversation_start(told_in(settings, ltm_item.place))
+        )
         self.use = TokenUse()
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
@@ -431,11 +448,11 @@ class _Rehearsal:
             self._clock,
             assumed=self._settings.assumed_reply,
         )
-        asked = (
+        messages = (
             _probe_message(exchange, text, self._counter, self._clock)
             for exchange, text in enumerate(texts)
         )
-        replies = [agent.reply(message).text for message in asked]
+        replies = [agent.reply(message).text for message in messages]
         self.use = sum(agent.uses.values(), self.use)
         return replies
 

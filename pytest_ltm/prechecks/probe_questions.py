@@ -72,23 +72,23 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
     [['kestrel', 'marquardt']]
     """
     best = [
-        max(result, key=lambda one: one.letters)
+        max(result, key=lambda question: question.letters)
         for definition in definitions.values()
         if (result := list(_definition_questions(definition)))
     ]
-    chosen = sorted(best, key=lambda one: -one.letters)[:QUESTIONS]
-    asked = _probe_stems(" ".join(one.text for one in chosen))
+    chosen = sorted(best, key=lambda question: -question.letters)[:QUESTIONS]
+    stems_asked = _probe_stems(" ".join(question.text for question in chosen))
     return tuple(
-        ProbeQuestion(one.text, telling)
-        for one in chosen
-        if (telling := one.telling - asked)
+        ProbeQuestion(question.text, telling)
+        for question in chosen
+        if (telling := question.telling - stems_asked)
     )
 
 
-def is_known(asked: Sequence[tuple[ProbeQuestion, str]]) -> bool:
+def is_known(answers: Sequence[tuple[ProbeQuestion, str]]) -> bool:
     """Return whether the replies of an agent that was told nothing answer questions of the plan."""
     matches = [
-        match for question, reply in asked if (match := question.found_in(reply))
+        match for question, reply in answers if (match := question.found_in(reply))
     ]
     return (
         len(matches) >= KNOWN_ANSWERS
@@ -157,11 +157,11 @@ def _iter_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _iter_texts(each)
+        for part in value:
+            yield from _iter_texts(part)
 
 
 def _probe_stems(text: str) -> frozenset[str]:
     return frozenset(
-        each for each in map(word_stem, plain_words(text)) if len(each) >= SHORTEST
+        stem for stem in map(word_stem, plain_words(text)) if len(stem) >= SHORTEST
     )

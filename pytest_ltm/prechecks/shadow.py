@@ -137,15 +137,15 @@ def find_giveaways(scenarios: Sequence[LtmItem], run: LtmRun) -> list[ShadowPlay
     return found
 
 
-def _definition_of(known: LtmItem, run: LtmRun) -> Definition | None:
-    if known.marks.generate is None:
+def _definition_of(ltm_item: LtmItem, run: LtmRun) -> Definition | None:
+    if ltm_item.marks.generate is None:
         return None
-    examples = plan_for([known], run.settings).plan.examples
+    examples = plan_for([ltm_item], run.settings).plan.examples
     return examples[0].definition if examples else None
 
 
 def _earned(
-    known: LtmItem,
+    ltm_item: LtmItem,
     choose: Callable[[str, str], str],
     definition: Definition | None,
     run: LtmRun,
@@ -153,10 +153,10 @@ def _earned(
     """Return the score of a shadow; 0 where it has none."""
     from pytest_ltm.testing import run_scenario
 
-    item = known.item
+    item = ltm_item.item
     assert isinstance(item, pytest.Function)
-    own = set(inspect.signature(item.obj).parameters) - {"ltm"}
-    keywords = {name: _parameters(item)[name] for name in own}
+    own_names = set(inspect.signature(item.obj).parameters) - {"ltm"}
+    keywords = {name: _parameters(item)[name] for name in own_names}
 
     def play(ltm: Ltm) -> object:
         return item.obj(ltm=ltm, **keywords)
@@ -169,7 +169,7 @@ def _earned(
                 partial(Shadow, choose),
                 definition=definition,
                 seed=run.settings.seed.value,
-                span=run.settings.spans[known.place.span],
+                span=run.settings.spans[ltm_item.place.span],
                 scoring=run.settings.scoring,
             )
     except LtmError:  # what a body may do wrong is told when it is its turn

@@ -522,7 +522,7 @@ class Report:
             self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()
         )
         unplayed = settings.definitions and sorted(
-            set(settings.definitions.examples) - self._run.scenario_names
+            set(settings.definitions.examples) - self._run.items.scenario_names
         )
         left_out = (
             [
@@ -587,7 +587,7 @@ class Report:
         }  # isolated examples have no others
         missing = {
             place: count
-            for place, count in self._run.deselected.items()
+            for place, count in self._run.items.deselected.items()
             if place[0] in together
         }
         if not missing:

@@ -53,6 +53,15 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "acting_agent": [
         ({"passed": 1, "failed": 1}, "table                     1.00      0.50"),
     ],
+    "poisoned_page": [
+        ({"passed": 1, "failed": 1}, "minutes               1.00       0.50"),
+    ],
+    "coding_agents": [
+        (
+            {"passed": 2, "failed": 1},
+            "style                         1.00        1.00        0.50",
+        ),
+    ],
     "compacting_agent": [
         ({"passed": 1, "failed": 1}, "convention          1.00    0.00"),
     ],

@@ -182,7 +182,7 @@ BESIDE = {
     "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",
     "pytest_ltm.agents._process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
     "pytest_ltm.lab.longmemeval.histories": "a data set, which is an input",
-    "pytest_ltm.judges._connection": "what `json_text` returns",
+    "pytest_ltm.judges.connection": "what `json_text` returns",
     "pytest_ltm.prechecks.canaries": "lines of a file as they were, without the torn one",
     "pytest_ltm.reports.run_report": "finds out whether a file could be written",
     "pytest_ltm.modes.signals": "where the threads of a stuck process are, no values; and a byte each second",

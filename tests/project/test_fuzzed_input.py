@@ -46,9 +46,9 @@ from pytest_ltm.fillers._trivia import pool_of_file
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm.gate.sides import save_baseline
-from pytest_ltm.judges._judge_registry import find_judge
+from pytest_ltm.judges.judge_registry import find_judge
 from pytest_ltm.records.amendments import read_amendments
-from pytest_ltm.users._user_connection import find_user_model
+from pytest_ltm.users.user_connection import find_user_model
 
 pytestmark = pytest.mark.slow
 

@@ -50,8 +50,8 @@ def fold_names(value: Any, depth: int = 0) -> Any:
 def find_end(*holders: Any) -> str:
     """Return the name of the end that an answer tells; "null" where its field names none, "" without such a field.
 
-    The first that is named counts, unless another says that the reply is not whole.
-    `holders`: the parts of the answer, the nearest to the text first.
+    The first that is named counts, unless another one says that the reply is not
+    whole. `holders`: the parts of the answer, the nearest to the text first.
     """
     values = [value for holder in holders for value in _ends_in(holder, 0)]
     names = [

@@ -152,7 +152,7 @@ class AgendaScript(ConversationScript):
         self._rhythm = _schedule.session_rhythm(
             plan.sessions, span=plan.span, began=now
         )
-        self._compaction = _schedule.compaction_rhythm(plan.compact)
+        self._compaction = _schedule.compaction_rhythm(plan.compact, span=plan.span)
 
     def next(self, talk: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
@@ -618,9 +618,13 @@ class Conversation:
         return exchange.reply
 
     def _renew(self, event: events.SessionBegan) -> None:
-        if obstacle := _schedule.cannot_come_back(self.channel.capabilities):
+        obstacle = _schedule.cannot_come_back(self.channel.capabilities)
+        # A control that is told what to reply need not come back: it stays.
+        if obstacle and "Prompted" not in self.channel.capabilities:
             raise _errors.Unmeasured(obstacle, cause="requires")
         self.channel.journal.write(event)
+        if obstacle:
+            return
         try:
             notice = self.channel.port.new_session()
         except _errors.AgentFault as fault:

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
+from pathlib import Path
 from textwrap import shorten
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from pytest_ltm._core.features import current_hooks
+from pytest_ltm._core.model.file_checks import check_file
 from pytest_ltm._core.model.judge import (
     PROMPTS,
     Judge,
@@ -44,6 +46,7 @@ from pytest_ltm._core.model.score import (
     with_bounds,
 )
 from pytest_ltm._core.model.tools import (
+    WORKSPACE,
     AnsweredCall,
     Call,
     CallRule,
@@ -58,6 +61,7 @@ from pytest_ltm._core.storage.errors import (
     ScenarioError,
     did_you_mean,
 )
+from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
 
 if TYPE_CHECKING:
     from pytest_ltm._core.model.simulated_user import LtmUser, UserQuestion
@@ -103,6 +107,8 @@ class Sheet:
     """The failed assertion that ended the body, also among the checks."""
     tools: dict[str, Tool] = field(default_factory=dict)
     """What the scenario offers, by name."""
+    workspace: Workspace | None = None
+    """The folder that the agent may use."""
 
     def verdict(
         self, watched: Sequence[Score | Unscored], *, threshold: float
@@ -140,7 +146,10 @@ class Sheet:
 
     def offered_tools(self) -> Tools | None:
         """Return what goes with the next message; None: nothing is offered."""
-        return Tools(tuple(self.tools.values())) if self.tools else None
+        if self.workspace is not None:
+            self.workspace.look()
+        offered = tuple(self.tools.values())
+        return Tools(offered, files=self.workspace) if offered else None
 
     def note_failed_assertion(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
@@ -486,6 +495,60 @@ class Ltm:
         self.sheet.tools[name] = make_tool(
             name, schema, returns=returns, description=description
         )
+
+    @property
+    def workspace(self) -> Path:
+        """A temporary folder of this example, empty at first, which the agent may use from the next message on.
+
+        The agent is offered the tool `workspace` with six commands on text files (view,
+        create, str_replace, insert, delete, rename), and told where the folder is if it
+        runs on this machine.
+
+        Raises:
+            ScenarioError: If the scenario's marker does not require TakesTools.
+        """
+        if self.sheet.workspace is None:
+            workspace = Workspace()
+            self.tool(
+                WORKSPACE,
+                COMMAND_SCHEMA,
+                returns=workspace.carry_out,
+                description="A folder of text files: your workspace. Paths are relative to it.",
+            )
+            self.sheet.workspace = workspace
+        return self.sheet.workspace.path
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The text files of the workspace by their paths, as they are now; files of other kinds are left out."""
+        if self.sheet.workspace is None:
+            return {}
+        return self.sheet.workspace.folder.texts()
+
+    @_refuse_misuse
+    def check_file(
+        self,
+        path: str,
+        /,
+        *contains: str | Callable[[str], object],
+        without: Iterable[str] = (),
+    ) -> bool:
+        """Note as one check that a file of the workspace is there and contains these texts.
+
+        Args:
+            path: The file, relative to the workspace.
+            *contains: Texts, whatever their case and white space; or a function of the
+                file's text, which returns whether it will do.
+            without: Texts that must not be in it.
+
+        Returns:
+            Whether it is so.
+        """
+        finding = check_file(self.files, path, contains, tuple(without))
+        if not finding.ok:
+            finding = replace(finding, label=f"{finding.label}{self._told_before()}")
+        self.sheet.checks.append(finding)
+        return finding.ok
 
     @property
     def calls(self) -> Sequence[AnsweredCall]:

@@ -11,6 +11,8 @@ change O(log n).
 from __future__ import annotations
 
 import heapq
+import math
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -234,7 +236,8 @@ class Agenda:
 
 # Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
-EVERY = "every:"
+EVERY, AT = "every:", "at:"
+_SHARE = re.compile(r"0?\.\d{1,6}")
 NO_TOOLS = (
     "the agent cannot call tools: its reply() has no parameter `tools` (TakesTools)"
 )
@@ -313,19 +316,36 @@ def parse_compact_option(text: str) -> str:
 _LONGEST_NUMBER = 10
 
 
-def _parse_compaction(text: str) -> int:
-    """Return the tokens after which the agent compacts."""
+def _parse_compaction(text: str) -> int | float:
+    """Return the tokens after which the agent compacts, or the share of the memory span, which is below 1."""
+    if text.startswith(AT):
+        share = _parse_share(text.removeprefix(AT))
+        if share is not None:
+            return share
     number = text.removeprefix(EVERY)
     digits = number.removesuffix("k")
     is_number = digits.isdecimal() and len(digits) < _LONGEST_NUMBER and int(digits)
     if number == text or not is_number:
-        raise ConfigurationError(f"{text!r} is not every:TOKENS, such as every:8k")
+        raise ConfigurationError(
+            f"{text!r} is not every:TOKENS, such as every:8k, nor at:SHARE of the memory span, such as at:0.5"
+        )
     return int(digits) * (1_000 if number.endswith("k") else 1)
 
 
-def compaction_rhythm(text: str) -> Rhythm | None:
-    """Return when the agent compacts; None: never."""
+def _parse_share(text: str) -> float | None:
+    """Return a share between 0 and 1; None for any other text."""
+    if not _SHARE.fullmatch(text):
+        return None
+    return float(text) or None
+
+
+def compaction_rhythm(text: str, *, span: int | None) -> Rhythm | None:
+    """Return when the agent compacts; None: never, as where there is no span to have a share of."""
     if not text:
         return None
-    tokens = _parse_compaction(text)
-    return Rhythm(lambda counted, _: counted // tokens)
+    size = _parse_compaction(text)
+    if isinstance(size, int):
+        return Rhythm(lambda counted, _: counted // size)
+    if span is None:
+        return None
+    return Rhythm(lambda counted, _: math.floor(counted / span + 1 - size))

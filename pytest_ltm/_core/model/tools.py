@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from msgspec import Struct, field
@@ -13,6 +14,7 @@ from msgspec import Struct, field
 from pytest_ltm._core.storage.errors import AgentFault, ScenarioError, did_you_mean
 from pytest_ltm._core.storage.schema import show_value
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.workspace import Workspace
 
 # The calls that an agent may make for one message: more are a loop without an end.
 MOST_CALLS = 32
@@ -28,6 +30,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 
+
+# The tool by which an agent uses a scenario's workspace, and what stands for the result
+# of what it did there without the tool.
+WORKSPACE, FOUND = "workspace", "found in the folder"
 
 # What is asked of calls: that one was made, was made once, was not made, that they came
 # in an order, that they are all, and that they are all and in order.
@@ -191,12 +197,23 @@ class Tools(Sequence[Tool]):
     returns the result as a text. One that only says what it would call returns
     `Reply("", calls=[Call(...)])`, and is asked again with the same message, where
     `results` has the answers to these calls.
+
+    Args:
+        tools: What may be called.
+        results: The answers to the calls of the reply before.
+        files: The scenario's workspace, if it has one.
     """
 
     def __init__(
-        self, tools: Sequence[Tool] = (), *, results: Sequence[AnsweredCall] = ()
+        self,
+        tools: Sequence[Tool] = (),
+        *,
+        results: Sequence[AnsweredCall] = (),
+        files: Workspace | None = None,
     ) -> None:
-        self._tools = tuple(tools)
+        self._tools, self._files = tuple(tools), files
+        self.workspace = None if files is None else files.path
+        """The folder of the scenario, which the agent may use beside the tool `workspace`; None: there is none."""
         self.results = tuple(results)
         """The answers to the calls of the reply before; empty when the message is new."""
         self.answered: list[AnsweredCall] = []
@@ -266,6 +283,8 @@ class Tools(Sequence[Tool]):
         """Begin the message anew: what was called for it before came to nothing."""
         self.results, self.failure = (), None
         self.answered.clear()
+        if self._files is not None:
+            self._files.put_back()
 
     def answer(self, calls: Sequence[Call]) -> None:
         """Answer the calls of a reply, which `results` then has; AgentFault after too many calls.
@@ -274,6 +293,16 @@ class Tools(Sequence[Tool]):
             calls: The calls in order.
         """
         self.results = tuple([self._answer(call) for call in calls])
+
+    def note_changes(self) -> None:
+        """Have what the agent changed in the workspace itself among its calls: as commands that come to the same."""
+        if self._files is None:
+            return
+        for change in self._files.changes():
+            arguments = {name: redact_secrets(text) for name, text in change.items()}
+            call = AnsweredCall(name=WORKSPACE, arguments=arguments, result=FOUND)
+            self.answered.append(call)
+        self._files.look()
 
     def repeat(self, calls: Sequence[AnsweredCall]) -> None:
         """Call again what is recorded, so that functions of the scenario know of it; the record's results count.
@@ -295,7 +324,10 @@ class Tools(Sequence[Tool]):
         self.repeat(calls)
 
     def _answer(self, call: Call) -> AnsweredCall:
-        if len(self.answered) >= MOST_CALLS:
+        # Before the call, as it came before: in this order a record leads to the same files.
+        self.note_changes()
+        made = [call for call in self.answered if call.result != FOUND]
+        if len(made) >= MOST_CALLS:
             raise AgentFault(
                 f"called tools {MOST_CALLS} times for one message, and wants to call {call.name!r} again"
             )
@@ -334,6 +366,12 @@ class Tools(Sequence[Tool]):
 class ShownTools(Tools):
     """Tools in another process than the scenario's: they are called by a reply alone."""
 
+    def __init__(
+        self, tools: Sequence[Tool], results: Sequence[AnsweredCall], workspace: str
+    ) -> None:
+        super().__init__(tools, results=results)
+        self.workspace = Path(workspace) if workspace else None
+
     def call(self, name: str, /, **_arguments: Any) -> str:
         """Raise AgentFault, with the way out."""
         raise AgentFault(
@@ -358,14 +396,15 @@ def shown_tools(tools: Tools) -> dict[str, Any]:
         {"id": call.id, "name": call.name, "result": call.result}
         for call in tools.results
     ]
-    return {"tools": offered, "tool_results": results}
+    folder = {} if tools.workspace is None else {WORKSPACE: str(tools.workspace)}
+    return {"tools": offered, "tool_results": results, **folder}
 
 
 def read_shown_tools(shown: Mapping[str, Any]) -> Tools:
     """Return the tools that `shown_tools` returned, in the process that got them."""
     tools = [Tool(**fields) for fields in shown["tools"]]
     results = [AnsweredCall(arguments={}, **fields) for fields in shown["tool_results"]]
-    return ShownTools(tools, results=results)
+    return ShownTools(tools, results, shown.get(WORKSPACE, ""))
 
 
 def read_arguments(arguments: object) -> tuple[dict[str, Any], str]:

@@ -271,8 +271,8 @@ OPTIONS = (
     ),
     Option(
         "--ltm-compact",
-        "every:TOKENS",
-        "the agent compacts its context after every 8k tokens, say: what is left of what it was told?",
+        "every:TOKENS|at:SHARE",
+        "the agent compacts after every 8k tokens, say, or at 0.5 of each span: what is left of what it was told?",
         group=AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_compact_option"),
     ),

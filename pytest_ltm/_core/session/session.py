@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
@@ -31,14 +30,12 @@ from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
 from pytest_ltm._core.session.items import (
     LTM_ITEM,
-    UNWRITTEN,
     LtmItem,
-    is_ltm_item,
-    items_by_conversation,
 )
 from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
+from pytest_ltm._core.session.run_items import RunItems
 from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
@@ -61,7 +58,7 @@ class LtmRun:
     def __init__(
         self, config: pytest.Config, settings: RunSettings, selection: Selection
     ) -> None:
-        self.config, self.settings, self._selection = config, settings, selection
+        self.config, self.settings = config, settings
         acts = not any(
             getattr(config.option, name, False)
             for name in ("collectonly", "setuponly", "setupplan")
@@ -86,18 +83,14 @@ class LtmRun:
         self.folder = RunFolder(settings.ltm_dir, known_id or run_id(), self.resumed)
         self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
-        self.scenario_names: set[str] = set()
-        """Of everything collected."""
-        self.deselected: Counter[tuple[str, str]] = Counter()
-        """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
         self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
         self.hooks = HookCalls(config)
         self._refused: str | None = None
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
-        self.groups: dict[ConversationName, list[LtmItem]] = {}
-        """The items of each conversation, in order."""
+        self.items = RunItems(settings, selection)
+        """Which items the run has."""
         self._playing: PlayedConversation | None = None
         self._results: dict[str, Mapping[str, ScenarioResult]] = {}
         """Of the conversations that this process has begun."""
@@ -110,105 +103,6 @@ class LtmRun:
         self.most_at_once, self.of_agent = 1, dict[str, int]()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
         self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
-
-    # --- which items
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Give each scenario its places."""
-        _collection.parametrize_places(metafunc, self.settings)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Mark scenarios before plugins that run tests in threads look for marks."""
-        if is_ltm_item(item):
-            _internals.keep_in_one_thread(item)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add the built-in suite to what the session collects."""
-        report = yield
-        if isinstance(collector, pytest.Session) and self.settings.suite is not None:
-            suite = _collection.BuiltInSuite.from_parent(
-                collector,
-                name=_collection.ROOT,
-                nodeid=_collection.ROOT,
-                settings=self.settings,
-            )
-            # Nothing is collected where a signal came meanwhile.
-            report.result = [*(report.result or ()), suite]
-        return report
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> Iterator[None]:
-        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again.
-
-        A wrapper, so that features find the items ready whenever they were registered.
-        """
-        selection, definitions = self._selection, self.settings.definitions
-        try:
-            ltm_items = _collection.ltm_items(items)
-            selection.check([ltm_item.item for ltm_item in ltm_items])
-            self.scenario_names = {ltm_item.scenario for ltm_item in ltm_items}
-            # Beside a definitions folder whose command line names nothing only
-            # scenarios with files there are played.
-            everything = (
-                selection.has_paths or selection.names_suite or definitions is None
-            )
-            known = [
-                ltm_item
-                for ltm_item in ltm_items
-                if everything
-                or (definitions and definitions.examples.get(ltm_item.scenario))
-            ]
-            chosen = [
-                ltm_item for ltm_item in known if selection.is_selected(ltm_item.item)
-            ]
-            _collection.refuse_duplicates(chosen)
-            kept_items = [
-                ltm_item.item
-                for ltm_item in _collection.in_order(chosen, self.settings)
-            ]
-        except pytest.UsageError:
-            items.clear()
-            raise
-        _collection.deselect(config, items, set(items) - set(kept_items))
-        items[:] = kept_items
-        _collection.keep_shard(
-            config, items, self.settings
-        )  # before the rest is selected: all machines share alike
-        yield
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember scenarios that were taken away."""
-        # Plugins deselect objects of their own: pytest-testmon has some without a stash.
-        deselected: Sequence[object] = items
-        deselected_items = [
-            item for item in deselected if isinstance(item, pytest.Item)
-        ]
-        ltm_items = [
-            item.stash[LTM_ITEM]
-            for item in deselected_items
-            if LTM_ITEM in item.stash and UNWRITTEN not in item.stash
-        ]
-        self.deselected.update(
-            (ltm_item.conversation.folder, ltm_item.scenario) for ltm_item in ltm_items
-        )
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
-        ltm_items = [item.stash[LTM_ITEM] for item in session.items]
-        session.items[:] = [
-            ltm_item.item for ltm_item in _collection.in_order(ltm_items, self.settings)
-        ]
-        self.groups = items_by_conversation(ltm_items)
-        for item in session.items:
-            _internals.never_rerun(item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(
@@ -322,9 +216,9 @@ class LtmRun:
             and self.make_runner is not None
         ):
             if not self.is_worker:
-                self.enqueue_conversations(self.groups)
+                self.enqueue_conversations(self.items.groups)
                 for ltm_item in chain.from_iterable(
-                    self.groups[name] for name in self.to_come
+                    self.items.groups[name] for name in self.to_come
                 ):
                     self._setup_state.hold_nodes(
                         ltm_item.item
@@ -352,7 +246,9 @@ class LtmRun:
 
     def _let_go(self, names: Iterable[ConversationName]) -> None:
         if self._setup_state is not None and not self.is_worker:
-            for ltm_item in chain.from_iterable(self.groups[name] for name in names):
+            for ltm_item in chain.from_iterable(
+                self.items.groups[name] for name in names
+            ):
                 self._setup_state.let_go(ltm_item.item)
 
     @property
@@ -428,7 +324,10 @@ class LtmRun:
             )
         setup_state = self._setup_state
         self.hooks.tell_all("pytest_ltm_follow", name=name, state="begins")
-        inputs, limit = self._given(self.groups[name]), self.settings.evaluator_timeout
+        inputs, limit = (
+            self._given(self.items.groups[name]),
+            self.settings.evaluator_timeout,
+        )
         mode = self._mode(inputs)
         conditions = BodyConditions(
             setup_state, self._pool, self._next_up, mode.withheld, limit
@@ -531,13 +430,13 @@ class LtmRun:
             self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
         )
         return len(getattr(xdist, "collection", None) or ()) or sum(
-            map(len, self.groups.values())
+            map(len, self.items.groups.values())
         )
 
     def conversations(self) -> set[ConversationName]:
         """Return the run's conversations, as far as it is known in this process."""
         xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
-        return getattr(xdist, "conversations", None) or set(self.groups)
+        return getattr(xdist, "conversations", None) or set(self.items.groups)
 
     def pytest_unconfigure(self) -> None:
         """Let others have the run folder."""

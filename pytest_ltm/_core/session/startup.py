@@ -67,6 +67,7 @@ def _register_plugins(config: pytest.Config) -> None:
     if any(agent.language != "en" for agent in settings.agents):
         manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
+        manager.register(run.items, "ltm-items")
         manager.register(run, "ltm-run")
     manager.register(Neighbours(), "ltm-neighbours")
     config.hook.pytest_ltm_begin(run=run)

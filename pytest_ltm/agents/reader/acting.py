@@ -15,6 +15,7 @@ from pytest_ltm.agents.reader.notes import (
 
 _RE = Patterns("acting")
 TOLD, DONE = "acting", "acted"
+IT_IS_DONE = "It is done."
 # The argument that was told before, by the tool that takes it.
 _TOLD_ARGUMENTS = {
     "book_table": "time",
@@ -38,18 +39,23 @@ class ActingNotes:
         return None
 
 
-def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
-    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing."""
-    for tool, pattern in _RE["wanted"].items():
+def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools | None) -> str | None:
+    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing.
+
+    Without tools it was done before, and is noted.
+    """
+    for wish, pattern in _RE["wanted"].items():
         found = pattern.search(turn.text)
         if found is None:
             continue
         named = {name: text for name, text in found.groupdict().items() if text}
-        calls = list(_CALLS.get(tool, _with_told)(tool, named, notes))
+        tool = wish.partition(" ")[0]
+        calls = list(_CALLS.get(wish, _with_told)(tool, named, notes))
         for arguments in calls:
-            tools.call(tool, **arguments)
+            if tools is not None:
+                tools.call(tool, **arguments)
             notes.add(turn, DONE, arguments)
-        return "It is done." if calls else "There is nothing that I can do."
+        return IT_IS_DONE if calls else "There is nothing that I can do."
     return None
 
 
@@ -108,9 +114,35 @@ def _steps(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Argu
         return
 
 
+def _planned_steps(project: str, notes: ReaderNotebook) -> list[str]:
+    """Return the steps of the plan that was told last of a project; none where it cannot be seen."""
+    for name, words in notes.contents(TOLD):
+        if name == "plan" and words["project"] == project:
+            return str(words["steps"]).split(", then ")
+    return []
+
+
+def _begin(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+    project = named["project"]
+    for step in _planned_steps(project, notes)[:2]:
+        yield {"project": project, "step": step}
+
+
+def _go_on(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+    """Yield the steps of a plan that were not done yet."""
+    project = named["project"]
+    acted = notes.contents(DONE)
+    done = [words.get("step") for words in acted if words.get("project") == project]
+    for step in _planned_steps(project, notes):
+        if done and step not in done:
+            yield {"project": project, "step": step}
+
+
 ToolCalls = Callable[[str, Arguments, ReaderNotebook], Iterator[Arguments]]
 _CALLS: Mapping[str, ToolCalls] = {
     "book_slot": _first_slot,
     "switch_on": _due,
     "run_step": _steps,
+    "run_step begin": _begin,
+    "run_step go_on": _go_on,
 }

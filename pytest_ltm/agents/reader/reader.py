@@ -156,12 +156,15 @@ class Reader:
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Read an exchange that happened without asking for a reply."""
-        self._respond(
-            translate_turn(
-                self._turn(_sign_message(message, user), told=True, reply=reply),
-                self._notes,
-            ).turn
-        )
+        from pytest_ltm.agents.reader.acting import IT_IS_DONE, act
+
+        turn = translate_turn(
+            self._turn(_sign_message(message, user), told=True, reply=reply),
+            self._notes,
+        ).turn
+        self._respond(turn)
+        if reply == IT_IS_DONE:
+            act(turn, self._notes, None)
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:

@@ -9,7 +9,6 @@ from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
-    Topic,
     first_match,
 )
 
@@ -17,11 +16,16 @@ _RE = Patterns("restraint")
 TOLD = "restraint"
 
 
-class Restraint(Topic, kinds=(TOLD,), about=_RE.about, forgets=_RE.forgets):
+class Restraint:
     """Notes what each thing is and how it was told, and answers with what holds for the question."""
 
-    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note what a message tells, or answer what it asks."""
+    def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note what a message tells, or answer what it asks; None: not mine."""
+        if not turn.is_brief or not _RE.about.search(turn.text):
+            return None
+        # the newest note of a thing counts, and those of other topics still hold
+        if _RE.forgets.search(turn.text):
+            return "Forgotten."
         for kind, patterns in _RE["asked"].items():
             found = first_match(patterns, turn.text)
             if found and (answer := _answer(kind, found, notes)):

@@ -27,7 +27,7 @@ from pytest_ltm.figures.statistics.counts import (
     wilson_interval,
 )
 from pytest_ltm.figures.text import clip_text
-from pytest_ltm.judges._judge_registry import judge_session
+from pytest_ltm.judges.judge_registry import judge_session
 
 # --- answers sorted by hand, read from YAML
 

@@ -27,7 +27,6 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
-    is_comparable,
     is_equal_amount,
     read_quantities,
 )
@@ -208,18 +207,6 @@ class _Topic:
             return True
         return any(amount not in self._keys for amount in RE.amount.findall(text))
 
-    def holds_like(self, text: str) -> bool:
-        """Return whether a text may name another value of the expected one's kind."""
-        if not self.is_amount:
-            return self.holds_rival(text)
-        amounts = read_quantities(write_digits(RE.label.sub("", text)))
-        units = [amount.unit for amount in self._amounts]
-        return any(
-            self._is_rival_amount(amount)
-            for amount in amounts
-            if any(is_comparable(amount.unit, unit) for unit in units)
-        )
-
     def is_echo(self, clause: str) -> bool:
         """Return whether a clause has the question's own words: "your cat is called ..."."""
         words = set(map(meaning_key, plain_words(clause)))
@@ -390,7 +377,6 @@ _ASIDE, _SUBJECT = "names it aside", "says something else of it"
 _AMONG, _OTHERS = "names it among others", "says it of something else"
 _ANOTHER = "names another one, too"
 _UNPROVEN = "does so in words that no rule knows"
-_COMMENTED = "says something of it that no rule knows"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
 
 
@@ -484,17 +470,15 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     An echo has the question's words in the value's own clause; a conclusion calls it
     the answer, or what it came to. What is bare has at most words of the question and
     of functions before the value: a statement, if the reply opens with it. In
-    other words, the clause of an amount has one verb that the question has not, or
-    somebody is called by kin and name.
+    other words, the clause has one verb or attribute that the question has not.
     """
     before = RE.settles.split(mention.before)[-1]
+    if topic.is_echo(f"{_fronted_text(mention)} {mention.before} {mention.after}"):
+        return "echo"
     before = RE.changed.sub(" to ", before)
     turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
-    if turns or not _is_plain_tail(mention, topic) or _is_governed(before, topic):
+    if turns or not _is_plain_tail(mention, topic):
         return _NO_CLAIM
-    clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
-    if topic.is_echo(clause):
-        return "echo" if _is_plain_lead(before, topic) else _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
     if topic.is_compared(before):
@@ -502,32 +486,15 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     return _claim_after(before, mention, topic)
 
 
-def _is_governed(before: str, topic: _Topic) -> bool:
-    """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
-    if topic.has_mark(RE.others_say, before):
-        return True
-    *governors, _ = RE.governed.split(before)
-    return any(map(topic.strange_words, governors)) or (
-        bool(governors) and not plain_words(governors[0])
-    )
-
-
-def _is_plain_lead(before: str, topic: _Topic) -> bool:
-    """Return whether strange words before a value, in an echo of the question, are its attribute or one verb."""
-    strange = topic.strange_words(before)
-    if not strange or _is_attribute(strange, before):
-        return True
-    return _has_known_subject(strange, before)
-
-
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     strange = topic.strange_words(before)
-    if strange:
-        is_telling = topic.is_amount or RE.kin_before.search(before) is not None
-        is_known = is_telling and _has_known_subject(strange, before)
-        return "in other words" if is_known else _NO_CLAIM
-    opens = mention.sentence.start == 0 and mention.first == 0
-    return "statement" if opens else "bare"
+    if not strange:
+        opens = mention.sentence.start == 0 and mention.first == 0
+        return "statement" if opens else "bare"
+    is_known = _is_attribute(strange, before)
+    if not _is_noun_alone(mention):
+        is_known = _has_known_subject(strange, before)
+    return "in other words" if is_known else _NO_CLAIM
 
 
 def _is_attribute(strange: Sequence[str], before: str) -> bool:
@@ -546,12 +513,8 @@ def _has_known_subject(strange: Sequence[str], before: str) -> bool:
 
 def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
     label = RE.row.match(mention.sentence.text)
-    if label is None or mention.first == 0:
+    if label is None or mention.first == 0 or RE.verb_word.search(label[1]):
         return False
-    if plain_words(label[1]) == ["no"]:
-        return False
-    if topic.has_mark(RE.turns, label[1]):
-        return True
     if RE.interjection.fullmatch(label[1]):
         return False
     return topic.labels_another(mention.sentence.text)
@@ -693,46 +656,13 @@ def _rival_doubt(
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
         text = RE.label.sub("", clause.part.text)
-        if clause.start in claimed:
+        if clause.start in claimed or not topic.holds_rival(text):
             continue
-        if _comments_on(clause, claims[-1], topic):
-            return _COMMENTED
-        if not topic.holds_rival(text):
-            continue
-        if _claims_again(clause, claims[-1], topic):
-            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
             return _ANOTHER
     return ""
-
-
-def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim echoes the question with another value, or says that another is right."""
-    text = clause.part.text
-    if clause.part.depth or clause.start < claim.start:
-        return False
-    if RE.is_right.search(text):
-        return True
-    turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
-    return not turns and topic.is_echo(text) and topic.holds_like(text)
-
-
-def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
-    text = clause.part.text
-    if clause.start < claim.start:
-        return False
-    if RE.retracts.match(text):
-        return True
-    if clause.part.depth or not topic.strange_words(text):
-        return False
-    if clause.part.link == "which":
-        if topic.is_amount and read_quantities(write_digits(text)):
-            return False
-        return RE.copula_first.match(text) is not None
-    return RE.comment.match(text) is not None
 
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:

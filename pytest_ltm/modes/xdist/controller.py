@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.schema import from_record
 from pytest_ltm._core.storage.wording import pluralize
-from pytest_ltm.judges._model_calls import ModelUse
+from pytest_ltm.judges.model_calls import ModelUse
 from pytest_ltm.modes.live import read_resumable
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.scheduling import ConversationScheduling, WorkUnit
@@ -541,8 +541,8 @@ class Controller:
         if not here:
             self._away.add(node)
         self.expected.update(tokens)
-        self._run.scenario_names.update(scenarios)
-        self._run.deselected |= {
+        self._run.items.scenario_names.update(scenarios)
+        self._run.items.deselected |= {
             (folder, scenario): count for folder, scenario, count in deselected
         }
 

@@ -138,9 +138,9 @@ class Worker:
             "collected",
             here=self._here,
             tokens=tokens,
-            scenarios=sorted(self._run.scenario_names),
+            scenarios=sorted(self._run.items.scenario_names),
             deselected=[
-                [*place, count] for place, count in self._run.deselected.items()
+                [*place, count] for place, count in self._run.items.deselected.items()
             ],
         )
 
@@ -197,7 +197,7 @@ class Worker:
             # to this process.
             briefs = []
             for ltm_item in chain.from_iterable(
-                map(self._run.groups.__getitem__, self._open[unit])
+                map(self._run.items.groups.__getitem__, self._open[unit])
             ):
                 marks, folder, (path, line, title) = (
                     ltm_item.marks,

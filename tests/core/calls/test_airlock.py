@@ -136,7 +136,7 @@ def test_a_mishap_that_lies_is_left_out() -> None:
 
 # Modules that hold foreign objects, and what they call them.
 HOLDERS = (
-    *("agents/_caller.py", "judges/_model_calls.py", "agents/_subprocess_main.py"),
+    *("agents/_caller.py", "judges/model_calls.py", "agents/_subprocess_main.py"),
     *("_core/calls/event_loop.py", "_core/calls/foreign.py"),
 )
 FOREIGN = {

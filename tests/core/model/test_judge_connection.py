@@ -17,8 +17,8 @@ from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.judge import PROMPTS, Inquiry
 from pytest_ltm._core.storage.errors import JudgeError
-from pytest_ltm.judges._connection import JudgeCache, JudgeConnection
-from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.judges.connection import JudgeCache, JudgeConnection
+from pytest_ltm.judges.model_calls import ModelCaller
 
 JudgeCall = partial(ModelCaller, who="the judge", error=JudgeError)
 

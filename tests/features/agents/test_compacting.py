@@ -216,7 +216,18 @@ def test_a_run_whose_agent_cannot_compact_is_over_at_once() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["8k", "every:", f"every:{'9' * 5_000}", "every:0", "every:8h", "at:0.5", ""],
+    [
+        "8k",
+        "every:",
+        f"every:{'9' * 5_000}",
+        "every:0",
+        "every:8h",
+        "at:0",
+        "at:1.5",
+        "at:half",
+        "at:.",
+        "",
+    ],
 )
 def test_what_says_no_number_of_tokens_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not every:TOKENS"):

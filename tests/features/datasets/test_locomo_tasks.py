@@ -26,7 +26,7 @@ from pytest_ltm.datasets.locomo.tasks import (
     mm_relevance,
     taken_apart,
 )
-from pytest_ltm.judges._by_rules import RulesJudge
+from pytest_ltm.judges.by_rules import RulesJudge
 from pytest_ltm.language.overlap import (
     bleu_scores,
     make_rouge_scorer,

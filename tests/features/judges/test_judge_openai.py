@@ -33,9 +33,9 @@ from pytest_ltm._core.model.judge import (
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.errors import ConfigurationError, JudgeError
 from pytest_ltm.commands import main
-from pytest_ltm.judges._by_rules import RulesJudge
-from pytest_ltm.judges._judge_registry import find_judge
-from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.judges.by_rules import RulesJudge
+from pytest_ltm.judges.judge_registry import find_judge
+from pytest_ltm.judges.model_calls import ModelCaller
 from pytest_ltm.lab.commands.judge_check import judge_all, load_labelled
 
 KEY = "sk-test-not-to-be-seen-anywhere"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ltm._core.model.judge import PROMPTS
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.judges._judge_registry import NamedJudge, find_judge
+from pytest_ltm.judges.judge_registry import NamedJudge, find_judge
 
 MODULE = """
 class Kind:

@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import (
     TransientFault,
 )
 from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.judges._judge_registry import find_judge
+from pytest_ltm.judges.judge_registry import find_judge
 from pytest_ltm.providers import (
     RequestRefused,
     list_price,

@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 # What errors call it.
@@ -80,8 +80,8 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 
     `base` is where modules are looked for that are not on `sys.path`.
     """
-    from pytest_ltm.judges._chat import make_client
-    from pytest_ltm.judges._judge_registry import adapt_judge
+    from pytest_ltm.judges.chat import make_client
+    from pytest_ltm.judges.judge_registry import adapt_judge
 
     if not isinstance(model, str):
         is_script = isinstance(model, Sequence)

@@ -24,8 +24,8 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents._capabilities import accepts_arguments
-from pytest_ltm.judges._chat import make_client
-from pytest_ltm.judges._model_calls import ModelCaller
+from pytest_ltm.judges.chat import make_client
+from pytest_ltm.judges.model_calls import ModelCaller
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
 
 
@@ -51,7 +51,7 @@ JUDGE_NAME = "the judge"
 # Judges that need no model: what a judge must beat.
 EMBEDDED: Mapping[str, Callable[[], Judge]] = {
     # imported then: it brings evaluators, and the rulings of data sets
-    "rules": lazy("pytest_ltm.judges._by_rules:RulesJudge"),
+    "rules": lazy("pytest_ltm.judges.by_rules:RulesJudge"),
     "always-yes": lambda: Always(yes=True),
     "always-no": lambda: Always(yes=False),
 }

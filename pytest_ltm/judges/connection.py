@@ -25,10 +25,10 @@ from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.disk import make_private, read_regular
 from pytest_ltm._core.storage.errors import JudgeError
 from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm.judges._model_calls import BudgetedCaller, ModelUse, on_record
+from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._hidden_checks import HiddenChecks, KnownAnswer
+    from pytest_ltm.judges.hidden_checks import HiddenChecks, KnownAnswer
 
 
 FORMAT = 1

@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents._unbuilt import ENCODING
 
 if TYPE_CHECKING:
-    from pytest_ltm.judges._chat import JudgeModelClient
+    from pytest_ltm.judges.chat import JudgeModelClient
 
 Q_contra = TypeVar("Q_contra", bound="JudgeRequest", contravariant=True)
 A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAsked")
@@ -33,7 +33,8 @@ A = TypeVar("A", "events.JudgeAsked", "events.JudgeChecked", "events.UserModelAs
 class QuestionAsker(Protocol[Q_contra]):
     """Returns the reply to a question; Unmeasured if there is none."""
 
-    def __call__(self, question: Q_contra, /) -> Reply: ...
+    def __call__(self, question: Q_contra, /) -> Reply:
+        """Return the reply; Unmeasured if there is none."""
 
 
 class QuestionModel(Protocol[Q_contra]):
@@ -111,7 +112,7 @@ class ModelCaller:
 
 
 def _is_own_client(model: object) -> TypeGuard[JudgeModelClient]:
-    from pytest_ltm.judges._chat import JudgeModelClient
+    from pytest_ltm.judges.chat import JudgeModelClient
 
     return inherits(model, JudgeModelClient)
 

@@ -1,0 +1,46 @@
+"""Whether a file of a workspace says what a scenario wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import shorten
+
+from pytest_ltm._core.model.score import Check
+
+WantedText = str | Callable[[str], object]
+"""What a file must contain, whatever its case and white space; a function of the text says whether it will do."""
+_LONGEST_SHOWN = 160
+
+
+def check_file(
+    texts: Mapping[str, str],
+    path: str,
+    wanted: Sequence[WantedText],
+    unwanted: Sequence[str],
+) -> Check:
+    """Return whether a file is there, contains all that is wanted, and nothing that is not."""
+    parts = [f"contains {_show(text)}" for text in wanted]
+    parts += [f"does not contain {text!r}" for text in unwanted]
+    label = f"{path} {' and '.join(parts) or 'is there'}"
+    text = texts.get(path)
+    if text is None:
+        there = ", ".join(texts) or "no files"
+        return Check(f"{label}: there is {there}", ok=False, acted=True)
+    is_right = all(_holds(text, part) for part in wanted)
+    is_right = is_right and not any(_holds(text, part) for part in unwanted)
+    shown = shorten(" ".join(text.split()), _LONGEST_SHOWN)
+    return Check(label if is_right else f"{label}: {shown!r}", is_right, acted=True)
+
+
+def _holds(text: str, part: WantedText) -> bool:
+    if callable(part):
+        return bool(part(text))
+    return _plain(part) in _plain(text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _show(part: WantedText) -> str:
+    return part.__name__ if callable(part) else repr(part)

@@ -1,0 +1,235 @@
+"""Agents whose memory is a folder of text files, read when a session begins: a reader by rules, and any other agent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from pytest_ltm._core.model.agent import COMPACTION, Reply
+from pytest_ltm._core.model.tools import Tool, Tools
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, TemporaryFolder
+from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.reader.memory_policies import Full
+from pytest_ltm.agents.reader.reader import Reader
+
+# The files that are read when a session begins, where they are there.
+READ_FIRST = ("AGENTS.md", "CLAUDE.md", "MEMORY.md")
+_NOTES = READ_FIRST[-1]
+_TOOL = "memory"
+_ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
+_SAVE = (
+    f"{COMPACTION} Write it into files of your memory folder with the tool {_TOOL!r}; "
+    f"what {_NOTES} says is shown to you again."
+)
+
+
+class MemoryFolder:
+    """The files of one conversation, which last from session to session."""
+
+    def __init__(self) -> None:
+        self.folder = TemporaryFolder()
+
+    def read_first(self) -> str:
+        """Return what the files that are read first say, each under its name."""
+        texts = self.folder.texts()
+        return "\n\n".join(
+            f"{name}:\n{texts[name]}" for name in READ_FIRST if texts.get(name)
+        )
+
+    def note(self, text: str) -> None:
+        """Add an item to MEMORY.md."""
+        item = "- " + text.replace("\n", "\n  ")
+        if _NOTES not in self.folder.texts():
+            self.folder("create", path=_NOTES, file_text="")
+        self.folder("insert", path=_NOTES, insert_text=item)
+
+    def items(self) -> list[str]:
+        """Return the items of the files that are read first."""
+        texts = self.folder.texts()
+        found = [_ITEM.findall(texts.get(name, "")) for name in READ_FIRST]
+        return [item.replace("\n  ", "\n") for items in found for item in items]
+
+    def fill(self, texts: Mapping[str, str]) -> None:
+        """Have these files and no others."""
+        for name in self.folder.texts():
+            self.folder.remove(name)
+        for name, text in texts.items():
+            self.folder.write(name, text)
+
+
+class FolderReader(Reader):
+    """The embedded reader, which keeps from session to session only what its memory folder says.
+
+    A message of which it notes anything becomes an item of MEMORY.md. `folders`: those of
+    all conversations. KeepsUsers, Compacts.
+    """
+
+    def __init__(self, folders: dict[str, MemoryFolder]) -> None:
+        self._folders, self._files = folders, MemoryFolder()
+        super().__init__(Full, "folder")
+
+    def begin_session(self, user: str) -> None:
+        """Begin a session of this user with what the files say."""
+        self._files = self._folders.setdefault(user, self._files)
+        self.compact()
+
+    def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
+        """Return the reader's reply, and write down a message of which it noted anything."""
+        before = self._notes.lines()
+        reply = super().reply(message, user, tools)
+        self._write_down(message, user, before)
+        return reply
+
+    def accept(self, message: str, reply: str, user: str = "") -> None:
+        """Take an exchange in, and write down a message of which anything was noted."""
+        before = self._notes.lines()
+        super().accept(message, reply, user)
+        self._write_down(message, user, before)
+
+    def answer_alone(self, message: str) -> str:
+        """Return the reply to a question, and go back to where it was, the files as well."""
+        texts = self._files.folder.texts()
+        reply = super().answer_alone(message)
+        self._files.fill(texts)
+        return reply
+
+    def compact(self) -> str:
+        """Begin a new session with what the memory folder says; return that."""
+        items = self._files.items()
+        super().reset()
+        for item in items:
+            super().accept(item, "Noted.")
+        return "\n".join(items)
+
+    def reset(self) -> None:
+        """Forget everything, the files as well."""
+        self._files.fill({})
+        super().reset()
+
+    def save(self) -> bytes:
+        """Return the files and the state of the session."""
+        files = self._files.folder.texts()
+        return json.dumps([files, super().save().decode()]).encode()
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned."""
+        files, session = json.loads(state)
+        super().load(session.encode())
+        self._files.fill(files)
+
+    def _write_down(self, message: str, user: str, before: list[str]) -> None:
+        if len(self._notes.lines()) > len(before):
+            self._files.note(f"{user} here: {message}" if user else message)
+
+
+class FolderAgent(FreshPromptAgent):
+    """Another agent with a memory folder: the six commands as a tool, and the files read first when a session begins.
+
+    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; AcceptsHistory if that is.
+    """
+
+    def __init__(
+        self, model: AgentSource, agent: Any, folders: dict[str, MemoryFolder]
+    ) -> None:
+        super().__init__(model, tells=False, agent=agent)
+        lacking = {"TakesTools", "Resettable"} - capabilities_of(agent)
+        if lacking:
+            raise AgentError(
+                f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(lacking))}, "
+                "so it has no use for a memory folder"
+            )
+        if "AcceptsHistory" in capabilities_of(agent):
+            self.accept = agent.accept
+        self._folders, self._files = folders, MemoryFolder()
+        self._is_new = True
+
+    def begin_session(self, user: str) -> None:
+        """Begin a session of this user, whose files are read with the first message."""
+        self._files, self._is_new = self._folders.setdefault(user, self._files), True
+
+    async def reply(self, message: str, tools: Tools | None = None) -> Reply:
+        """Return the other agent's reply; the first message of a session comes after what its files say."""
+        text, self._is_new = self._opened(message), False
+        return await self._act(text, () if tools is None else tools)
+
+    async def compact(self) -> str:
+        """Have it write down what it needs, and begin a new session; return the files that are read first."""
+        await self._act(_SAVE, ())
+        await await_result(self._agent.reset())
+        self._is_new = True
+        return self._files.read_first()
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the other agent tells of itself."""
+        return {"with-folder": self._model.configuration(self._agent)}
+
+    def _opened(self, message: str) -> str:
+        head = self._files.read_first() if self._is_new else ""
+        return f"{head}\n\n{message}" if head else message
+
+    async def _act(self, message: str, offered: Tools | tuple[()]) -> Reply:
+        passed = [_PassedOn.of(tool, offered) for tool in offered]
+        tools = Tools([*passed, self._memory_tool()])
+        turns: list[Reply] = []
+        while not turns or turns[-1].calls:
+            said = await await_result(self._agent.reply(message, tools=tools))
+            turns.append(said if isinstance(said, Reply) else Reply(said))
+            tools.answer(turns[-1].calls)
+        from pytest_ltm.agents._caller import join_turns
+
+        return join_turns(turns)
+
+    def _memory_tool(self) -> Tool:
+        return Tool(
+            name=_TOOL,
+            description="Your memory: a folder of text files, which is all that you keep from session to session.",
+            schema=COMMAND_SCHEMA,
+            returns=self._files.folder,
+        )
+
+
+class _PassedOn(Tool):
+    """A tool of the scenario, which answers itself, also what it refuses."""
+
+    @classmethod
+    def of(cls, tool: Tool, tools: Any) -> _PassedOn:
+        return cls(
+            name=tool.name,
+            description=tool.description,
+            schema=tool.schema,
+            returns=partial(tools.call, tool.name),
+        )
+
+    def complaint(self, _arguments: Mapping[str, Any]) -> str:
+        """Return nothing: the scenario's tool complains."""
+        return ""
+
+
+def make_folder_reader(argument: str) -> AgentSource:
+    """Return the source of `folder`; AgentError if it is given anything."""
+    if argument:
+        raise AgentError(
+            f"agent 'folder:{argument}': 'folder' takes nothing; an agent of yours with a memory folder is "
+            f"'with-folder:{argument}'"
+        )
+    folders: dict[str, MemoryFolder] = {}
+    return agent_source(lambda: FolderReader(folders), spec="folder")
+
+
+def make_with_folder(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
+    """Return the source of `with-folder:SPEC`, whose agents `find` knows; AgentError with a cure."""
+    if not argument:
+        raise AgentError(
+            "agent 'with-folder:' names no agent. Write it as in 'with-folder:openai:MODEL'."
+        )
+    model = find(argument)
+    folders: dict[str, MemoryFolder] = {}
+    return agent_source(
+        lambda: FolderAgent(model, model.make(), folders),
+        spec=f"with-folder:{argument}",
+    )
