@@ -78,7 +78,7 @@ class JudgeModelClient:
                 text = question.text
                 if question.verbatim:
                     extras.pop("response_format", None)
-                    extras |= question.given
+                    extras |= question.parameters
                 elif "response_format" in extras:
                     text = f"{text}\n\n{question.as_json}".rstrip()
                 else:

@@ -49,9 +49,9 @@ def content_key(configuration: Mapping[str, Any], inquiry: Inquiry, trial: str) 
         "vote": inquiry.vote,
         "trial": trial,
     }
-    # of prompts that a user wrote, so that replies to ours stay known
-    if inquiry.given:
-        content["given"] = dict(inquiry.given)
+    # Of prompts that a user wrote alone, so that replies to ours stay known.
+    if inquiry.parameters:
+        content["parameters"] = dict(inquiry.parameters)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -133,16 +133,10 @@ class JudgeRequest:
     """The whole question, the agent's words fenced; it says how the reply is to end."""
     vote: int = 0
     """How often the same was asked before."""
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether the text is sent as it stands, without asking for a form of the reply."""
-        return False
-
-    @property
-    def given(self) -> Mapping[str, Any]:
-        """What the model is given beside the text, by name."""
-        return {}
+    verbatim: bool = False
+    """Whether a user wrote the text: it is sent as it stands, without asking for a form of the reply."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the model is given beside a user's own text, by name."""
 
     @property
     def digest(self) -> str:
@@ -175,24 +169,14 @@ class Inquiry(JudgeRequest):
     """The grade that means failure: only this one is confirmed by further votes."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """What was put into the prompt, for judges other than language models."""
-    as_written: bool = False
-    """Whether a user wrote the prompt: yes is in the reply, or it is a no."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What its model is given beside the text."""
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether the text is sent as it stands."""
-        return self.as_written
-
-    @property
-    def given(self) -> Mapping[str, Any]:
-        """What the model is given beside the text."""
-        return self.parameters
 
     def grade_in(self, reply: str) -> str | Unscored:
-        """Return the grade that a reply gives; Unscored if none."""
-        if self.as_written:
+        """Return the grade that a `reply` gives; Unscored if none.
+
+        Of a user's own prompt, "yes" anywhere in the reply is a yes, and all else a no,
+        as LongMemEval's authors read it.
+        """
+        if self.verbatim:
             return "yes" if "yes" in reply.lower() else "no"
         return parse_grade(reply, self.grades)
 
@@ -281,7 +265,7 @@ class JudgePrompt(Struct, frozen=True):
             grades=self.grades,
             fail=self.fail,
             parts=parts,
-            as_written=self.verbatim,
+            verbatim=self.verbatim,
             parameters=self.parameters,
         )
 

@@ -110,7 +110,7 @@ def test_a_written_prompt_is_graded_as_published_and_ours_are_not() -> None:
         text="?",
         grades=("yes", "no"),
         fail="no",
-        as_written=True,
+        verbatim=True,
     )
     assert written_prompt.grade_in("Yes, it does.") == "yes"
     assert written_prompt.grade_in("It does not.") == "no"
