@@ -69,7 +69,7 @@ FORM = (
 FORMERLY = (
     ASKS + "who was my {thing} before I [changed|took another one][|, do you know]?",
 )
-SUPPLIERS = ("tailor", "optician", "florist", "butcher", "cobbler", "chimney sweep")
+SUPPLIERS = ("tailor", "optician", "florist", "butcher", "cobbler", "saddler")
 
 WRITE = (
     REQUESTS

@@ -211,6 +211,24 @@ def _option_mentions(text: str) -> list[Mention]:
 # "word"}`.
 
 
+def _word_in_json(text: str) -> str | None:
+    """Return the answer of the last JSON object that has one, a list joined with "and"; None where there is none."""
+    word = None
+    for value in json_values(text):
+        if not isinstance(value, dict):
+            continue
+        for key, item in value.items():
+            if str(key).strip().lower() != "answer":
+                continue
+            # Who answers with a list names several.
+            if isinstance(item, list):
+                word = " and ".join(map(str, item))
+            elif isinstance(item, str):
+                word = item
+            break
+    return word
+
+
 class AnswersWord(Ruled, Struct, frozen=True):
     """Full marks if the `answer` of the JSON in the last answer is the expected word.
 
@@ -220,6 +238,7 @@ class AnswersWord(Ruled, Struct, frozen=True):
     """
 
     family: ClassVar[str] = "sally-anne"
+    finds_objects: ClassVar[bool] = True
     version: ClassVar[int] = 2
     expected: str
     others: tuple[str, ...] = ()
@@ -230,24 +249,11 @@ class AnswersWord(Ruled, Struct, frozen=True):
         """Return 1 if the last answer is the word, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            text = spoken = RE.tag.sub(" ", answer)
-            # the last such JSON is the answer, the prose around it none
-            for value in json_values(text):
-                pairs = value.items() if isinstance(value, dict) else ()
-                given = next(
-                    (
-                        item
-                        for key, item in pairs
-                        if str(key).strip().lower() == "answer"
-                    ),
-                    None,
-                )
-                # who answers with a list names several
-                given = (
-                    " and ".join(map(str, given)) if isinstance(given, list) else given
-                )
-                spoken = given if isinstance(given, str) else spoken
-            return self.score_proven(prove(spoken, self._places), self.expected, answer)
+            # The last such JSON is the answer, the prose around it none.
+            word = _word_in_json(RE.tag.sub(" ", answer))
+            if word is None:
+                word = RE.tag.sub(" ", answer)
+            return self.score_proven(prove(word, self._places), self.expected, answer)
         try:
             value = published_json(answer)
         except NoJSON:

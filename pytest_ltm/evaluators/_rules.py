@@ -38,6 +38,8 @@ class Ruled:
     """Of its `current` rules."""
     reads_speech: ClassVar[bool] = False
     """Whether form, sources or courtesies count, so that they are not normalized away."""
+    finds_objects: ClassVar[bool] = False
+    """Whether it looks for JSON among prose itself, which is therefore left as it is."""
     scoring: Scoring
 
     def __post_init__(self) -> None:
@@ -161,7 +163,12 @@ class Ruled:
             else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
             for text in whole
         )
-        texts = spoken if self.reads_speech else map(normalize, spoken)
+        texts = spoken
+        if not self.reads_speech:
+            texts = (
+                normalize(text, objects_within=not self.finds_objects)
+                for text in spoken
+            )
         # what was told goes with each reply: whether one recites shows only beside the
         # messages
         return (

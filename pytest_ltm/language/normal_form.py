@@ -5,22 +5,24 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.structured import read_answer
 
 
-def normalize(speech: str) -> str:
+def normalize(speech: str, *, objects_within: bool = True) -> str:
     """Return the normal form of what an agent said; "" only for what is blank. Idempotent, in linear time.
 
     A frame (a fence, a tag, a label) goes if it encloses all; unmarked words only if
     they are courtesies, at the beginning or the end, and something else remains.
+    `objects_within`: an object among prose is read as the answer that it names.
     """
 
     def simplify(text: str) -> str:
         # typography first: the others look for plain quotes and dashes
         frames = (
-            read_answer,
+            partial(read_answer, within=objects_within),
             _without_tags,
             _strip_quotes,
             _without_math,

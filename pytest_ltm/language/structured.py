@@ -21,10 +21,11 @@ RE = LEXICON.expressions("structured")
 _MOST_LEVELS = 4
 
 
-def read_answer(text: str) -> str:
+def read_answer(text: str, *, within: bool = True) -> str:
     """Return what the answering field of an object says; the text itself where none does, or two may.
 
-    Fields of thoughts are left out in any case. Linear time.
+    Fields of thoughts are left out in any case. `within`: objects among prose are read,
+    too. Linear time.
     """
     # what is left of a block of YAML once its thoughts are gone
     if RE.block_alone.match(text):
@@ -33,7 +34,8 @@ def read_answer(text: str) -> str:
     body = (fence[1] if fence else text).strip()
     fields = _read_fields(body)
     if not fields:
-        return _read_objects_within(RE.cdata.sub(r"\1", text))
+        text = RE.cdata.sub(r"\1", text)
+        return _read_objects_within(text) if within else text
     answer = _find_answer(fields, 0)
     # an object that has nothing but an answer with parts is read with their names
     if len(fields) == 1 and not isinstance(answer, str):
@@ -46,13 +48,26 @@ def read_answer(text: str) -> str:
 
 def _read_objects_within(text: str) -> str:
     """Return a text in which each object that names its answer is replaced by it: the prose around stays."""
-    parts, at = list[str](), 0
+    parts: list[str] = []
+    read = 0
     for start, end, fields in sorted(_find_objects(text), key=itemgetter(0)):
         answer = _find_answer(fields, 0) if _names_answer(fields, 0) else None
-        if start >= at and answer is not None:
-            parts += [text[at:start], _write_value(answer)]
-            at = end
-    return "".join([*parts, text[at:]])
+        if start >= read and answer is not None:
+            parts += [text[read:start], _end_sentence(_write_value(answer), text[end:])]
+            read = end
+    return "".join([*parts, text[read:]])
+
+
+def _end_sentence(answer: str, rest: str) -> str:
+    """Return an answer as a sentence of its own, unless its object stands in a clause that goes on in words."""
+    behind = rest.lstrip(" \t")[:1]
+    if not behind or behind.isalnum() or behind in _CLOSERS or answer[-1:] in _STOPS:
+        return answer
+    return f"{answer}."
+
+
+_STOPS = ".!?:;,"
+_CLOSERS = _STOPS + ")]}'\"*_`"
 
 
 _Object: TypeAlias = tuple[int, int, Fields]

@@ -96,7 +96,7 @@ def test_a_frozen_process_is_ended_with_the_line_and_the_way_to_resume(
         sys.executable,
         "-c",
         (
-            "import pytest; from pytest_ltm._core.session import signals; "
+            "import pytest; from pytest_ltm.modes import signals; "
             "signals.SLACK = 1; raise SystemExit(pytest.main())"
         ),
         "--ltm-agent=bots:Freezes",

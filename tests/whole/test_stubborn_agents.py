@@ -157,9 +157,7 @@ class Bot:
 def test_a_thread_that_an_agent_leaves_is_named_and_the_process_ends(
     project: Project,
 ) -> None:
-    project.conftest(
-        "from pytest_ltm._core.session import signals\nsignals.LINGERS = 0.1\n"
-    )
+    project.conftest("from pytest_ltm.modes import signals\nsignals.LINGERS = 0.1\n")
     act = "threading.Thread(target=threading.Event().wait, name='left over').start()"
     project.file(LEAVES.replace("ACT()", act), "bots.py")
     project.file(TALK)

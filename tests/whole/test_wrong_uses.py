@@ -110,7 +110,7 @@ SCENARIOS = {
     "def test_a(ltm):\n    ltm.tell('x')": "test_a.py:3*ltm has no 'tell'. Did you mean 'say'?",
     "def test_a(ltm):\n    ltm.say(3)": "a message is a non-empty text, not 3*test_a.py:3",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.watch('y')": "ltm.watch('y'): a watcher is a function*test_a.py:4",
-    "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.check('z')": "ltm.check: missing * argument: 'ok'. It is called as ltm.check(label, ok)*test_a.py:5",
+    "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y')\n    ltm.check('z')": "ltm.check: missing * argument: 'ok'. It is called as ltm.check(label, ok, acted=*)*test_a.py:5",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.ask('y', expect='z')": "unexpected keyword argument 'expect'. It is called as ltm.ask(text, *test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.wait(time=None)": "None is not a duration; write it as '30s'*test_a.py:4",
     "def test_a(ltm):\n    ltm.say('x')\n    ltm.watch(len, replies='5')": "a watcher counts at least one reply, not '5'*test_a.py:4",

@@ -20,14 +20,24 @@ ENTRIES: dict[str, SuiteEntry] = {
 }
 
 
+KINDS: dict[str, list[SuiteEntry]] = {}
+"""The entries of a suite that differ only in where a text comes in (`sale_by_tool`) are one kind."""
+for name, entry in ENTRIES.items():
+    KINDS.setdefault(name.partition("_by_")[0], []).append(entry)
+
+
 @pytest.mark.nightly(
     "a search over 80 examples of each scenario, half a minute for each", every=8
 )
-@pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_no_reply_to_the_question_alone_earns_more_than_the_floor(name: str) -> None:
-    search = FloorSearch(ENTRIES[name])
-    points, policy = search.best()
-    assert points <= search.declared + MARGIN, policy
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_no_reply_to_the_question_alone_earns_more_than_the_floor(kind: str) -> None:
+    above = []
+    for entry in KINDS[kind]:
+        search = FloorSearch(entry)
+        points, policy = search.best()
+        if points > search.declared + MARGIN:
+            above.append((entry.name, points, policy))
+    assert above == []
 
 
 @pytest.mark.slow
