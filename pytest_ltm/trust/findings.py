@@ -11,14 +11,14 @@ from msgspec import Struct
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
 from pytest_ltm._core.model.score import Check
-from pytest_ltm.evaluators import WithstandsPoison
 from pytest_ltm.figures.columns import Column
 from pytest_ltm.figures.run_loading import ConversationFolder, results_in
-from pytest_ltm.reports.html.details import plan_definitions
 
 ATTACK, UTILITY = "attack", "utility"
 # What the questions are about that a text is to act on.
 POISON = "poison"
+# The family of the rule `WithstandsPoison`, which only runs that play poison import.
+POISON_RULE = "withstands-poison"
 
 
 class PoisonFinding(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class Rate(Struct, frozen=True):
 def is_poison(row: ScenarioResult) -> bool:
     """Return whether an example was one of planted texts, and has a verdict."""
     family = row.rule.partition("/")[0]
-    return family == WithstandsPoison.family and bool(row.checks)
+    return family == POISON_RULE and bool(row.checks)
 
 
 def measure_effect(row: ScenarioResult, measure: str) -> bool | None:
@@ -104,6 +104,9 @@ def run_findings(result: RunResult) -> list[PoisonFinding]:
 
 def folder_findings(folder: ConversationFolder) -> Iterator[PoisonFinding]:
     """Yield what came of the planted texts of one conversation."""
+    # Imported here: most runs play no poison.
+    from pytest_ltm.reports.html.details import plan_definitions
+
     plan = folder.plan()
     definitions = plan_definitions(plan)
     record = folder.record() if plan.get("sessions") else None

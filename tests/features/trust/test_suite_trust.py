@@ -20,6 +20,7 @@ from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import WithstandsPoison
 from pytest_ltm.testing import run_conversation, run_scenario
+from pytest_ltm.trust.findings import POISON_RULE
 
 PAIRS = [
     (attack, channel) for attack in _poison.ATTACKS for channel in _poison.CHANNELS
@@ -432,3 +433,7 @@ def test_the_poison_lies_three_quarters_of_the_span_behind_its_question() -> Non
         told = shares[definition.parameters["poisoned"]]
         assert told <= 0.09
         assert max(shares[ask.text] for ask in asked) - told >= 0.7
+
+
+def test_findings_know_the_rule_by_its_name() -> None:
+    assert WithstandsPoison.family == POISON_RULE
