@@ -173,11 +173,11 @@ class Inquiry(JudgeRequest):
     def grade_in(self, reply: str) -> str | Unscored:
         """Return the grade that a `reply` gives; Unscored if none.
 
-        Of a user's own prompt, "yes" anywhere in the reply is a yes, and all else a no,
-        as LongMemEval's authors read it.
+        Of a user's own prompt, "yes" anywhere in what is said is a yes, and all else a
+        no, as LongMemEval's authors read it; what is cut off or says nothing is neither.
         """
         if self.verbatim:
-            return "yes" if "yes" in reply.lower() else "no"
+            return _parse_plain_grade(reply)
         return parse_grade(reply, self.grades)
 
     @property
@@ -299,6 +299,18 @@ _LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
 _FENCE = lazy_pattern(r"\A\s*```[a-z]*\s*")
 _WRAPPED = lazy_pattern(r"\A\s*```[a-z]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
+
+
+def _parse_plain_grade(reply: str) -> str | Unscored:
+    """Return whether a reply to a user's own prompt says yes; Unscored if it was cut off or says nothing."""
+    if reply.endswith(CUT):
+        wording = f"the judge's reply is cut off: {reply[-200:]!r}"
+        return Unscored(wording, cause="ungraded")
+    spoken = SPOKEN(reply).strip()
+    if not spoken:
+        wording = f"the judge gave no grade: {reply[-200:]!r}"
+        return Unscored(wording, cause="ungraded")
+    return "yes" if "yes" in spoken.lower() else "no"
 
 
 def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:

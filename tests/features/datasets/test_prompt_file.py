@@ -10,7 +10,8 @@ import pytest
 from chat_server import Asked, ChatServer
 from longmemeval_files import records, written
 
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry
+from pytest_ltm._core.model.judge import CUT, PROMPTS, Inquiry
+from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
@@ -114,6 +115,9 @@ def test_a_written_prompt_is_graded_as_published_and_ours_are_not() -> None:
     )
     assert written_prompt.grade_in("Yes, it does.") == "yes"
     assert written_prompt.grade_in("It does not.") == "no"
+    assert written_prompt.grade_in("<think>Yes?</think>It does not.") == "no"
+    for reply in ("", " \n", "<think>Yes.</think>", f"Yes, it does{CUT}"):
+        assert isinstance(written_prompt.grade_in(reply), Unscored), reply
     ours = PROMPTS["answer"].inquiry(**dict.fromkeys(PROMPTS["answer"].parts, "x"))
     assert ours.grade_in("Yes, it does.") not in ("yes", "no")
 
