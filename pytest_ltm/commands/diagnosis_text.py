@@ -27,7 +27,7 @@ def size_text(size: int) -> str:
 
 
 def fit_lines(lines: Iterable[str], width: int) -> list[str]:
-    """Return lines that are no wider than the terminal; what is wrapped keeps its indent."""
+    """Return lines of at most `width` columns; what is wrapped keeps its indent."""
     fitted = []
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()))
