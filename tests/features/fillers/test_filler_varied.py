@@ -19,7 +19,7 @@ from pytest_ltm._core.session.options import DEFAULTS
 from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.fillers._spec import BANDS, VERSION
+from pytest_ltm.fillers._talk import BANDS, VERSION
 from pytest_ltm.lab.cheat_agents import FormSample, learn_tree, share_told_apart
 from pytest_ltm.language.small_talk import is_relayed, is_small_talk, read_templates
 
