@@ -17,6 +17,7 @@ from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._spec_facts import is_free
+from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.records import probe_record
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ class Probe:
         """Return why an agent is not asked, or ""."""
         if source.kind in UNASKED:
             return UNASKED[source.kind]
+        if backends_are_shared() and _separates_users(source):
+            return "users share its memory, and the run itself tests whether they are separate"
         if not source.serves_many:
             return "it can serve one conversation only"
         if "Stateless" in capabilities_of(source.given):
@@ -157,3 +160,11 @@ class Probe:
             for scenario, definition in definitions.items()
             if definition is not None
         }
+
+
+def _separates_users(source: AgentSource) -> bool:
+    """Return whether the agents from there are told whose messages they hear."""
+    # Few runs have a store that users share.
+    from pytest_ltm.agents._profile import profile_of
+
+    return "SeparatesUsers" in profile_of(source).capabilities
