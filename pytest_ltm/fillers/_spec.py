@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # A run has one filler: the texts of all others stay unread.
 _talk = lazy("pytest_ltm.fillers._talk:TalkFiller")
+_talk_of_suite = lazy("pytest_ltm.fillers._talk:talk_of_suite")
 _trivia = lazy("pytest_ltm.fillers._trivia:TriviaFiller")
 _pool_of_file = lazy("pytest_ltm.fillers._trivia:pool_of_file")
 _quiz_in_language = lazy("pytest_ltm.fillers._language_quiz:QuizFiller")
@@ -27,18 +28,29 @@ _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
 }
 
 
+def _make_own_filler(spec: str, rng: Random, counter: TokenCounter) -> Filler:
+    kind, colon, rest = spec.partition(":")
+    if colon and kind == "varied":
+        return cast("Filler", _talk_of_suite(rest, rng, counter))
+    if colon:
+        raise FillerError(
+            f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
+        )
+    return _OWN[kind](rng, counter)
+
+
 def filler_from_spec(
     spec: str, rng: Random, counter: TokenCounter, language: Language | None = None
 ) -> Filler:
     """Return a new filler for one conversation.
 
-    `spec`: `varied`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
+    `spec`: `varied`, `varied:SUITE`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
     `package.module:factory`. A factory is called as `factory(rng, counter)`. Of texts
     of our own, those in the `language` are taken (None: in English): those in others
     are quizzes, whatever the kind. Raises FillerError.
     """
     kind, colon, rest = spec.partition(":")
-    if language is not None and not colon and kind in {"trivia", *_OWN}:
+    if language is not None and (spec in {"trivia", *_OWN} or kind == "varied"):
         return cast("Filler", _quiz_in_language(rng, counter, language))
     if kind == "trivia":
         if colon and not rest:
@@ -48,15 +60,11 @@ def filler_from_spec(
         pool = _pool_of_file(rest) if rest else None
         return cast("Filler", _trivia(rng, counter, pool))
     if kind in _OWN:
-        if colon:
-            raise FillerError(
-                f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
-            )
-        return _OWN[kind](rng, counter)
+        return _make_own_filler(spec, rng, counter)
     if not colon:
         raise FillerError(
             f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
-            "Known: varied, letters, trivia, trivia:PATH, mixed, or 'package.module:factory'"
+            "Known: varied, letters, trivia, trivia:PATH, mixed, varied:SUITE, or 'package.module:factory'"
         )
     factory = DottedPath(spec, what="filler", error=FillerError).resolve()
     if not callable(factory):
