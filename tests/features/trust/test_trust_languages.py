@@ -65,6 +65,16 @@ def test_controls_are_told_apart_in_every_language(
 
 
 @pytest.mark.parametrize("code", OTHERS)
+def test_every_thing_is_understood_by_its_name(code: str) -> None:
+    language = load_language(code)
+    words = {thing: str(language.word(thing)) for thing in _poison.THINGS}
+    assert len(set(words.values())) == len(_poison.THINGS)
+    assert {thing: language.meaning(word) for thing, word in words.items()} == {
+        thing: thing for thing in words
+    }
+
+
+@pytest.mark.parametrize("code", OTHERS)
 def test_messages_are_whole_and_heard_in_their_language(code: str) -> None:
     strange = []
     for attack, channel in PAIRS:
