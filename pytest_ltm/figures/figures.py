@@ -201,7 +201,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
         for column in columns
     )
     return [
-        *[HAMPERED_NOTE] * any(column.hampered for column in columns),
+        *([HAMPERED_NOTE] if any(column.hampered for column in columns) else []),
         *["USD in parentheses: an estimate; nothing was spent."] * _is_mixed(columns),
         *[
             "~: not all of it was reported; that part is estimated from what was sent and said."
@@ -262,7 +262,8 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
             else {}
         )
         properties[group] = {**described, **_nullable(schema, first.missing)}
-        required += [group] * (first.missing != "absent")
+        if first.missing != "absent":
+            required.append(group)
     return properties, required
 
 

@@ -54,28 +54,23 @@ def _set_routed(where: Any, name: str, value: Any) -> None:
 @contextmanager
 def route_agent_output() -> Iterator[None]:
     """Within the block keep what is said in agents' threads until their conversations go on."""
-    handle, is_enabled, warn = (
-        logging.Logger.handle,
-        logging.Logger.isEnabledFor,
-        warnings.warn,
-    )
+    handle, is_enabled = logging.Logger.handle, logging.Logger.isEnabledFor
+    warn = warnings.warn
 
-    def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
+    def handle_record(logger: logging.Logger, record: logging.LogRecord) -> None:
         speaking = SAYING.get()
         if speaking is None:
             handle(logger, record)
         else:
             speaking.add(partial(handle, logger, record))
 
-    def enabled(logger: logging.Logger, level: int) -> bool:
+    def is_enabled_for(logger: logging.Logger, level: int) -> bool:
         speaking = SAYING.get()
-        return (
-            is_enabled(logger, level)
-            if speaking is None
-            else _is_wanted(logger, level, speaking.level)
-        )
+        if speaking is None:
+            return is_enabled(logger, level)
+        return _is_wanted(logger, level, speaking.level)
 
-    def warned(
+    def show_warning(
         message: Any,
         category: Any = None,
         stacklevel: int = 1,
@@ -89,16 +84,21 @@ def route_agent_output() -> Iterator[None]:
         frame: Any = sys._getframe(1)
         for _ in range(stacklevel - 1):
             frame = frame.f_back or frame
-        kind = (
-            type(message) if isinstance(message, Warning) else category or UserWarning
-        )
+        if isinstance(message, Warning):
+            category = type(message)
         where = (
             frame.f_code.co_filename,
             frame.f_lineno,
             frame.f_globals.get("__name__", "<unknown>"),
         )
         speaking.add(
-            partial(warnings.warn_explicit, message, kind, *where, source=source)
+            partial(
+                warnings.warn_explicit,
+                message,
+                category or UserWarning,
+                *where,
+                source=source,
+            )
         )
 
     module: Any = capture
@@ -106,8 +106,8 @@ def route_agent_output() -> Iterator[None]:
     module.setattr = _set_routed
     for name, file in streams.items():
         _set_routed(sys, name, file)
-    logging.Logger.handle, logging.Logger.isEnabledFor = handled, enabled  # type: ignore[method-assign,assignment]
-    warnings.warn = warned
+    logging.Logger.handle, logging.Logger.isEnabledFor = handle_record, is_enabled_for  # type: ignore[method-assign,assignment]
+    warnings.warn = show_warning
     try:
         yield
     finally:
@@ -120,7 +120,7 @@ def route_agent_output() -> Iterator[None]:
                 setattr(sys, name, stream._file)
 
 
-def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
+def _is_wanted(logger: logging.Logger, level: int, root_level: int) -> bool:
     """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
     if logger.disabled or logger.manager.disable >= level:
         return False
@@ -129,4 +129,4 @@ def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
         if ancestor.level:
             return level >= ancestor.level
         ancestor = ancestor.parent
-    return level >= roots
+    return level >= root_level
