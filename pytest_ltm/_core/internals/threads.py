@@ -84,8 +84,6 @@ def route_agent_output() -> Iterator[None]:
         frame: Any = sys._getframe(1)
         for _ in range(stacklevel - 1):
             frame = frame.f_back or frame
-        if isinstance(message, Warning):
-            category = type(message)
         where = (
             frame.f_code.co_filename,
             frame.f_lineno,
@@ -95,7 +93,7 @@ def route_agent_output() -> Iterator[None]:
             partial(
                 warnings.warn_explicit,
                 message,
-                category or UserWarning,
+                _warning_category(message, category),
                 *where,
                 source=source,
             )
@@ -118,6 +116,13 @@ def route_agent_output() -> Iterator[None]:
             stream = getattr(sys, name)
             if isinstance(stream, _Routed):
                 setattr(sys, name, stream._file)
+
+
+def _warning_category(message: Any, category: Any) -> Any:
+    """Return what `warnings.warn` takes for the category."""
+    if isinstance(message, Warning):
+        return type(message)
+    return category or UserWarning
 
 
 def _is_wanted(logger: logging.Logger, level: int, root_level: int) -> bool:
