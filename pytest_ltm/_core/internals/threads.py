@@ -54,8 +54,29 @@ def _set_routed(where: Any, name: str, value: Any) -> None:
 @contextmanager
 def route_agent_output() -> Iterator[None]:
     """Within the block keep what is said in agents' threads until their conversations go on."""
+    with _route_streams(), _route_logging(), _route_warnings():
+        yield
+
+
+@contextmanager
+def _route_streams() -> Iterator[None]:
+    module: Any = capture
+    module.setattr = _set_routed
+    for name in _STREAMS:
+        _set_routed(sys, name, getattr(sys, name))
+    try:
+        yield
+    finally:
+        del module.setattr
+        for name in _STREAMS:
+            stream = getattr(sys, name)
+            if isinstance(stream, _Routed):
+                setattr(sys, name, stream._file)
+
+
+@contextmanager
+def _route_logging() -> Iterator[None]:
     handle, is_enabled = logging.Logger.handle, logging.Logger.isEnabledFor
-    warn = warnings.warn
 
     def handle_record(logger: logging.Logger, record: logging.LogRecord) -> None:
         speaking = SAYING.get()
@@ -69,6 +90,19 @@ def route_agent_output() -> Iterator[None]:
         if speaking is None:
             return is_enabled(logger, level)
         return _is_wanted(logger, level, speaking.level)
+
+    logging.Logger.handle = handle_record  # type: ignore[method-assign,assignment]
+    logging.Logger.isEnabledFor = is_enabled_for  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        logging.Logger.handle = handle  # type: ignore[method-assign]
+        logging.Logger.isEnabledFor = is_enabled  # type: ignore[method-assign]
+
+
+@contextmanager
+def _route_warnings() -> Iterator[None]:
+    warn = warnings.warn
 
     def show_warning(
         message: Any,
@@ -84,38 +118,23 @@ def route_agent_output() -> Iterator[None]:
         frame: Any = sys._getframe(1)
         for _ in range(stacklevel - 1):
             frame = frame.f_back or frame
-        where = (
-            frame.f_code.co_filename,
-            frame.f_lineno,
-            frame.f_globals.get("__name__", "<unknown>"),
-        )
         speaking.add(
             partial(
                 warnings.warn_explicit,
                 message,
                 _warning_category(message, category),
-                *where,
+                frame.f_code.co_filename,
+                frame.f_lineno,
+                frame.f_globals.get("__name__", "<unknown>"),
                 source=source,
             )
         )
 
-    module: Any = capture
-    streams = {name: getattr(sys, name) for name in _STREAMS}
-    module.setattr = _set_routed
-    for name, file in streams.items():
-        _set_routed(sys, name, file)
-    logging.Logger.handle, logging.Logger.isEnabledFor = handle_record, is_enabled_for  # type: ignore[method-assign,assignment]
     warnings.warn = show_warning
     try:
         yield
     finally:
         warnings.warn = warn
-        logging.Logger.handle, logging.Logger.isEnabledFor = handle, is_enabled  # type: ignore[method-assign,unused-ignore]
-        del module.setattr
-        for name in _STREAMS:
-            stream = getattr(sys, name)
-            if isinstance(stream, _Routed):
-                setattr(sys, name, stream._file)
 
 
 def _warning_category(message: Any, category: Any) -> Any:
