@@ -133,8 +133,10 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     "recorded_extraction": [
         (
             {},
-            "| fact_notes:ModelNotes, own extraction | 24/26 | 6/6 | 30/30 | 30/30 | 30/30 | 30/30 | 0/5 | - | 0/4 |"
-            " 0/30 | 30/32 | 2 | 0 | 0 |",
+            (
+                "| fact_notes:ModelNotes, own extraction | 24/26 | 6/6 | 30/30 | 30/30 | 30/30 | 30/30 | 0/5 | - |"
+                " 0/4 | 0/30 | 30/32 | 2 | 0 | 0 |"
+            ),
         ),
         (
             {},

@@ -92,14 +92,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def recorded(
-    folder: Path, model: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
-    """Record the model, which is then gone; yields the folder with recording and card."""
+def recorded(folder: Path, model: Loopback, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Record the model, which is then gone; return the folder with recording and card."""
     with monkeypatch.context() as patch:
         patch.setenv(ADDRESS, f"{model.url}/v1")
         assert check(*SPECS, "--record", "model.jsonl", "-o", "card.json") == 0
-    yield folder
+    return folder
 
 
 def check(*words: str) -> int:
@@ -188,20 +186,22 @@ def test_a_library_that_swallows_the_refusal_gets_no_card(
 def test_what_the_model_refused_is_not_recorded(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quiet = STORE.replace("return json.load(response)", "return json.load(response)")
-    (folder / "calm_store.py").write_text(
-        quiet.replace(
-            "def ask(path, body):",
-            "def ask(path, body):\n    try:\n        return call(path, body)\n"
-            "    except OSError:\n        return {'facts': []}\n\n\ndef call(path, body):",
-        )
+    calm = (
+        "def ask(path, body):\n"
+        "    try:\n"
+        "        return call(path, body)\n"
+        "    except OSError:\n"
+        "        return {'facts': []}\n\n\n"
+        "def call(path, body):"
     )
+    text = STORE.replace("def ask(path, body):", calm)
+    (folder / "calm_store.py").write_text(text)
     with serving(lambda _: Answer({"error": "no credit"}, 402)) as broke:
         monkeypatch.setenv(ADDRESS, broke.url)
         assert check("calm_store:Extracts", "--record", "model.jsonl") == 2
-    text = capsys.readouterr().err
-    assert "first with 402" in text
-    assert "no credit" in text
+    error = capsys.readouterr().err
+    assert "first with 402" in error
+    assert "no credit" in error
     assert not (folder / "model.jsonl").exists()
 
 
