@@ -12,11 +12,12 @@ from random import Random
 from typing import cast
 
 from pytest_ltm._core.model.filler import Filler, FillerExchange
+from pytest_ltm._core.model.suite import built_in_names
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import FillerError, describe_error, did_you_mean
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact
-from pytest_ltm.fillers._relays import iter_relayed_texts
+from pytest_ltm.fillers._relays import iter_relayed_texts, suite_generators
 from pytest_ltm.fillers._trivia import (
     Deck,
     MixedFiller,
@@ -38,6 +39,14 @@ VERSION = 5
 # long as scenarios' messages, so many that an agent which skips long ones still hears
 # far more talk than scenarios; pages are most of the tokens.
 BANDS = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
+# The same where a suite's own forms are relayed: its messages are so short that pages
+# would pass most of the tokens, and an agent which skips pages would hear little else.
+SUITE_BANDS = (
+    (0.05, 8, 13),
+    (0.893, 14, 45),
+    (0.05, 45, 180),
+    (0.007, 500, 2500),
+)
 # The bands of `letters`: a gap takes as few messages as the agent's limit allows.
 LETTERS = ((1.0, 10**6, 10**6),)
 # The share of messages in which other people tell and ask what scenarios do: nearly all,
@@ -66,17 +75,26 @@ def _sentence(rng: Random, template: str, **slots: str) -> str:
 class TalkFiller:
     """Says what other people tell and ask, in the scenarios' own sentences, and small talk; a gap is just reached.
 
-    `letters`: small talk alone, as long as the gap and the agent allow.
+    `letters`: small talk alone, as long as the gap and the agent allow. `suite`: the
+    built-in one in whose forms people talk most.
     """
 
     def __init__(
-        self, rng: Random, counter: TokenCounter, *, letters: bool = False
+        self,
+        rng: Random,
+        counter: TokenCounter,
+        *,
+        letters: bool = False,
+        suite: str = "",
     ) -> None:
         self._rng, self._counter = rng, counter
         self._name = "letters" if letters else "varied"
+        self._suite = suite
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
+        if suite:
+            self._bands = SUITE_BANDS
         self._deck = Deck(self._sentences())
-        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)))
+        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)), suite)
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
@@ -88,7 +106,7 @@ class TalkFiller:
             self._bands, [share for share, *_ in self._bands]
         )
         size = round(exp(self._rng.uniform(log(least), log(most))))
-        if self._bands is BANDS and self._rng.random() < RELAYED:
+        if self._bands is not LETTERS and self._rng.random() < RELAYED:
             limit = min(tokens - _LEAST_LEFT, max_message_tokens)
             texts = self._relay_texts(size if least >= _PAGE else 1, limit)
             if texts:
@@ -152,7 +170,8 @@ class TalkFiller:
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
-        return {"filler": self._name, "facts": built_in_identity(), "version": VERSION}
+        name = f"{self._name}:{self._suite}" if self._suite else self._name
+        return {"filler": name, "facts": built_in_identity(), "version": VERSION}
 
     def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
         # one order after another, without end; a fact is drawn only when a sentence
@@ -232,18 +251,40 @@ _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
 }
 
 
+def _known_suite(name: str) -> str:
+    """Return the name of a built-in suite whose texts filler may have; FillerError for any other."""
+    if name in built_in_names() and suite_generators(name):
+        return name
+    names = list(filter(suite_generators, built_in_names()))
+    raise FillerError(
+        f"filler 'varied:{name}': {name!r} is not a suite whose texts other people can tell."
+        f"{did_you_mean(name, names)} There are {', '.join(names)}"
+    )
+
+
+def _make_own_filler(spec: str, rng: Random, counter: TokenCounter) -> Filler:
+    kind, colon, rest = spec.partition(":")
+    if colon and kind == "varied":
+        return TalkFiller(rng, counter, suite=_known_suite(rest))
+    if colon:
+        raise FillerError(
+            f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
+        )
+    return _OWN[kind](rng, counter)
+
+
 def filler_from_spec(
     spec: str, rng: Random, counter: TokenCounter, language: Language = ENGLISH
 ) -> Filler:
     """Return a new filler for one conversation.
 
-    `spec`: `varied`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
+    `spec`: `varied`, `varied:SUITE`, `letters`, `trivia`, `trivia:PATH`, `mixed` or
     `package.module:factory`. A factory is called as `factory(rng, counter)`. Of texts
     of our own, those in the `language` are taken: other ones than English are quizzes,
     whatever the kind. Raises FillerError.
     """
     kind, colon, rest = spec.partition(":")
-    if language is not ENGLISH and not colon and kind in {"trivia", *_OWN}:
+    if language is not ENGLISH and (spec in {"trivia", *_OWN} or kind == "varied"):
         return QuizFiller(rng, counter, language)
     if kind == "trivia":
         if colon and not rest:
@@ -252,15 +293,11 @@ def filler_from_spec(
             )
         return TriviaFiller(rng, counter, pool_of_file(rest) if rest else None)
     if kind in _OWN:
-        if colon:
-            raise FillerError(
-                f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
-            )
-        return _OWN[kind](rng, counter)
+        return _make_own_filler(spec, rng, counter)
     if not colon:
         raise FillerError(
             f"unknown filler {spec!r}.{did_you_mean(spec, [*_OWN, 'trivia'])} "
-            "Known: varied, letters, trivia, trivia:PATH, mixed, or 'package.module:factory'"
+            "Known: varied, letters, trivia, trivia:PATH, mixed, varied:SUITE, or 'package.module:factory'"
         )
     factory = DottedPath(spec, what="filler", error=FillerError).resolve()
     if not callable(factory):
