@@ -77,7 +77,7 @@ def takes_argument(function: object, name: str) -> bool:
     )
 
 
-def _parameters_of(function: object) -> Mapping[str, inspect.Parameter] | None:
+def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
     """Return the parameters by name; None of what hides them."""
     if not callable(function):
         return {}
