@@ -20,7 +20,7 @@ from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._relays import iter_relayed_texts
-from pytest_ltm.fillers._spec import BANDS, VERSION
+from pytest_ltm.fillers._talk import BANDS, VERSION
 from pytest_ltm.lab.cheat_agents import (
     LONG,
     FormSample,
