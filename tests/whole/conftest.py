@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import warnings
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,20 +20,22 @@ from suite_words import with_parameters
 # pytester forgets the modules that a run inside this process imports: what is here
 # already is imported once only.
 PRELOADED = (
+    "filelock",
     "greenlet",
     "numpy",  # cannot be imported twice
     "pytest_ltm.agents",
     "pytest_ltm.agents.reader.reader",
     "pytest_ltm.fillers._spec",
     "pytest_ltm.fillers._trivia",
-    "pytest_ltm.fillers._spec",
     "pytest_ltm._core.internals",
+    "pytest_ltm._core.session.garbage",
     "pytest_ltm._core.session.startup",
     "pytest_ltm._core.session.collection",
     "pytest_ltm.testing",
     "rouge_score.rouge_scorer",
     "tiktoken",
     "yaml",
+    *(feature.module for feature in entry_points(group="pytest_ltm")),
 )
 for _name in PRELOADED:
     if find_spec(_name.partition(".")[0]) and (
