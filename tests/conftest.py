@@ -282,6 +282,25 @@ def pytest_pyfunc_call() -> Iterator[None]:
 
 
 @pytest.fixture
+def pytester(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
+    from alone import alone
+
+    for name in (
+        "PYTEST_ADDOPTS",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "PYTEST_XDIST_TESTRUNUID",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    return pytester
+
+
+@pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """An OpenAI-compatible server on loopback, and no way to any other; see servers/chat_server.py."""
     from chat_server import serving

@@ -153,16 +153,7 @@ class Project:
 def pytester(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
-    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    for name in (
-        "PYTEST_ADDOPTS",
-        "PYTEST_XDIST_WORKER",
-        "PYTEST_XDIST_WORKER_COUNT",
-        "PYTEST_XDIST_TESTRUNUID",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in alone().items():
-        monkeypatch.setenv(name, value)
+    """The same, on a screen of one kind, and without messages that no test asked for."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv(
