@@ -34,6 +34,7 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents._adapt import AgentSource, capabilities_of
 from pytest_ltm.agents._spec_facts import is_free
+from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
@@ -226,6 +227,8 @@ class Probe:
         """Return why an agent is not asked, or ""."""
         if source.kind in UNASKED:
             return UNASKED[source.kind]
+        if backends_are_shared() and _separates_users(source):
+            return "users share its memory, and the run itself tests whether they are separate"
         if not source.serves_many:
             return "it can serve one conversation only"
         if "Stateless" in capabilities_of(source.given):
@@ -285,6 +288,13 @@ def _probe_verdict(
     if probe_questions.is_known(list(zip(chosen, replies, strict=True))):
         return "leaks", "it answers questions of this plan before it was told anything"
     return "clean", ""
+
+
+def _separates_users(source: AgentSource) -> bool:
+    """Return whether the agents from there are told whose messages they hear."""
+    from pytest_ltm.agents._profile import profile_of
+
+    return "SeparatesUsers" in profile_of(source).capabilities
 
 
 class _ProbeConversation:
