@@ -105,6 +105,7 @@ TOUCHED_BY: Rules = {
     "tests/whole/*": ("tests/whole/*",),
     "tests/features/reports/snapshots/*": ("tests/features/reports/*",),
     "tests/features/scenarios/*.json": ("tests/features/scenarios/*",),
+    "tests/features/lab/*.txt": ("tests/features/lab/*",),
     "benchmarks/*": ("tests/whole/test_benchmark*",),
     "scenarios/*": VERDICTS,
     "pytest_ltm/lab/loc*": GENERATORS,

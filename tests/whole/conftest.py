@@ -26,7 +26,7 @@ PRELOADED = (
     "pytest_ltm.agents",
     "pytest_ltm.agents.reader.reader",
     "pytest_ltm.fillers._spec",
-    "pytest_ltm.fillers._trivia",
+    "pytest_ltm.fillers._talk",
     "pytest_ltm._core.internals",
     "pytest_ltm._core.session.garbage",
     "pytest_ltm._core.session.startup",
