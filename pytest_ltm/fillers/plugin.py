@@ -18,7 +18,8 @@ def pytest_ltm_make_filler(
     """Return the filler that a spec names; FillerError if it names none."""
     from pytest_ltm.fillers import filler_from_spec
 
-    if language == "en":  # most runs: no other language is loaded
+    # filler is told as well: `en:de` has that of English; most runs load no other
+    if language.partition(":")[0] == "en":
         return filler_from_spec(spec, rng, counter)
     from pytest_ltm.locales import parse_languages
 
