@@ -172,7 +172,7 @@ def standing_in(server: ModelServer) -> Iterator[ModelServer]:
     thread.start()
     before = {name: os.environ.get(name) for name in (ADDRESS, KEY)}
     os.environ[ADDRESS] = f"http://127.0.0.1:{httpd.server_port}/v1"
-    os.environ.setdefault(KEY, "replayed-without-a-key")
+    os.environ[KEY] = os.environ.get(KEY) or "replayed-without-a-key"
     try:
         yield server
     finally:
