@@ -31,7 +31,7 @@ _LIMIT = 300.0
 """Seconds for a reply of the real model."""
 _DAY = timedelta(days=1)
 _REFUSED = 400
-"""The lowest HTTP status of an answer that is no reply."""
+"""The lowest HTTP status of a refusal."""
 _SHOWN = 200
 
 
