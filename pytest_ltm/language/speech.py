@@ -292,7 +292,7 @@ def _without_sections(text: str) -> str:
     # in a list of several questions a label is repeated: there it is what the agent
     # asks
     alone = sum(match["label"].lower() == first for match in labels) == 1
-    leads_up = len(answers) == 1 and answers[0] is labels[-1] and alone
+    leads_up = answers == labels[1:] and len(answers) == 1
     hides = (
         RE.thought.search(first)
         or (leads_up and _is_prose(text[labels[0].end() : answers[0].start()]))
