@@ -29,7 +29,7 @@ from pytest_ltm.commands.arguments import (
     add_ltm_dir,
     add_since,
 )
-from pytest_ltm.commands.doctor import is_resumable
+from pytest_ltm.commands.run_diagnosis import is_resumable
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import (
     NOTHING,

@@ -48,10 +48,11 @@ from pytest_ltm.figures.statistics.totals import (
     spread_by_draws,
     weighted_reach,
 )
+from pytest_ltm.gate.blindness import why_undetectable
 from pytest_ltm.gate.change_report import change_lines, verdict_line
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm.gate.verdict import decide_gate, why_undetectable
+from pytest_ltm.gate.verdict import decide_gate
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (
