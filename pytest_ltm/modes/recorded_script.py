@@ -166,7 +166,7 @@ class RecordScript(_talk.ConversationScript):
             )
 
     def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
-        """Raise AgentFault for a reply that was scored when it came, and is none by the account of today."""
+        """Raise AgentFault for a reply that was scored when it came, and is not an answer by its account."""
         reply = record.replies[exchange.number]
         outcome = account_of(
             reply.text,

@@ -121,7 +121,7 @@ class ConversationScript:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
 
     def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
-        """Raise AgentFault if what was recorded of an exchange is no reply."""
+        """Raise AgentFault if what was recorded of an exchange is not an answer."""
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """The example waits."""
