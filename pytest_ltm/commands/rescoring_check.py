@@ -22,7 +22,8 @@ from pytest_ltm.commands.pytest_runs import run_pytest
 from pytest_ltm.commands.verification_result import Verification
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.records import judge_checks
-from pytest_ltm.reports.verification import Discrepancy, compare_results
+from pytest_ltm.reports.discrepancies import Discrepancy
+from pytest_ltm.reports.result_check import compare_results
 
 _MOST_NAMED = 5  # examples in a sentence
 _MOST_LINES = 4  # of what pytest printed

@@ -15,7 +15,8 @@ from pytest_ltm.commands.rescoring_check import score_part_again
 from pytest_ltm.commands.verification_result import Verification
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.records import judge_checks
-from pytest_ltm.reports.verification import Discrepancy, find_discrepancies
+from pytest_ltm.reports.discrepancies import Discrepancy
+from pytest_ltm.reports.verification import find_discrepancies
 
 
 def verify_run(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from pytest_ltm._core.journal.result import RunResult, at_span
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import against_control
 from pytest_ltm.figures.statistics.totals import group_by
@@ -25,6 +25,11 @@ from pytest_ltm.figures.text import (
     wrap_text,
 )
 
+if TYPE_CHECKING:
+    from pytest_ltm.figures.statistics.comparison import Comparison
+
+# Few runs have a measure that is compared with its control.
+_compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
 # Heads the row of the means over all examples that have a measure (micro means).
 ALL_EXAMPLES = "all examples"
 _GAP = "  "
@@ -139,7 +144,7 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
             for key, result in cells
         }
         contrasts = {
-            name: compare_runs(pairs, collapses=0)
+            name: _compare_runs(pairs, collapses=0)
             for name, pairs in against_control(rows).items()
         }
         names, examples = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from pytest_ltm.agents.memory.pace import LIMIT, lag_sentence, percentiles
+from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run, percentiles
 from pytest_ltm.lifecycle.row import SIGNS, Cell
 from pytest_ltm.lifecycle.subject import Usage
 
@@ -62,7 +62,7 @@ def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
             yield from wrap(
                 f"  {line.test:<15}{cells}", width, subsequent_indent=" " * 17
             )
-    yield from _usage_lines(lines)
+    yield from usage_lines(lines)
 
 
 def _cell_text(cell: Cell) -> str:
@@ -71,7 +71,8 @@ def _cell_text(cell: Cell) -> str:
     return f"{cell.look} {SIGNS[cell.state]}"
 
 
-def _usage_lines(lines: Sequence[Line]) -> Iterator[str]:
+def usage_lines(lines: Sequence[Line]) -> Iterator[str]:
+    """Yield what calls of a store took, and how long a write could not be found."""
     for name in ("add", "search"):
         values = [
             value for line in lines for value in line.usage["seconds"].get(name, ())
@@ -80,5 +81,6 @@ def _usage_lines(lines: Sequence[Line]) -> Iterator[str]:
             yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({len(values):,} calls)"
     lags = [value for line in lines for value in line.usage["lags"]]
     missed = sum(line.usage["missed"] for line in lines)
-    if sentence := lag_sentence(lags, missed, LIMIT):
+    pace = pace_of_run()
+    if sentence := lag_sentence(lags, missed, pace.limit if pace.polls else 0):
         yield sentence

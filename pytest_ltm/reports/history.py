@@ -31,7 +31,7 @@ from pytest_ltm.figures.guessing import compare_with_guessing
 from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import ScoredRow
-from pytest_ltm.figures.statistics.spans_reached import score_interval
+from pytest_ltm.figures.statistics.pass_rates import score_interval
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING
 from pytest_ltm.reports.summary import FORMAT, summary_json

@@ -21,6 +21,7 @@ from pytest_ltm.figures.markdown import (
 )
 from pytest_ltm.figures.metrics import agent_metrics, leading_sentences
 from pytest_ltm.figures.sentences import precheck_sentences, span_sentences
+from pytest_ltm.reports.section_tables import section_tables
 from pytest_ltm.reports.summary_page import STEP_SUMMARY
 from pytest_ltm.reports.terminal import missing_lines, scoreless_sentence
 
@@ -41,6 +42,7 @@ def run_markdown(
     for section in sections:
         parts += section.lead
     if not columns:
+        parts += [text for section in sections for text in _section_markdown(section)]
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [
         f"**{markdown_text(sentence)}**"
@@ -98,7 +100,13 @@ def run_markdown(
 
 def _section_markdown(section: Section) -> list[str]:
     parts = [f"### {markdown_text(section.title)}"] * bool(section.title)
-    return [*parts, *section.details, *bullet_list(section.sentences)]
+    tables = [
+        folded_section(
+            markdown_text(table.title), markdown_table(table.columns, table.rows)
+        )
+        for table in section_tables(section)
+    ]
+    return [*parts, *section.details, *bullet_list(section.sentences), *tables]
 
 
 def add_to_step_summary(page: str) -> str:

@@ -34,11 +34,8 @@ from pytest_ltm.figures.statistics.counts import (
     wilson_interval,
 )
 from pytest_ltm.figures.statistics.pairs import Pair
-from pytest_ltm.figures.statistics.spans_reached import (
-    effective_span,
-    pass_rate,
-    score_interval,
-)
+from pytest_ltm.figures.statistics.pass_rates import pass_rate, score_interval
+from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import (
     filler_share,
     ltm_reach,

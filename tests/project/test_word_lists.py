@@ -14,7 +14,7 @@ CODE = (
     "_core/calls/refusal.py",
     "_core/calls/answer_fields.py",
     "_core/calls/retry.py",
-    "language/speech.py",
+    "language/marked_speech.py",
     "language/structured.py",
 )
 SECTIONS = (
