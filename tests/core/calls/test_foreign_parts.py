@@ -11,8 +11,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from foreign_kinds import BEHAVIOURS, foreign_error, foreign_object
-from test_airlock import LIMIT, survive
+from foreign_kinds import BEHAVIOURS, LIMIT, foreign_error, foreign_object, survive
 
 from pytest_ltm._core.calls import airlock, foreign_filler
 from pytest_ltm._core.calls.foreign_filler import admit_filler
