@@ -18,14 +18,14 @@ if TYPE_CHECKING:
         chapter_from_book,
         chapter_from_dataset,
     )
-    from pytest_ltm.datasets._dataset_registry import (
+    from pytest_ltm.datasets.dataset_registry import (
         CONVERTED,
         LOCOMO,
         LOGS,
         LONGMEMEVAL,
         history_dataset,
     )
-    from pytest_ltm.datasets._interchange import (
+    from pytest_ltm.datasets.interchange import (
         History,
         Picture,
         Question,

@@ -51,9 +51,9 @@ from pytest_ltm._core.storage.secrets import (
     redact_secrets,
     redacted_data,
 )
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import near_misses
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
 from pytest_ltm.records.recorded_results import recorded_result
@@ -321,7 +321,7 @@ class LiveMode(ConversationMode):
         source = self.given.source
         if source.kind != "replay":
             return users_for(self.given, opened)
-        from pytest_ltm.agents._replay import RecordedUsers
+        from pytest_ltm.agents.replay import RecordedUsers
 
         recalled = RecordedUsers(
             source.spec.removeprefix("replay:"),

@@ -40,7 +40,7 @@ from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import COUNTS, Count, Exchange, Transcript
 from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault, LtmError
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)

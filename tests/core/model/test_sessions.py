@@ -22,7 +22,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import Exchange, Transcript
 from pytest_ltm._core.storage.clock import START, SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
 SAID = Exchange(
