@@ -16,7 +16,8 @@ from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.engine.held_agent import Checkpoints
+from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.internals.setup import users_traceback
 from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
 from pytest_ltm._core.journal.result import (

@@ -19,13 +19,9 @@ from hypothesis import strategies as st
 
 from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.conversation import AgendaScript, Conversation
+from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._core.engine.port import (
-    MAX_CONSECUTIVE_FAULTS,
-    LivePort,
-    Recorded,
-    RecordedAgent,
-)
+from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.engine.held_agent import Checkpoints
+from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.plan import Plan

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.engine.channel import Channel
-from pytest_ltm._core.engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
+from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
+from pytest_ltm._core.engine.port import LivePort, Recorded
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.filler import FillerExchange
