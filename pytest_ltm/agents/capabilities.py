@@ -89,7 +89,7 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     methods = _protocol_methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
-        f"its {name}() cannot be called with {count or 'no'} argument{'s' * (count != 1)}"
+        f"its {name}() cannot be called with {count or 'no'} argument{'s' if count != 1 else ''}"
         for name, count in methods
         if name in there and not accepts_arguments(getattr(agent, name), count)
     ]

@@ -270,7 +270,7 @@ def _class_candidates(
     ]
     for name in names:
         yield Candidate(
-            spec=f"{module.name}:{kind.name}" + f".{name}" * (len(names) > 1),
+            spec=f"{module.name}:{kind.name}" + (f".{name}" if len(names) > 1 else ""),
             what=f"a class with {name}(message)",
             strength=best,
             name=kind.name,

@@ -85,8 +85,10 @@ class Ruled:
             sum(part.ok is None for part in parts),
         )
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-        told += f", {left_open} neither proven nor refuted" * bool(
-            left_open and self.follows_own_rules
+        told += (
+            f", {left_open} neither proven nor refuted"
+            if left_open and self.follows_own_rules
+            else ""
         )
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")

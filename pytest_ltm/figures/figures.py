@@ -94,7 +94,7 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
         for column in columns
     )
     return [
-        *[HAMPERED_NOTE] * any(column.hampered for column in columns),
+        *([HAMPERED_NOTE] if any(column.hampered for column in columns) else []),
         *["USD in parentheses: an estimate; nothing was spent."]
         * has_mixed_costs(columns),
         *[
@@ -153,7 +153,8 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
         meaning = figure_meaning(first)
         described = {"description": meaning} if meaning or group != first.name else {}
         properties[group] = {**described, **_nullable(schema, first.missing)}
-        required += [group] * (first.missing != "absent")
+        if first.missing != "absent":
+            required.append(group)
     return properties, required
 
 

@@ -237,7 +237,10 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     heads = [("", ""), ("", "examples")]
     for name in one.names:
         # `recall` over `repaired`; a blank leaves room for the stars below it
-        (first, _, rest), blank = name.partition("_"), " " * (name in one.partial)
+        (first, _, rest), blank = (
+            name.partition("_"),
+            (" " if name in one.partial else ""),
+        )
         heads.append((first + blank, rest + blank) if rest else ("", name + blank))
     slots = [
         max(map(columns_of, [*head, *(row[i] for row in rows)]))
@@ -270,7 +273,7 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
             rule,
         ]
         *each, whole = (line(row, page) for row in rows)
-        lines += [*each, *[rule, whole] * (len(each) > 1)]
+        lines += [*each, *([rule, whole] if len(each) > 1 else [])]
     return lines
 
 

@@ -192,15 +192,14 @@ def precheck_sentences(run: RunResult) -> list[str]:
             pluralize(precheck.calls, "message" if precheck.kind == "probe" else "call")
         ]
         about = "~" * precheck.estimated
-        parts += [f"{about}{pluralize(precheck.tokens, 'token')}"] * bool(
-            precheck.tokens
-        )
+        if precheck.tokens:
+            parts.append(f"{about}{pluralize(precheck.tokens, 'token')}")
         parts += (
             []
             if precheck.cost_usd is None
             else [f"{about}${exact_dollars(precheck.cost_usd)}"]
         )
-        spent = f" ({', '.join(parts)})" * bool(precheck.calls)
+        spent = f" ({', '.join(parts)})" if precheck.calls else ""
         sentences.append(f"{who}: {text}{_rates_by_kind(precheck)}{spent}")
     return sentences
 
@@ -237,4 +236,4 @@ def trust_sentence(
         if checks
         else "the judge was not checked during the run"
     )
-    return "; ".join([*agents, *[texts] * bool(texts), *[judge] * has_judge])
+    return "; ".join([*agents, *([texts] if texts else []), *[judge] * has_judge])

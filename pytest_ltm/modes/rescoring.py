@@ -79,7 +79,9 @@ class Rescoring:
     def pytest_report_header(self) -> str:
         """Say what is done."""
         conversations = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
-        several = f"{conversations} recorded conversation{'s' * (conversations != 1)}"
+        several = (
+            f"{conversations} recorded conversation{'s' if conversations != 1 else ''}"
+        )
         writing = f", still being written by {self._holder}" if self._holder else ""
         return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
 

@@ -91,7 +91,7 @@ def agent_sentences_for(
             _beside_other(there, others[0]) if there and others else ""
         )
         missing = sum(side.column.unscored_examples for side in of)
-        lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
+        lost = f"{pluralize(missing, 'example')} without a score" if missing else ""
         parts = [_losses_sentence(of), _lead_phrase(_scored_columns(of)), beside, lost]
         agent_sentences.append(
             AgentSentence(
@@ -234,7 +234,7 @@ def _reach_text(span: str, share: str, first: str) -> str:
     least, more = span.removeprefix("at most "), span.removesuffix(" or more")
     if least != span:
         return f"keeps {share} up to {least} tokens at most"
-    return f"keeps {share} up to {more} tokens" + " or more" * (more != span)
+    return f"keeps {share} up to {more} tokens" + (" or more" if more != span else "")
 
 
 def _share_with_interval(column: Column) -> str:

@@ -70,7 +70,9 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
         """The total: `2.79`, `2.00 to 4.00`, `-`."""
         if self.low is None or self.high is None:
             return NOTHING
-        return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low < self.high)
+        return f"{self.low:.2f}" + (
+            f" to {self.high:.2f}" if self.low < self.high else ""
+        )
 
     @property
     def share(self) -> float | None:
@@ -215,8 +217,8 @@ def read_past(path: Path) -> Past:
         standings=standings,
         gate=gate_word,
         notes=(
-            *[f"shard {shard}"] * bool(shard),
-            *[f"run {rescored} scored again"] * bool(rescored),
+            *([f"shard {shard}"] if shard else []),
+            *([f"run {rescored} scored again"] if rescored else []),
         ),
         source=source,
     )

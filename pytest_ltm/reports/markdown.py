@@ -79,7 +79,8 @@ def run_markdown(
     for metric in agent_metrics(run):
         *rows, whole = metric.rows()
         table = markdown_table(
-            ["", "examples", *metric.names], [*rows, *[whole] * (len(rows) > 1)]
+            ["", "examples", *metric.names],
+            [*rows, *([whole] if len(rows) > 1 else [])],
         )
         table = "\n\n".join([table, *bullet_list(metric.sentences)])
         parts.append(
@@ -92,14 +93,15 @@ def run_markdown(
         [line.removeprefix("* ").strip() for line in missing_lines(run, 10_000)]
     )
     parts += bullet_list([*run.notices, *precheck_sentences(run)])
-    parts += [f"Trust: {markdown_text(run.trust)}."] * bool(run.trust)
+    if run.trust:
+        parts.append(f"Trust: {markdown_text(run.trust)}.")
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"
 
 
 def _section_markdown(section: Section) -> list[str]:
-    parts = [f"### {markdown_text(section.title)}"] * bool(section.title)
+    parts = [f"### {markdown_text(section.title)}"] if section.title else []
     tables = [
         folded_section(
             markdown_text(table.title), markdown_table(table.columns, table.rows)
