@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.airlock import is_amount
 from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
 from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
@@ -150,7 +151,7 @@ class CommandAgent:
             )
         return sources.parse_usage(
             counts
-        ) if "usage" in answer else None, cost if sources.is_amount(cost) else None
+        ) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]

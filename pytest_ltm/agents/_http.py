@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.airlock import is_amount
 from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
 from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.calls.trace_context import add_trace
@@ -586,7 +587,7 @@ class HttpAgent:
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return sources.parse_usage(result) if told else None, cost if sources.is_amount(
+        return sources.parse_usage(result) if told else None, cost if is_amount(
             cost
         ) else None
 

@@ -34,15 +34,15 @@ from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 from pytest_ltm.agents.caller import check_summary, check_taking
-from pytest_ltm.agents.capabilities import closing_method, near_misses, user_arguments
+from pytest_ltm.agents.capabilities import (
+    capabilities_of,
+    closing_method,
+    near_misses,
+    user_arguments,
+)
 from pytest_ltm.agents.logged_errors import LoggedErrors
 from pytest_ltm.agents.memory.scopes import Scope
-from pytest_ltm.agents.sources import (
-    AgentSource,
-    allow_missing_keys,
-    capabilities_of,
-    dotted_source,
-)
+from pytest_ltm.agents.sources import AgentSource, allow_missing_keys, dotted_source
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000

@@ -26,13 +26,14 @@ from pytest_ltm._core.model.agent import (
 from pytest_ltm._core.storage.clock import describe_duration
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents.capabilities import (
+    capabilities_of,
     is_prompted,
     protocol_members,
     user_arguments,
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
-from pytest_ltm.agents.sources import AgentSource, agent_source, capabilities_of
+from pytest_ltm.agents.sources import AgentSource, agent_source
 
 
 class FreshPromptAgent:

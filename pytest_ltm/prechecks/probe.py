@@ -15,8 +15,9 @@ from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversat
 from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.dotted import lazy
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.backends import backends_are_shared
-from pytest_ltm.agents.sources import AgentSource, capabilities_of
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import is_free
 from pytest_ltm.records import probe_record
 
