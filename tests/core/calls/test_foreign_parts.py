@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 from foreign_kinds import BEHAVIOURS, LIMIT, foreign_error, foreign_object, survive
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import find_agent
 
 from pytest_ltm._core.calls import airlock, foreign_filler
 from pytest_ltm._core.calls.foreign_filler import admit_filler
@@ -23,6 +21,8 @@ from pytest_ltm._core.journal.section import as_sections
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.session.hook_calls import HookCalls, ask_first
 from pytest_ltm._core.storage.errors import JudgeError, LtmError
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.commands import sharing
 from pytest_ltm.judges import judge_registry
 from pytest_ltm.judges.model_calls import ModelCaller
