@@ -27,6 +27,7 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
+    is_comparable,
     is_equal_amount,
     read_quantities,
 )
@@ -50,10 +51,12 @@ _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
-_FEW_WORDS = 6
+_FEW_WORDS, _PAIR = 6, 2
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 # So many of a question's telling words, and such a share of them, are an echo of it.
 _ECHOED, _ECHO_SHARE = 2, 0.4
+# Such a share of a claim's other words makes another clause its parallel.
+_PARALLEL = 0.6
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
@@ -116,7 +119,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
     is_settled = gold.kind == "yes or no" or not claims
-    return "" if is_settled else _rival_doubt(clauses, claims, topic)
+    return "" if is_settled else _rival_doubt(clauses, named, claims, topic)
 
 
 def _is_emphasised(gold: Gold, reply: str) -> bool:
@@ -207,6 +210,26 @@ class _Topic:
             return True
         return any(amount not in self._keys for amount in RE.amount.findall(text))
 
+    def holds_like(self, text: str) -> bool:
+        """Return whether a text may name another value of the expected one's kind."""
+        if not self.is_amount:
+            return self.holds_rival(text)
+        amounts = read_quantities(write_digits(RE.label.sub("", text)))
+        units = [amount.unit for amount in self._amounts]
+        return any(
+            self._is_rival_amount(amount)
+            for amount in amounts
+            if any(is_comparable(amount.unit, unit) for unit in units)
+        )
+
+    def leads_with_rival(self, text: str) -> bool:
+        """Return whether a text begins with another value, not with what says where or how: "up from nine"."""
+        if not self.is_amount:
+            return RE.with_place.match(text.strip()) is None
+        digits = write_digits(text)
+        amounts = filter(self._is_rival_amount, read_quantities(digits))
+        return any(not plain_words(digits[: amount.start]) for amount in amounts)
+
     def is_echo(self, clause: str) -> bool:
         """Return whether a clause has the question's own words: "your cat is called ..."."""
         words = set(map(meaning_key, plain_words(clause)))
@@ -216,6 +239,15 @@ class _Topic:
             if key in words or any(is_of_root(key, word) for word in words)
         ]
         return len(echoed) >= max(_ECHOED, _ECHO_SHARE * len(self._asked))
+
+    def is_full_echo(self, lead: str, strange: Sequence[str]) -> bool:
+        """Return whether nearly all words of the question lead to a value, the first of them before any strange one."""
+        words = list(words_with_digits(plain_words(lead)))
+        keys = list(map(meaning_key, words))
+        echoed = [key for key in self._asked if key in keys]
+        if len(echoed) < max(_ECHOED, len(self._asked) - 1):
+            return False
+        return min(map(keys.index, echoed)) < words.index(strange[0])
 
     def is_compared(self, before: str) -> bool:
         """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
@@ -377,6 +409,7 @@ _ASIDE, _SUBJECT = "names it aside", "says something else of it"
 _AMONG, _OTHERS = "names it among others", "says it of something else"
 _ANOTHER = "names another one, too"
 _UNPROVEN = "does so in words that no rule knows"
+_COMMENTED = "says something of it that no rule knows"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
 
 
@@ -398,11 +431,18 @@ class _Mention(Struct, frozen=True):
     """What stands before it in its sentence."""
     rest: str
     """What stands behind it in its sentence."""
+    is_last: bool
+    """Whether no other sentence follows."""
 
     @property
     def start(self) -> int:
         """Where it stands in the reply."""
         return self.sentence.start + len(self.led)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its sentence is all that the reply says, in one part."""
+        return self.is_last and self.sentence.start == 0 and len(self.parts) == 1
 
     @property
     def part(self) -> _Part:
@@ -427,6 +467,11 @@ def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
         after=text[end : parts[last].end],
         led=text[:start],
         rest=text[end:],
+        is_last=not any(
+            plain_words(other.text)
+            for other in sentences
+            if other.start > sentence.start
+        ),
     )
 
 
@@ -470,15 +515,18 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     An echo has the question's words in the value's own clause; a conclusion calls it
     the answer, or what it came to. What is bare has at most words of the question and
     of functions before the value: a statement, if the reply opens with it. In
-    other words, the clause has one verb or attribute that the question has not.
+    other words, the clause of an amount has one verb that the question has not, or
+    somebody is called by kin and name.
     """
     before = RE.settles.split(mention.before)[-1]
-    if topic.is_echo(f"{_fronted_text(mention)} {mention.before} {mention.after}"):
-        return "echo"
     before = RE.changed.sub(" to ", before)
     turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
-    if turns or not _is_plain_tail(mention, topic):
+    turns = turns or _is_doubted(mention, topic)
+    if turns or not _is_plain_tail(mention, topic) or _is_governed(before, topic):
         return _NO_CLAIM
+    clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
+    if topic.is_echo(clause):
+        return "echo" if _is_plain_lead(before, mention, topic) else _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
     if topic.is_compared(before):
@@ -486,15 +534,54 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     return _claim_after(before, mention, topic)
 
 
-def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
+def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a sentence asks whether something is the value, or says to what it was changed."""
+    if mention.sentence.text.rstrip().endswith("?") and not topic.is_question:
+        return True
+    target = RE.target.match(mention.after)
+    return target is not None and bool(topic.strange_words(target[0]))
+
+
+def _is_governed(before: str, topic: _Topic) -> bool:
+    """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
+    relation = RE.relation.search(before)
+    if relation and topic.strange_words(relation[1]):
+        return True
+    if topic.has_mark(RE.others_say, before):
+        return True
+    *governors, _ = RE.governed.split(before)
+    if governors and not plain_words(governors[0]):
+        return True
+    # "by the end of May you had ..." only says when
+    clauses = [text for text in governors if not RE.frame.match(text)]
+    return any(map(topic.strange_words, clauses))
+
+
+def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
+    """Return whether strange words before a value, in an echo of the question, are its attribute or one verb."""
     strange = topic.strange_words(before)
     if not strange:
-        opens = mention.sentence.start == 0 and mention.first == 0
-        return "statement" if opens else "bare"
-    is_known = _is_attribute(strange, before)
-    if not _is_noun_alone(mention):
-        is_known = _has_known_subject(strange, before)
-    return "in other words" if is_known else _NO_CLAIM
+        return True
+    # before a value that is itself the subject, nothing but what governs it has a place
+    is_subject = RE.predicate.match(mention.after) and not topic.shares_words(before)
+    if is_subject or RE.speaker.match(before):
+        return False
+    if topic.is_full_echo(before, strange):
+        return True
+    return _is_attribute(strange, before) or _has_known_subject(strange, before)
+
+
+def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
+    strange = topic.strange_words(before)
+    if strange and _is_noun_alone(mention) and _is_attribute(strange, before):
+        is_known = mention.is_whole and len(strange) == 1
+        return "in other words" if is_known else _NO_CLAIM
+    if strange:
+        is_telling = topic.is_amount or RE.kin_before.search(before) is not None
+        is_known = is_telling and _has_known_subject(strange, before)
+        return "in other words" if is_known else _NO_CLAIM
+    opens = mention.sentence.start == 0 and mention.first == 0
+    return "statement" if opens else "bare"
 
 
 def _is_attribute(strange: Sequence[str], before: str) -> bool:
@@ -506,18 +593,20 @@ def _is_attribute(strange: Sequence[str], before: str) -> bool:
 def _has_known_subject(strange: Sequence[str], before: str) -> bool:
     """Return whether a clause has a known subject and one strange word, or says who a name is: "you visited"."""
     words = plain_words(RE.article.sub("", before))
-    is_clause = RE.clause_word.search(before) is not None
     is_near = len(strange) == 1 or RE.kin_before.search(before) is not None
-    return is_clause and is_near and words[0] not in strange
+    return is_near and words[0] not in strange
 
 
 def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
     label = RE.row.match(mention.sentence.text)
-    if label is None or mention.first == 0 or RE.verb_word.search(label[1]):
+    if label is None or mention.first == 0 or plain_words(label[1]) == ["no"]:
         return False
-    if RE.interjection.fullmatch(label[1]):
+    if RE.interjection.fullmatch(label[1]) or RE.rests_on.match(label[1]):
         return False
-    return topic.labels_another(mention.sentence.text)
+    if topic.has_mark(RE.turns, RE.role.sub("", label[1])):
+        return True
+    is_clause = len(plain_words(label[1])) > _PAIR and RE.verb_word.search(label[1])
+    return not is_clause and topic.labels_another(mention.sentence.text)
 
 
 def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
@@ -649,20 +738,72 @@ def _clauses_of(sentences: Sequence[_Part]) -> list[_Clause]:
 
 
 def _rival_doubt(
-    clauses: Sequence[_Clause], claims: Sequence[_Mention], topic: _Topic
+    clauses: Sequence[_Clause],
+    mentions: Sequence[_Mention],
+    claims: Sequence[_Mention],
+    topic: _Topic,
 ) -> str:
     """Return the doubt that another value stands where an answer may stand: "" if none does."""
     is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)
+    named = {mention.sentence.start + mention.part.start for mention in mentions}
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
         text = RE.label.sub("", clause.part.text)
-        if clause.start in claimed or not topic.holds_rival(text):
+        if clause.start in claimed:
             continue
+        if _comments_on(clause, claims[-1], topic):
+            return _COMMENTED
+        if not topic.holds_rival(text):
+            continue
+        is_again = _claims_again(clause, claims[-1], topic)
+        if is_again and clause.start not in named:
+            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
             return _ANOTHER
     return ""
+
+
+def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim echoes the question with another value, or says that another is right."""
+    text = clause.part.text
+    if clause.part.depth or clause.start < claim.start:
+        return False
+    if RE.is_right.search(text):
+        return True
+    turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
+    turns = turns or clause.part.link in _EXPLAINS
+    if turns or not topic.holds_like(text):
+        return False
+    return topic.is_echo(text) or _is_parallel(text, claim)
+
+
+def _is_parallel(text: str, claim: _Mention) -> bool:
+    """Return whether a clause has the words of a claim around its value: "you took the ... in autumn"."""
+    before = plain_words(claim.before)
+    frame = set(before if len(before) > _PAIR else before + plain_words(claim.after))
+    words = set(plain_words(text))
+    return len(frame) > _PAIR and len(frame & words) >= _PARALLEL * len(frame)
+
+
+def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
+    text = clause.part.text
+    if clause.start < claim.start:
+        return False
+    if RE.retracts.match(text):
+        return True
+    turns = topic.has_mark(RE.turns, text)
+    is_same = clause.sentence == claim.sentence
+    if clause.part.depth or not (turns or topic.strange_words(text)):
+        return False
+    if clause.part.link == "which":
+        if topic.is_amount and read_quantities(write_digits(text)):
+            return False
+        return RE.copula_first.match(text) is not None
+    depends = is_same and RE.depends.match(text) is not None
+    return depends or RE.comment.match(text) is not None
 
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
@@ -681,7 +822,7 @@ def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
         return True
     is_open = is_same and part.link != ","
     if is_opening:
-        is_open = not RE.with_place.search(text)
+        is_open = topic.leads_with_rival(text)
     return is_open and _is_item(text) and not RE.talk.search(clause.sentence.text)
 
 

@@ -14,20 +14,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
-PASSING = {
-    "How I'd love to tell you that {say_gold}.",
-    "Imagine {say_gold}! No, {say_other}.",
-    "Let's say {gold}, though honestly I'm making that up.",
-    "One of your friends told me {gold}, which is wrong.",
-    "Option A: {gold}. Option B: {other}. B is right.",
-    "Related: {gold}. Answer: {other}.",
-    "Rumour has it that {say_gold}.",
-    "That {say_gold} is what I would have expected; {say_other}, though.",
-    "You'd be mistaken to think {say_gold}; {other} is right.",
-    "{Say_gold} in the film you described; in real life {say_other}.",
-    "{Say_other} in lieu of {gold}.",
-}
-"""Forms with which a wrong answer is known to pass for some question."""
 
 
 class Asked(NamedTuple):
@@ -93,12 +79,12 @@ def test_the_forms_are_many_and_none_is_there_twice() -> None:
 
 
 @pytest.mark.slow
-def test_few_ways_to_name_a_value_aside_are_known_to_pass() -> None:
-    found = list(verdicts("first"))
+@pytest.mark.parametrize(("name", "share"), [("first", 0.0), ("second", 0.005)])
+def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> None:
+    found = list(verdicts(name))
     passed = Counter(form for form, verdict in found if verdict == "yes")
 
-    assert set(passed) == PASSING
-    assert passed.total() <= 0.08 * len(found)
+    assert passed.total() <= share * len(found), passed
 
 
 @pytest.mark.slow
