@@ -51,10 +51,10 @@ _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
-_FEW_WORDS, _PAIR = 6, 2
+_FEW_WORDS, _FEW_BEHIND, _PAIR = 6, 3, 2
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 # So many of a question's telling words, and such a share of them, are an echo of it.
-_ECHOED, _ECHO_SHARE = 2, 0.4
+_ECHOED, _ECHO_SHARE, _MOST = 2, 0.4, 0.6
 # Such a share of a claim's other words makes another clause its parallel.
 _PARALLEL = 0.6
 
@@ -178,6 +178,8 @@ class _Topic:
         if len(own) < _ECHOED:
             own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
         self._asked = own - wording - _EMPTY
+        # somebody may be called by a short form: "Mel" is Melanie
+        self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._amounts = tuple(chain.from_iterable(gold.amounts))
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
@@ -191,7 +193,8 @@ class _Topic:
             key = meaning_key(word)
             if key in self._keys or key in _EMPTY or RE.contracted.fullmatch(word):
                 continue
-            if not any(is_of_root(key, asked) for asked in self._keys):
+            is_short = any(map(word.startswith, self._names))
+            if not is_short and not any(is_of_root(key, asked) for asked in self._keys):
                 strange.append(word)
         return strange
 
@@ -245,7 +248,7 @@ class _Topic:
         words = list(words_with_digits(plain_words(lead)))
         keys = list(map(meaning_key, words))
         echoed = [key for key in self._asked if key in keys]
-        if len(echoed) < max(_ECHOED, len(self._asked) - 1):
+        if len(echoed) < max(_ECHOED, _MOST * len(self._asked)):
             return False
         return min(map(keys.index, echoed)) < words.index(strange[0])
 
@@ -574,8 +577,10 @@ def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     strange = topic.strange_words(before)
     if strange and _is_noun_alone(mention) and _is_attribute(strange, before):
-        is_known = mention.is_whole and len(strange) == 1
+        is_known = mention.is_whole and len(RE.article.sub("", before).split()) == 1
         return "in other words" if is_known else _NO_CLAIM
+    if RE.copula_lead.match(before) and len(strange) == 1:
+        return "bare" if _is_attribute(strange, before) else _NO_CLAIM
     if strange:
         is_telling = topic.is_amount or RE.kin_before.search(before) is not None
         is_known = is_telling and _has_known_subject(strange, before)
@@ -634,13 +639,29 @@ def _fronted_text(mention: _Mention) -> str:
 
 def _is_plain_tail(mention: _Mention, topic: _Topic) -> bool:
     """Return whether what stands behind a value in its part goes on as its clause may: "Ghent in the end"."""
-    words = plain_words(mention.after)
     if not topic.strange_words(mention.after) or RE.adjunct.match(mention.after):
         return True
+    words = plain_words(mention.after)
     if topic.shares_words(words[0]):
         return True
-    is_noun = len(words) == 1 and not RE.verb_word.search(mention.after)
-    return is_noun and (topic.is_amount or _is_noun_alone(mention))
+    return not topic.has_mark(RE.turns, mention.after) and _is_noun_tail(mention, topic)
+
+
+def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether what stands behind a value is a noun that it tells more of, or restricts it: "pottery course"."""
+    if RE.restricts.match(mention.after):
+        before = topic.strange_words(mention.before)
+        return not before or _is_attribute(before, mention.before)
+    if RE.verb_word.search(mention.after):
+        return False
+    words = plain_words(mention.after)
+    if len(words) == 1 and _is_noun_alone(mention):
+        return True
+    if len(words) <= _FEW_BEHIND and topic.is_amount:
+        return True
+    strange = topic.strange_words(mention.after)
+    is_noun = list(words[: len(strange)]) == strange and len(strange) <= _PAIR
+    return is_noun and topic.shares_words(mention.before)
 
 
 def _is_noun_alone(mention: _Mention) -> bool:
@@ -773,8 +794,8 @@ def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if RE.is_right.search(text):
         return True
     turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
-    turns = turns or clause.part.link in _EXPLAINS
-    if turns or not topic.holds_like(text):
+    turns = turns or clause.part.link in _EXPLAINS or RE.subordinate.match(text)
+    if turns or not (RE.verb_word.search(text) and topic.holds_like(text)):
         return False
     return topic.is_echo(text) or _is_parallel(text, claim)
 
@@ -801,15 +822,29 @@ def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if clause.part.link == "which":
         if topic.is_amount and read_quantities(write_digits(text)):
             return False
-        return RE.copula_first.match(text) is not None
+        return RE.brief_remark.match(text) is not None
     depends = is_same and RE.depends.match(text) is not None
-    return depends or RE.comment.match(text) is not None
+    return depends or _remarks_on(text, topic)
+
+
+def _remarks_on(text: str, topic: _Topic) -> bool:
+    """Return whether a clause says of what was said before it what is strange in its first words: "that is a myth"."""
+    remark = RE.comment.match(text)
+    if remark is None:
+        return False
+    words = plain_words(text[remark.end() :])
+    if remark[1]:
+        return topic.has_mark(RE.denies, text) or not RE.reports.match(text)
+    is_strange = bool(topic.strange_words(" ".join(words[:_PAIR])))
+    return is_strange or topic.has_mark(RE.turns, text)
 
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim answers: it says that something is it, or names a thing alone."""
     text, part = clause.part.text, clause.part
-    if clause.start < claim.start or part.depth or not topic.holds_rival(text):
+    if clause.start < claim.start or part.depth or part.link in _EXPLAINS:
+        return False
+    if not topic.holds_rival(text):
         return False
     # "it", in another sentence, is what was claimed; behind a comma, it is explained
     is_same = clause.sentence == claim.sentence
