@@ -96,6 +96,20 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     """
     topic = _Topic(question, gold)
     text, spots = _find_gold(gold, reply)
+    doubt = _doubt_about_places(topic, gold, reply, text, spots)
+    if doubt != _UNPROVEN:
+        return doubt
+    # an amount may be asserted in one form, and only explained in another
+    digits, equal = _find_amounts(gold, reply)
+    if len(equal) <= len(spots):
+        return doubt
+    return _doubt_about_places(topic, gold, reply, digits, equal)
+
+
+def _doubt_about_places(
+    topic: _Topic, gold: Gold, reply: str, text: str, spots: list[Span]
+) -> str:
+    """Return the same for the places of a text that name what is expected."""
     sentences = _sentences_of(text, spots, gold)
     is_open_row = _ends_in_others(sentences)
     if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
@@ -110,7 +124,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
         if doubt in _CONTRARY and mention.sentence in homes:
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
-    if spots != _find_values(gold, reply)[1]:
+    if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
         # words of it may be anywhere in an explanation, but not in other items
         row = [clause for clause in clauses if clause.sentence == homes[0]]
         is_rival = any(_is_other_item(clause, named[0], topic) for clause in row)
@@ -318,12 +332,20 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = [spot for spot in spots if not _is_part_of_number(text, spot)]
     if spots or not gold.amounts:
         return text, spots
+    digits, spots = _find_amounts(gold, reply)
+    return (digits, spots) if spots else (text, [])
+
+
+def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
+    """Return a reply with its numbers in digits, and where it has an amount equal to an expected one."""
     digits = write_digits(reply)
     amounts = [amount for parts in gold.amounts for amount in parts]
-    for quantity in read_quantities(digits):
-        if any(is_equal_amount(amount, quantity) for amount in amounts):
-            spots.append((quantity.start, quantity.end))
-    return (digits, spots) if spots else (text, [])
+    spots = [
+        (quantity.start, quantity.end)
+        for quantity in read_quantities(digits)
+        if any(is_equal_amount(amount, quantity) for amount in amounts)
+    ]
+    return digits, spots
 
 
 def _is_part_of_number(text: str, spot: Span) -> bool:
@@ -576,17 +598,17 @@ def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
 
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     strange = topic.strange_words(before)
-    if strange and _is_noun_alone(mention) and _is_attribute(strange, before):
-        is_known = mention.is_whole and len(RE.article.sub("", before).split()) == 1
-        return "in other words" if is_known else _NO_CLAIM
+    if not strange:
+        opens = mention.sentence.start == 0 and mention.first == 0
+        return "statement" if opens else "bare"
     if RE.copula_lead.match(before) and len(strange) == 1:
         return "bare" if _is_attribute(strange, before) else _NO_CLAIM
-    if strange:
-        is_telling = topic.is_amount or RE.kin_before.search(before) is not None
-        is_known = is_telling and _has_known_subject(strange, before)
-        return "in other words" if is_known else _NO_CLAIM
-    opens = mention.sentence.start == 0 and mention.first == 0
-    return "statement" if opens else "bare"
+    is_phrase = mention.is_whole and _is_noun_alone(mention)
+    if is_phrase and len(RE.article.sub("", before).split()) == 1:
+        return "in other words"
+    is_telling = topic.is_amount or RE.kin_before.search(before) is not None
+    is_known = is_telling and _has_known_subject(strange, before)
+    return "in other words" if is_known else _NO_CLAIM
 
 
 def _is_attribute(strange: Sequence[str], before: str) -> bool:
