@@ -61,25 +61,31 @@ def lines(name: str) -> list[str]:
     return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
-QUESTIONS = [Asked(*line.split(" | ")) for line in lines("questions")]
+def questions(name: str) -> list[Asked]:
+    return [Asked(*line.split(" | ")) for line in lines(name)]
+
+
+QUESTIONS, QUESTIONS_THIRD = questions("questions"), questions("questions_third")
 
 
 def verdicts(name: str) -> Iterator[tuple[str, str]]:
     """Yield each form with the verdict on its answer to each question."""
     for form in lines(name):
-        for asked in QUESTIONS:
+        for asked in QUESTIONS_THIRD if name.endswith("third") else QUESTIONS:
             yield form, asked.rule_on(asked.fill_form(form)).verdict
 
 
 def test_the_forms_are_many_and_none_is_there_twice() -> None:
-    forms = [*lines("first"), *lines("second")]
+    forms = [*lines("first"), *lines("second"), *lines("third")]
 
-    assert len(set(forms)) == len(forms) == 155
-    assert len(QUESTIONS) == 24
+    assert len(set(forms)) == len(forms) == 255
+    assert (len(QUESTIONS), len(QUESTIONS_THIRD)) == (24, 18)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "share"), [("first", 0.0), ("second", 0.005)])
+@pytest.mark.parametrize(
+    ("name", "share"), [("first", 0.0), ("second", 0.005), ("third", 0.1)]
+)
 def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> None:
     found = list(verdicts(name))
     passed = Counter(form for form, verdict in found if verdict == "yes")
