@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks import (
+    capacity,
     company,
     concurrency,
     evidence,
@@ -49,6 +50,11 @@ BENCHMARKS = {
         length.conversation,
         500_000,
         "a run of the built-in suite at span SIZE, as a multiple of one tiktoken pass",
+    ),
+    "capacity": Benchmark(
+        capacity.capacity,
+        1_000_000,
+        "the lifecycle test `many` on an index in memory, at 1,000 facts, ten times as many, and so on up to SIZE",
     ),
     "concurrency": Benchmark(
         concurrency.at_once,

@@ -35,7 +35,8 @@ from pytest_ltm.figures.statistics.comparison import (
 )
 from pytest_ltm.figures.statistics.counts import Interval, cohen_kappa, wilson_interval
 from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow
-from pytest_ltm.figures.statistics.spans_reached import effective_span, pass_rate
+from pytest_ltm.figures.statistics.pass_rates import pass_rate
+from pytest_ltm.figures.statistics.spans_reached import effective_span
 
 ALPHA = 0.05
 LOST = 0.2

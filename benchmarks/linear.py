@@ -20,7 +20,8 @@ from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
-from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.speech import speech
 
 PIECES = (
     "<",

@@ -14,7 +14,7 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.reader.memory_policies import ENCODING
-from pytest_ltm.fillers._spec import filler_from_spec
+from pytest_ltm.fillers import filler_from_spec
 
 _EXCHANGE = 250
 """Tokens of an exchange, about."""

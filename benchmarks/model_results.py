@@ -19,7 +19,7 @@ from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.figures.text import NOTHING, exact_dollars
 
 RECORDED = Path(__file__).with_name("recorded")
-PAGE = Path(__file__).parents[1] / "docs" / "model-results.md"
+PAGE = RECORDED / "README.md"
 _BEGIN, _END = (
     "<!-- python -m benchmarks model-results writes this table -->",
     "<!-- the table ends here -->",

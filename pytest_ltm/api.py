@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
     from pytest_ltm.commands import Command
-    from pytest_ltm.figures.figures import Figure
+    from pytest_ltm.figures.figure import Figure
 
 __all__ = [
     "AgentChoice",
@@ -97,7 +97,7 @@ _HOMES = {
     "_core.model.suite": "Suite",
     "_core.agent_kinds": "AgentKind",
     "commands": "Command",
-    "figures.figures": "Figure",
+    "figures.figure": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.own_suite": "OwnSuite",

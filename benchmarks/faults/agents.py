@@ -54,7 +54,7 @@ NEVER_GREEN = frozenset(
 """Those that would end a run as if all had been played."""
 DELETES = "deletes_records"
 NOT_HERE = frozenset({"stops_itself", "has_offspring", "waits_in_c", "ignores_alarm"})
-"""What nobody can help in our own process; see docs/promises.md."""
+"""What nobody can help in our own process; see docs/own-process.md."""
 
 
 class Kind(NamedTuple):

@@ -125,6 +125,7 @@ def lay_out(tree: Path, gallery: Path | None) -> None:
     for page in (
         *TOP_PAGES,
         "benchmarks/hypotheses.yml",
+        "benchmarks/recorded/README.md",
         "benchmarks/recorded/index.yml",
     ):
         (tree / page).parent.mkdir(exist_ok=True, parents=True)

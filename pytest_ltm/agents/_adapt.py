@@ -33,7 +33,7 @@ from pytest_ltm._core.model.agent import (
 )
 from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
+from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import (
@@ -43,21 +43,23 @@ from pytest_ltm.agents._capabilities import (
     register_control,
     required_parameters,
 )
-from pytest_ltm.agents._discovery import (
-    Called,
-    adapter_class,
-    cannot_reply,
-    find_only_agent,
-    method_that_replies,
-)
 from pytest_ltm.agents._foreign_forms import (
     MessagesAgent,
     takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
+from pytest_ltm.agents._replying import (
+    Called,
+    cannot_reply,
+    may_need_adapter,
+    method_that_replies,
+)
 
 __all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
 
+# Most specs name a class or a function, which no framework has made.
+_adapter_class = lazy("pytest_ltm.agents._framework_adapters:adapter_class")
+_find_only_agent = lazy("pytest_ltm.agents._module_agents:find_only_agent")
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
 
@@ -337,10 +339,10 @@ def agent_source(
     where not `given` does. Raises AgentError for anything else.
     """
     if isinstance(given, ModuleType):
-        given, spec = find_only_agent(given, spec)
+        given, spec = _find_only_agent(given, spec)
     # First of all: such an object may well take one argument, and would fail only when
     # it is asked.
-    given = adapter_class(given, spec) or given
+    given = _find_adapter(given, spec) or given
     if not isinstance(given, type) and takes_messages(given):
         given = functools.partial(MessagesAgent, cast("Callable[..., Any]", given))
     if isinstance(given, type) or not callable(given):
@@ -372,8 +374,16 @@ def agent_source(
 
 def _in_adapter(made: object, spec: str) -> object:
     """Return the agent that an object of a framework stands for; any other object as it is."""
-    adapter = adapter_class(made, spec)
+    adapter = _find_adapter(made, spec)
     return made if adapter is None else adapter()
+
+
+def _find_adapter(given: object, spec: str) -> type | None:
+    """Return the class of the agents that an object of a framework stands for; None for any other object."""
+    if not may_need_adapter(given):
+        return None
+    adapter: type | None = _adapter_class(given, spec)
+    return adapter
 
 
 def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:

@@ -60,9 +60,10 @@ from pytest_ltm.agents._capabilities import (
     closing_method,
     is_prompted,
     takes_user,
-    user_kwargs,
+    user_arguments,
 )
 from pytest_ltm.agents.logged_errors import LoggedErrors
+from pytest_ltm.agents.memory.scopes import Scope
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -329,7 +330,7 @@ class AgentCaller:
                 )
             else:
                 reply = self._call(
-                    "reply", message, admit=check_reply, **user_kwargs(user)
+                    "reply", message, admit=check_reply, **self._whose("reply", user)
                 )
         return self._check_account(reply)
 
@@ -345,12 +346,17 @@ class AgentCaller:
                     message,
                     admit=check_reply,
                     tools=tools,
-                    **user_kwargs(user),
+                    **self._whose("reply", user),
                 )
                 turns.append(self._check_account(reply, offered=True))
                 tools.answer(reply.calls)
         tools.note_changes()
         return join_turns(turns)
+
+    def _whose(self, method: str, user: str) -> dict[str, Any]:
+        """Return how a method of the agent is told whose message it is."""
+        scope = Scope(user=user, at=self._told_time)
+        return user_arguments(getattr(self.agent, method), scope)
 
     def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:
         """Return a reply that is one; AgentFault for one that was broken off, kept back, or says nothing.
@@ -375,7 +381,7 @@ class AgentCaller:
 
     def _accept(self, message: str, reply: str, user: str) -> Reply:
         took: Reply = self._call(
-            "accept", message, reply, admit=check_taking, **user_kwargs(user)
+            "accept", message, reply, admit=check_taking, **self._whose("accept", user)
         )
         # Nothing is made up of an adapter's server that reports nothing on what it was
         # told.

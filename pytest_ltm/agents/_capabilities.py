@@ -19,6 +19,7 @@ from pytest_ltm._core.model.agent import (
     TakesTools,
 )
 from pytest_ltm._core.storage.errors import AgentError, describe_error
+from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
 
 # The controls that a spec of this package made; no class makes a control of anything
 # else.
@@ -88,7 +89,7 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     methods = _protocol_methods(capability)
     there = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
-        f"its {name}() cannot be called with {count or 'no'} argument{'s' * (count != 1)}"
+        f"its {name}() cannot be called with {count or 'no'} argument{'s' if count != 1 else ''}"
         for name, count in methods
         if name in there and not accepts_arguments(getattr(agent, name), count)
     ]
@@ -119,19 +120,15 @@ def closing_method(agent: object) -> str:
 
 
 def takes_user(function: object) -> bool:
-    """Whether `function` can be told whose message it is: it has a parameter `user`."""
-    return _takes_parameter(function, "user")
+    """Whether `function` can be told whose message it is: by `user`, by one `scope`, or by `**kwargs`."""
+    return takes_scope(function, "user")
 
 
 def takes_tools(function: object) -> bool:
     """Whether `function` can be offered tools: it has a parameter `tools`."""
-    return _takes_parameter(function, "tools")
-
-
-def _takes_parameter(function: object, name: str) -> bool:
     try:
         named = (
-            inspect.signature(function).parameters.get(name)
+            inspect.signature(function).parameters.get("tools")
             if callable(function)
             else None
         )
@@ -143,9 +140,12 @@ def _takes_parameter(function: object, name: str) -> bool:
     }
 
 
-def user_kwargs(user: str) -> dict[str, str]:
-    """Return how `reply` and `accept` are told whose message it is: not at all where it is nobody's."""
-    return {"user": user} if user else {}
+def user_arguments(function: object, scope: Scope) -> dict[str, Any]:
+    """Return how `reply` or `accept` is told whose message it is: not at all where it is nobody's."""
+    if not scope.user:
+        return {}
+    arguments = scope_arguments(function, scope)
+    return {name: value for name, value in arguments.items() if value}
 
 
 def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[str]]:

@@ -116,6 +116,8 @@ _LATER = (
     "tool_results",
     "tool_calls",
     "ends",
+    "session",
+    "agent",
 )
 
 
@@ -129,6 +131,10 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     """The request's field for the conversation's id; None: it is not sent."""
     user: JsonPath | None = None
     """The request's field for whose message it is."""
+    session: JsonPath | None = None
+    """The request's field for the session of that user, where a suite has several."""
+    agent: JsonPath | None = None
+    """The request's field for the agent that is spoken to."""
     time: JsonPath | None = None
     """The request's field for the conversation's time (ISO 8601)."""
     reply: JsonPath = _REPLY
@@ -281,7 +287,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     **dict.fromkeys(_PATHS, _parse_path),
     # Null says that a request has no such field.
     **dict.fromkeys(
-        ("conversation", "user", "time", "written", "tools"),
+        ("conversation", "user", "session", "agent", "time", "written", "tools"),
         lambda field: None if field.value is None else _parse_path(field),
     ),
     "body": lambda field: field.mapping() and field.json(),
@@ -373,10 +379,11 @@ class HttpAgent:
     def _reset(self) -> None:
         self._conversation, self._begun = _new_id(), False
 
-    def _reply(self, message: str, user: str = "") -> Reply:
-        data = self._post(
-            "", self._settings.message.written(self._common(user), message)
-        )
+    def _reply(
+        self, message: str, user: str = "", session: str = "", agent: str = ""
+    ) -> Reply:
+        common = self._common(user, session, agent)
+        data = self._post("", self._settings.message.written(common, message))
         usage, cost = self._took(data)
         return self._replied(data, usage, cost)
 
@@ -412,12 +419,17 @@ class HttpAgent:
             thoughts=find_thoughts(data) if isinstance(data, dict) else "",
         )
 
-    def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        settings = self._settings
-        data = self._post(
-            settings.history,
-            {**settings.message.written(self._common(user), message), "reply": reply},
-        )
+    def _accept(
+        self,
+        message: str,
+        reply: str,
+        user: str = "",
+        session: str = "",
+        agent: str = "",
+    ) -> Reply:
+        settings, common = self._settings, self._common(user, session, agent)
+        told = {**settings.message.written(common, message), "reply": reply}
+        data = self._post(settings.history, told)
         return Reply("", *self._took(data))
 
     def _tell_time(self, now: datetime) -> None:
@@ -441,15 +453,20 @@ class HttpAgent:
 
     # --- requests
 
-    def _common(self, user: str = "") -> dict[str, Any]:
+    def _common(
+        self, user: str = "", session: str = "", agent: str = ""
+    ) -> dict[str, Any]:
         """Return what every request says; JSON."""
         settings, data = self._settings, dict(self._settings.body)
-        if settings.conversation is not None:
-            data = settings.conversation.written(data, self._conversation)
-        if settings.user is not None and user:
-            data = settings.user.written(data, user)
-        if settings.time is not None and self._now:
-            data = settings.time.written(data, self._now)
+        for path, value in (
+            (settings.conversation, self._conversation),
+            (settings.user, user),
+            (settings.session, session),
+            (settings.agent, agent),
+            (settings.time, self._now),
+        ):
+            if path is not None and value:
+                data = path.written(data, value)
         return data
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:

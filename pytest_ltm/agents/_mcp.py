@@ -36,7 +36,7 @@ from pytest_ltm.agents._mcp_tools import (
     preset_of,
 )
 from pytest_ltm.agents._process import guarded_command
-from pytest_ltm.agents.memory.backends import Backend
+from pytest_ltm.agents.memory.backends import Backend, backends_are_shared
 from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
@@ -143,13 +143,13 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    heard, backend = dict[int, str](), Backend(make)
-    if backend.is_shared:
+    heard, backend = dict[int, str](), Backend(make, separates_users)
+    if backends_are_shared() and "SeparatesUsers" in having:
         # One user must not forget, or put back, what all others said.
         having = set(having) - {"Resettable", "Checkpointable"}
 
     def made() -> Stored:
-        store = backend.store()
+        store, is_shared = backend.store()
         _check_store(store, f"agent {spec!r}")
         return Stored(
             store,
@@ -158,7 +158,7 @@ def store_source(
             reads.reading,
             heard,
             {"path": name, **settings, **reads.record},
-            is_shared=backend.is_shared,
+            is_shared=is_shared,
         )
 
     if pace_of_run().waits:

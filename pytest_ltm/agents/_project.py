@@ -12,12 +12,8 @@ from msgspec import Struct
 
 from pytest_ltm._core.storage.disk import read_text
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.agents._discovery import (
-    CALLS,
-    REPLYING_WORDS,
-    Framework,
-    load_frameworks,
-)
+from pytest_ltm.agents._framework_adapters import Framework, load_frameworks
+from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
 
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
@@ -274,7 +270,7 @@ def _class_candidates(
     ]
     for name in names:
         yield Candidate(
-            spec=f"{module.name}:{kind.name}" + f".{name}" * (len(names) > 1),
+            spec=f"{module.name}:{kind.name}" + (f".{name}" if len(names) > 1 else ""),
             what=f"a class with {name}(message)",
             strength=best,
             name=kind.name,

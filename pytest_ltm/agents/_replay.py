@@ -78,7 +78,7 @@ def text_difference(recorded: str, now: str) -> str:
         shown = text[start:end]
         if len(shown) > 2 * _AROUND + _MIDDLE:
             shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
-        shown = f"{'…' * (start > 0)}{shown}{'…' * (end < len(text))}"
+        shown = f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
         lines.append(f"{sign} {shown}".replace("\n", "\\n"))
     return "\n".join(lines)
 
@@ -198,8 +198,8 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
 
 def _join_some_places(places: Iterable[str]) -> str:
     names = sorted(places)
-    return ", ".join(names[:_FEW]) + f" and {len(names) - _FEW} more" * (
-        len(names) > _FEW
+    return ", ".join(names[:_FEW]) + (
+        f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     )
 
 

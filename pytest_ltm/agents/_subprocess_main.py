@@ -39,9 +39,10 @@ from pytest_ltm.agents._adapt import (
     dotted_source,
 )
 from pytest_ltm.agents._caller import check_summary, check_taking
-from pytest_ltm.agents._capabilities import closing_method, near_misses, user_kwargs
+from pytest_ltm.agents._capabilities import closing_method, near_misses, user_arguments
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 from pytest_ltm.agents.logged_errors import LoggedErrors
+from pytest_ltm.agents.memory.scopes import Scope
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
@@ -183,7 +184,8 @@ class _Child:
                 "reply_with_images", request["message"], images, admit=_take_reply
             )
         else:
-            named: dict[str, Any] = {**user_kwargs(request["user"])}
+            scope = Scope(user=request["user"])
+            named = user_arguments(self._agent.reply, scope)
             if "tools" in request:
                 named["tools"] = read_shown_tools(request)
             reply = self._call("reply", request["message"], admit=_take_reply, **named)
@@ -191,7 +193,7 @@ class _Child:
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         told = request["accept"]
-        user = user_kwargs(told["user"])
+        user = user_arguments(self._agent.accept, Scope(user=told["user"]))
         took: Reply = self._call(
             "accept", told["message"], told["reply"], admit=check_taking, **user
         )

@@ -26,7 +26,12 @@ from pytest_ltm._core.model.agent import (
 from pytest_ltm._core.storage.clock import describe_duration
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
-from pytest_ltm.agents._capabilities import is_prompted, protocol_members, user_kwargs
+from pytest_ltm.agents._capabilities import (
+    is_prompted,
+    protocol_members,
+    user_arguments,
+)
+from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
 
 
@@ -68,6 +73,10 @@ class FreshPromptAgent:
                     member,
                     getattr(self, f"_{member}", None) or getattr(self._agent, member),
                 )
+
+    def _whose(self, method: str, user: str) -> dict[str, Any]:
+        """Return how a method of the other agent is told whose message it is."""
+        return user_arguments(getattr(self._agent, method), Scope(user=user))
 
     def _then(self, given: Any, does: Callable[[Any], Any]) -> Any:
         """Return what is made of a value; if that has still to be awaited, so has this."""
@@ -154,7 +163,7 @@ class Padded(FreshPromptAgent):
 
     def _reply(self, message: str, user: str = "") -> Any:
         return self._then(
-            self._agent.reply(message, **user_kwargs(user)),
+            self._agent.reply(message, **self._whose("reply", user)),
             partial(self._padded, message),
         )
 
@@ -305,7 +314,9 @@ class Timed(FreshPromptAgent):
 
     def _reply(self, message: str, user: str = "") -> Any:
         stamped = stamp_message(message, self._now, self._before)
-        return self._then(self._agent.reply(stamped, **user_kwargs(user)), self._passed)
+        return self._then(
+            self._agent.reply(stamped, **self._whose("reply", user)), self._passed
+        )
 
     def _answer_alone(self, message: str) -> Any:
         return self._agent.answer_alone(stamp_message(message, self._now, self._before))
@@ -313,7 +324,8 @@ class Timed(FreshPromptAgent):
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         stamp = stamp_message(message, self._now, self._before)
         return self._then(
-            self._agent.accept(stamp, reply, **user_kwargs(user)), self._passed
+            self._agent.accept(stamp, reply, **self._whose("accept", user)),
+            self._passed,
         )
 
     def _reset(self) -> Any:

@@ -109,7 +109,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "list runs: when, agents, totals, how they ended",
         ),
         "show": Command(
-            "pytest_ltm.commands.examples",
+            "pytest_ltm.commands.show",
             "show_examples",
             "list the examples of a run, or print one as a chat",
         ),
@@ -251,7 +251,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
             "list verdicts worth a look, each with the reason",
         ),
         "lab amend": Command(
-            "pytest_ltm.commands.examples",
+            "pytest_ltm.commands.amend",
             "amend_verdict",
             "correct one verdict by hand",
         ),

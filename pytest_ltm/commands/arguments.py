@@ -73,7 +73,7 @@ def add_run(
     parser.add_argument(
         "run",
         metavar="RUN",
-        help=kinds + " (default: latest)" * (not required),
+        help=kinds + (" (default: latest)" if not required else ""),
         **default,
     )
     add_ltm_dir(parser)

@@ -37,8 +37,9 @@ from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.gate.gate_rules import Rule, parse_limit_rule
 from pytest_ltm.gate.verdict import decide_gate
+from pytest_ltm.reports.discrepancies import Discrepancy
 from pytest_ltm.reports.summary import user_properties
-from pytest_ltm.reports.verification import Discrepancy, find_discrepancies
+from pytest_ltm.reports.verification import find_discrepancies
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/eval-result/v0.1"

@@ -14,10 +14,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
-from statistics import mean, median
+from statistics import median
 from tempfile import TemporaryDirectory
-
-from msgspec import Struct
 
 from pytest_ltm._core.calls.event_loop import (
     blocked_seconds,
@@ -46,77 +44,9 @@ from pytest_ltm.commands.arguments import (
     add_own_agent,
     choose_spec,
 )
-from pytest_ltm.commands.pytest_runs import play_run
-from pytest_ltm.figures.statistics.comparison import sign_flips
-from pytest_ltm.figures.statistics.pairs import SignUnit
-from pytest_ltm.figures.statistics.totals import scores_by_scenario
+from pytest_ltm.commands.published_texts import KNOWS_TEXTS, compare_texts
 from pytest_ltm.figures.text import clip_text, format_dollars, pad_right, wrap_text
 from pytest_ltm.prechecks.probe_questions import Secret
-
-ALPHA, LEAST_LEAD = 0.01, 0.1
-"""How unlikely, and how large as a share of full marks, a lead on published texts is that is worth a look."""
-_SUITE = (
-    "--ltm-suite=standard",
-    "--ltm-span=2k",
-    "--ltm-examples=1",
-    "--ltm-compare=",
-    "--ltm-judge=none",
-)
-
-
-class TextsComparison(Struct, frozen=True):
-    """The scores of one agent on the published texts, and on texts that were made just now."""
-
-    published: dict[str, float]
-    """Scenario -> score with seed 0."""
-    fresh: tuple[dict[str, float], ...]
-    """The same with each fresh seed."""
-
-    @property
-    def sentence(self) -> str:
-        """The shares of full marks."""
-        known, *others = (
-            f"{mean(one.values()) if one else 0.0:.2f}"
-            for one in (self.published, *self.fresh)
-        )
-        return f"standard at 2k: {known} of full marks on the texts of seed 0, {' and '.join(others)} on new ones"
-
-    @property
-    def knows_texts(self) -> bool:
-        """Whether the agent does better on published texts than chance allows, and than with either fresh seed."""
-        shared = sorted(set(self.published).intersection(*self.fresh))
-        leads = [
-            self.published[name] - mean(one[name] for one in self.fresh)
-            for name in shared
-        ]
-        if not leads or mean(leads) < LEAST_LEAD:
-            return False
-        chance = sign_flips(
-            [SignUnit(lead / len(leads), 1 / len(leads)) for lead in leads], Random(0)
-        )
-        return chance.p_gain <= ALPHA and all(
-            mean(self.published[name] - one[name] for name in shared) >= LEAST_LEAD
-            for one in self.fresh
-        )
-
-
-def compare_texts(spec: str) -> TextsComparison:
-    """Play a small suite with seed 0 and with two fresh ones; LtmError if pytest plays nothing."""
-    with TemporaryDirectory(prefix="ltm-texts-") as name:
-        folders = [
-            (seed, Path(name) / str(number))
-            for number, seed in enumerate(("0", "fresh", "fresh"))
-        ]
-        runs = [
-            play_run([spec], [*_SUITE, f"--ltm-seed={seed}"], folder)
-            for seed, folder in folders
-        ]
-    scores = [scores_by_scenario(run.result.scenarios) for run in runs]
-    published, *fresh = (
-        {name: mean(marks) for name, marks in score.items()} for score in scores
-    )
-    return TextsComparison(published, tuple(fresh))
-
 
 # The exit status where something is worth a look.
 FINDS = 1
@@ -124,15 +54,11 @@ FINDS = 1
 UNUSABLE = 2
 GREETING = "Hello! I'm trying you out. Is everything all right?"
 BETWEEN = "By the way, which is longer, a mile or a kilometre?"
-KNOWS_TEXTS = (
-    "it does better on the published texts of seed 0 than on new ones: it may have learned them. "
-    "Measure it with --ltm-seed=env:NAME, a seed that only your CI knows"
-)
 _CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
 _BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
 _RETRIES = 2  # a check should fail soon where a run would be patient
 _SHOWN, _TITLE = 60, 14
-_OURS = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 @dataclass(kw_only=True)
@@ -161,7 +87,9 @@ class AgentCheckReport:
     @property
     def status(self) -> int:
         """The exit status."""
-        return UNUSABLE if self.unusable else FINDS if self.finds else 0
+        if self.unusable:
+            return UNUSABLE
+        return FINDS if self.finds else 0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -193,13 +121,14 @@ def check_agent(arguments: Namespace) -> int:
     if arguments.texts and not report.unusable:
         texts = compare_texts(spec)
         report.notes.append(texts.sentence)
-        report.finds += [KNOWS_TEXTS] * texts.knows_texts
-    lines = report_lines(report, max(shutil.get_terminal_size().columns, _SHOWN))
-    print(
-        redact_secrets(
-            json.dumps(asdict(report), indent=1) if arguments.json else "\n".join(lines)
-        )
-    )
+        if texts.knows_texts:
+            report.finds.append(KNOWS_TEXTS)
+    if arguments.json:
+        text = json.dumps(asdict(report), indent=1)
+    else:
+        width = max(shutil.get_terminal_size().columns, _SHOWN)
+        text = "\n".join(report_lines(report, width))
+    print(redact_secrets(text))
     return report.status
 
 
@@ -213,170 +142,174 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
     report = AgentCheckReport(spec=spec)
     try:
         share_in_thread()  # as in a run that plays conversations at once, what is shared belongs to the first loop
-        _Visit(find_agent(spec, base=Path.cwd()), report, timeout).check()
+        _Visit(find_agent(spec, base=Path.cwd()), report, timeout).run()
     except AgentFault as fault:
         report.unusable = str(fault)
     except AgentError as error:
-        lines = [str(error)]
-        if error.__cause__ is not None:
-            trace = traceback.TracebackException.from_exception(error.__cause__)
-            # The frames of this package would bury the line of the agent's that is at
-            # fault.
-            foreign = [one for one in trace.stack if not one.filename.startswith(_OURS)]
-            trace.stack = traceback.StackSummary.from_list(foreign)
-            lines += "".join(trace.format(chain=False)).rstrip().splitlines()
-        report.unusable = "\n".join(lines)
+        report.unusable = "\n".join([str(error), *_cause_lines(error)])
     finally:
         close_loops()
     return report
+
+
+def _cause_lines(error: AgentError) -> list[str]:
+    """Return the traceback of what an agent raised, without the frames of this package: they would bury its own."""
+    if error.__cause__ is None:
+        return []
+    trace = traceback.TracebackException.from_exception(error.__cause__)
+    frames = [frame for frame in trace.stack if not frame.filename.startswith(_PACKAGE)]
+    trace.stack = traceback.StackSummary.from_list(frames)
+    return "".join(trace.format(chain=False)).rstrip().splitlines()
 
 
 class _Visit:
     """The agents of one source, one after another."""
 
     def __init__(
-        self, source: AgentSource, found: AgentCheckReport, timeout: float | None
+        self, source: AgentSource, report: AgentCheckReport, timeout: float | None
     ) -> None:
-        self._source, self._found, self._timeout = source, found, timeout
+        self._source, self._report, self._timeout = source, report, timeout
         self._secret = Secret.secret_word(0, source.spec)
 
-    def check(self) -> None:
-        result, source = self._found, self._source
-        result.kind = (
-            "a new agent for each conversation"
-            if source.owned
-            else "one agent for all conversations"
-            if source.serves_many
-            else "one agent for one conversation"
-        )
-        result.kind += f", which replies by {source.calls}()" * bool(source.calls)
+    def run(self) -> None:
+        """Talk to the agent in one conversation, in others, and in two at once."""
+        source, report = self._source, self._report
+        report.kind = _describe_source(source)
         if not source.serves_many:
-            result.finds.append(source.refusal)
-        with self._talking() as first:
-            result.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
+            report.finds.append(source.refusal)
+        with self._conversation() as first:
+            report.capabilities = sorted(first.capabilities & CAPABILITIES.keys())
             if not source.embedded:
-                result.finds += [
-                    *near_misses(first.agent, CAPABILITIES).values(),
-                    *_misspelt_methods(first.agent),
-                ]
-            # a message in between: an agent that keeps just the last one must not seem
-            # to remember
-            asked = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
-            knew = self._secret.is_in(
-                [self._say(first, message) for message in asked][-1]
-            )
-            empty = [
-                message
-                for message, reply in zip(asked, result.replies, strict=False)
-                if not reply.strip()
-            ]
-            for message in empty[:1]:
-                result.finds.append(
+                report.finds += near_misses(first.agent, CAPABILITIES).values()
+                report.finds += _misspelt_methods(first.agent)
+            knows = self._check_recall(first)
+            if "Checkpointable" in first.capabilities:
+                size = pluralize(len(first.save()), "byte")
+                report.notes.append(f"save() gives {size}")
+            if source.serves_many:
+                # An agent that does not remember within a session cannot do so in the
+                # next.
+                if knows and source.owned and not cannot_come_back(first.capabilities):
+                    self._check_next_session(first)
+                self._check_leaks(first, knows=knows)
+        if source.owned or "Stateless" in first.capabilities:
+            self._check_concurrency()
+
+    def _check_recall(self, first: AgentCaller) -> bool:
+        """Tell the agent a word and ask for it; return whether it knew it.
+
+        A message lies in between: an agent that keeps just the last one must not seem
+        to remember.
+        """
+        report = self._report
+        messages = (GREETING, self._secret.telling, BETWEEN, self._secret.question)
+        replies = [self._say(first, message) for message in messages]
+        for message, reply in zip(messages, replies, strict=True):
+            if not reply.strip():
+                report.finds.append(
                     f"an empty reply to {message!r}, which is accepted and scored as given"
                 )
-            result.notes.append(
-                f"recalls a fact from three messages earlier: {'yes' if knew else 'no'}"
-            )
-            if "Checkpointable" in first.capabilities:
-                state = first.save()
-                result.notes.append(f"save() gives {pluralize(len(state), 'byte')}")
-            if source.serves_many:
-                # an agent that does not remember within a session cannot do so in the
-                # next
-                if knew and source.owned and not cannot_come_back(first.capabilities):
-                    self._come_back(first)
-                self._look_for_leaks(first, knew=knew)
-        if source.owned or "Stateless" in first.capabilities:
-            self._talk_at_once()
+                break
+        knows = self._secret.is_in(replies[-1])
+        answer = "yes" if knows else "no"
+        report.notes.append(f"recalls a fact from three messages earlier: {answer}")
+        return knows
 
-    def _come_back(self, first: AgentCaller) -> None:
+    def _check_next_session(self, first: AgentCaller) -> None:
         """Ask another agent that has the first one's memory, as in the user's next session."""
+        state: bytes | None = None
         with TemporaryDirectory() as name:
-            with self._talking(Path(name)) as before:
+            folder = Path(name)
+            with self._conversation(folder) as before:
                 self._say(before, self._secret.telling)
-                state = (
-                    before.save() if "Checkpointable" in first.capabilities else None
-                )
-            with self._talking(Path(name)) as again:
+                if "Checkpointable" in first.capabilities:
+                    state = before.save()
+            with self._conversation(folder) as after:
                 if state is not None and "KeepsUsers" not in first.capabilities:
-                    again.load(state)
-                knows = self._secret.is_in(self._say(again, self._secret.question))
+                    after.load(state)
+                knows = self._secret.is_in(self._say(after, self._secret.question))
         if knows:
-            self._found.notes.append("knows it in the next session, too")
+            self._report.notes.append("knows it in the next session, too")
         else:
-            self._found.finds.append(
+            self._report.finds.append(
                 "in the next session, created again with its own memory, it does not know a fact from the first: "
                 "it saves, or keeps of its users, less than it knows"
             )
 
-    def _look_for_leaks(self, first: AgentCaller, *, knew: bool) -> None:
+    def _check_leaks(self, first: AgentCaller, *, knows: bool) -> None:
         """Ask the next agent for what only the first was told; where one serves all, it has been reset."""
-        # it is given the whole conversation each time and has nothing to leak
+        # It is given the whole conversation each time and has nothing to leak.
         if not self._source.owned and "Stateless" in first.capabilities:
             return
-        with self._talking() as second:
-            if self._secret.is_in(self._say(second, self._secret.question)):
-                self._found.finds.append(
-                    "in another conversation it knows a fact from the first: a run would be unmeasurable. "
-                    "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
-                )
-            elif knew:
-                self._found.notes.append("does not know it in another conversation")
+        with self._conversation() as second:
+            leaks = self._secret.is_in(self._say(second, self._secret.question))
+        if leaks:
+            self._report.finds.append(
+                "in another conversation it knows a fact from the first: a run would be unmeasurable. "
+                "Keep each conversation's memory apart (conversation_id), or forget everything in reset()"
+            )
+        elif knows:
+            self._report.notes.append("does not know it in another conversation")
 
-    def _talk_at_once(self) -> None:
+    def _check_concurrency(self) -> None:
         """Hold two conversations at once, as --ltm-concurrency does: some agents fail only then."""
-        hub, faults = Hub(), dict[str, None]()
+        hub = Hub()
+        faults: list[str] = []
 
-        def talk(own: OwnThread) -> None:
+        def talk(thread: OwnThread) -> None:
             try:
-                with self._talking() as speaker:
-                    speaker.tell_time(START)
+                with self._conversation() as caller:
+                    caller.tell_time(START)
                     for message in (GREETING, BETWEEN):
-                        self._charge(speaker.ask(message))
+                        self._add_usage(caller.ask(message))
             except AgentError as error:
-                faults[str(error)] = None
+                faults.append(str(error))
             finally:
-                own.leaving = True
+                thread.leaving = True
 
         for _ in range(2):
             hub.start(talk)
         while hub.count:
             hub.step()
-        self._found.finds += [
-            f"in two conversations at once (--ltm-concurrency): {fault}"
-            for fault in faults
-        ]
-        if (blocked := sum(blocked_seconds().values())) > _BLOCKED:
-            self._found.finds.append(
+        report = self._report
+        for fault in dict.fromkeys(faults):
+            report.finds.append(
+                f"in two conversations at once (--ltm-concurrency): {fault}"
+            )
+        blocked = sum(blocked_seconds().values())
+        if blocked > _BLOCKED:
+            report.finds.append(
                 f"its async code kept the event loop from turning for {blocked:.1f} s: {UNBLOCK}"
             )
         if not faults:
-            self._found.notes.append(
-                "two conversations at once: both got their replies"
-            )
+            report.notes.append("two conversations at once: both got their replies")
 
-    def _say(self, speaker: AgentCaller, message: str) -> str:
-        speaker.tell_time(START)
+    def _say(self, caller: AgentCaller, message: str) -> str:
+        """Send a message; note the reply, its account, its time and its tokens."""
+        report = self._report
+        caller.tell_time(START)
         began = stopwatch_seconds()
-        reply = speaker.ask(message)
-        self._found.seconds.append(stopwatch_seconds() - began)
-        self._found.replies.append(reply.text)
-        account = sort_end(reply.finish_reason)
-        named = "" if account == "whole" else f" ({reply.finish_reason})"
-        self._found.accounts.append(f"{account}{named}")
-        self._charge(reply)
+        reply = caller.ask(message)
+        report.seconds.append(stopwatch_seconds() - began)
+        report.replies.append(reply.text)
+        account: str = sort_end(reply.finish_reason)
+        if account != "whole":
+            account = f"{account} ({reply.finish_reason})"
+        report.accounts.append(account)
+        self._add_usage(reply)
         return reply.text
 
-    def _charge(self, reply: Reply) -> None:
+    def _add_usage(self, reply: Reply) -> None:
+        report = self._report
         if reply.usage is not None and not reply.usage.estimated:
-            self._found.tokens = (self._found.tokens or 0) + reply.usage.total
+            report.tokens = (report.tokens or 0) + reply.usage.total
         if reply.cost_usd is not None:
-            self._found.cost_usd = (self._found.cost_usd or 0.0) + reply.cost_usd
+            report.cost_usd = (report.cost_usd or 0.0) + reply.cost_usd
 
     @contextmanager
-    def _talking(self, folder: Path | None = None) -> Iterator[AgentCaller]:
-        """Yield who talks to the agent of the next conversation, or of the one with that folder, and let it go."""
-        speaker = AgentCaller(
+    def _conversation(self, folder: Path | None = None) -> Iterator[AgentCaller]:
+        """Yield the caller of the next conversation's agent, or of the one with that folder, and let it go."""
+        caller = AgentCaller(
             self._source.make(folder=folder),
             timeout=self._timeout,
             name=self._source.spec,
@@ -385,30 +318,36 @@ class _Visit:
             reading=SPOKEN,
         )
         try:
-            yield speaker
+            yield caller
         finally:
-            notice = speaker.close()
-        self._found.finds += [notice] if notice else []
+            notice = caller.close()
+        if notice:
+            self._report.finds.append(notice)
+
+
+def _describe_source(source: AgentSource) -> str:
+    """Return how many conversations an agent can serve, and by which method it replies."""
+    if source.owned:
+        kind = "a new agent for each conversation"
+    elif source.serves_many:
+        kind = "one agent for all conversations"
+    else:
+        kind = "one agent for one conversation"
+    return f"{kind}, which replies by {source.calls}()" if source.calls else kind
 
 
 def _misspelt_methods(agent: object) -> Iterator[str]:
     """Yield a sentence on each of the agent's methods whose name is nearly that of a method of a capability."""
-    owners = {
-        name: power
-        for power, kind in CAPABILITIES.items()
-        for name in protocol_members(kind)
-    }
+    owners: dict[str, str] = {}
+    for capability, protocol in CAPABILITIES.items():
+        for name in protocol_members(protocol):
+            owners[name] = capability
+    lacking = [name for name in owners if not hasattr(agent, name)]
     for name in dir(agent):
-        if (
-            name.startswith("_")
-            or name in owners
-            or name in vars(object)
-            or not callable(getattr(agent, name, None))
-        ):
+        is_own = not name.startswith("_") and name not in (*owners, *vars(object))
+        if not is_own or not callable(getattr(agent, name, None)):
             continue
-        for meant in difflib.get_close_matches(
-            name, [owner for owner in owners if not hasattr(agent, owner)], 1, _CLOSE
-        ):
+        for meant in difflib.get_close_matches(name, lacking, 1, _CLOSE):
             yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
 
 
@@ -418,38 +357,37 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
 def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     """Yield the lines of a report."""
     yield f"{report.spec}: {'cannot be used' if report.unusable else report.kind}"
-    rows: list[tuple[str, str]] = []
-    if report.seconds:
-        took = f"median {_time_text(median(report.seconds))}, longest {_time_text(max(report.seconds))}"
-        cost = "" if report.cost_usd is None else f", {format_dollars(report.cost_usd)}"
-        unreported = "not reported: messages and replies are counted, marked ~"
-        rows = [
-            ("replies", f"{len(report.seconds)}; {took}"),
-            ("came to be", _count_alike(report.accounts)),
-            ("the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))),
-            (
-                "tokens",
-                unreported if report.tokens is None else f"{report.tokens:,}{cost}",
-            ),
-        ]
+    rows = list(_reply_rows(report)) if report.seconds else []
     if not report.unusable:
-        rows.append(
-            (
-                "capabilities",
-                ", ".join(report.capabilities)
-                or "none: replies alone, which is enough",
-            )
-        )
-    for title, text in [*rows, *(("tried", note) for note in report.notes)]:
-        yield from wrap_text(
-            pad_right(title, _TITLE) + one_line(text), width, indent=" " * _TITLE
-        )
+        nothing = "none: replies alone, which is enough"
+        rows.append(("capabilities", ", ".join(report.capabilities) or nothing))
+    rows += [("tried", note) for note in report.notes]
+    for title, text in rows:
+        line = pad_right(title, _TITLE) + one_line(text)
+        yield from wrap_text(line, width, indent=" " * _TITLE)
+    yield ""
     if report.unusable:
-        yield from ("", *report.unusable.splitlines())
+        yield from report.unusable.splitlines()
         return
-    for noted in report.finds:
-        yield from ("", *wrap_text(f"look at: {one_line(noted)}", width, indent="  "))
-    yield from ("", f"first score: pytest --ltm-agent={shlex.quote(report.spec)}")
+    for sentence in report.finds:
+        yield from wrap_text(f"look at: {one_line(sentence)}", width, indent="  ")
+        yield ""
+    yield f"first score: pytest --ltm-agent={shlex.quote(report.spec)}"
+
+
+def _reply_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the replies, each with a title."""
+    typical, longest = median(report.seconds), max(report.seconds)
+    times = f"median {_time_text(typical)}, longest {_time_text(longest)}"
+    yield "replies", f"{len(report.seconds)}; {times}"
+    yield "came to be", _count_alike(report.accounts)
+    yield "the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))
+    if report.tokens is None:
+        yield "tokens", "not reported: messages and replies are counted, marked ~"
+    elif report.cost_usd is None:
+        yield "tokens", f"{report.tokens:,}"
+    else:
+        yield "tokens", f"{report.tokens:,}, {format_dollars(report.cost_usd)}"
 
 
 def _count_alike(accounts: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from pytest_ltm._core.storage.disk import write_output
@@ -15,12 +16,18 @@ from pytest_ltm.agents.memory.pace import parse_pace, use_pace
 from pytest_ltm.commands.arguments import add_flags, add_json, add_option, add_output
 from pytest_ltm.lifecycle.cards.card import (
     Card,
+    CardRow,
     card_json,
     differences,
     find_forgeries,
     make_card,
     make_row,
     read_card,
+)
+from pytest_ltm.lifecycle.cards.recorded_model import (
+    ModelServer,
+    recording_model,
+    replayed_model,
 )
 from pytest_ltm.lifecycle.cards.report import render_page, table_lines, text_lines
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
@@ -50,6 +57,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "real time from a write to a search, as --ltm-pace",
         "settle",
     )
+    add_option(
+        parser,
+        "--record",
+        "FILE",
+        "record what the model at OPENAI_BASE_URL replies to memories that extract",
+    )
+    add_option(
+        parser, "--replay", "FILE", "answer for that model from a recording, offline"
+    )
     add_flags(parser, markdown="print a table, a row for each memory")
     add_json(parser, "print the card as JSON")
 
@@ -62,20 +78,8 @@ def check_memory(arguments: Namespace) -> int:
     find or at use. Exit status: 0, or 1 where the card differs from `--against`.
     """
     other = read_card(Path(arguments.against)) if arguments.against else None
-    pace = parse_pace(arguments.pace)
-    give_back = use_pace(pace)
-    try:
-        rows = [
-            make_row(
-                spec,
-                store_maker(find_agent(_as_store(spec), base=Path.cwd())),
-                arguments.seed,
-                pace,
-            )
-            for spec in arguments.specs
-        ]
-    finally:
-        give_back()
+    with _model_of(arguments) as model:
+        rows = _make_rows(arguments, model)
     card = make_card(arguments.seed, rows)
     if arguments.output:
         write_output(arguments.output, card_json(card).encode())
@@ -86,6 +90,31 @@ def check_memory(arguments: Namespace) -> int:
     else:
         print("\n".join(table_lines(card) if arguments.markdown else text_lines(card)))
     return _compare(card, other) if other else 0
+
+
+def _model_of(arguments: Namespace) -> AbstractContextManager[ModelServer | None]:
+    """Return what stands in for the model that memories ask, within a block."""
+    if arguments.record and arguments.replay:
+        raise ConfigurationError("--record and --replay: give one of them")
+    if arguments.record:
+        return recording_model(Path(arguments.record))
+    return replayed_model(Path(arguments.replay)) if arguments.replay else nullcontext()
+
+
+def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]:
+    pace = parse_pace(arguments.pace)
+    give_back = use_pace(pace)
+    try:
+        makers = {
+            spec: store_maker(find_agent(_as_store(spec), base=Path.cwd()))
+            for spec in arguments.specs
+        }
+        return [
+            make_row(spec, make, arguments.seed, pace, model)
+            for spec, make in makers.items()
+        ]
+    finally:
+        give_back()
 
 
 def _as_store(spec: str) -> str:

@@ -155,7 +155,8 @@ def compare_results(arguments: Namespace) -> int:
             *([problem] if problem else []),
             *(change_report.github_annotations(verdict) if verdict else []),
         ]
-        print("\n".join(lines), end="\n" * bool(lines), file=sys.stderr)
+        for line in lines:
+            print(line, file=sys.stderr)
     statuses = {
         STATUS[verdict.state] for _, _, verdict in result if verdict is not None
     }

@@ -35,12 +35,12 @@ class Setting(Struct, frozen=True):
 
     def words(self, agent: str) -> list[str]:
         """Return the options of pytest."""
-        trials = [f"--ltm-trials={self.trials}"] * (self.trials > 1)
+        trials = [f"--ltm-trials={self.trials}"] if self.trials > 1 else []
         return [f"--ltm-agent={agent}", f"--ltm-span={self.span}", *trials]
 
     def shell_words(self, agent: str) -> str:
         """Return the same as a person types them."""
-        trials = f" --ltm-trials={self.trials}" * (self.trials > 1)
+        trials = f" --ltm-trials={self.trials}" if self.trials > 1 else ""
         return f"--ltm-agent={shlex.quote(agent)} --ltm-span={self.span}{trials}"
 
     def command(self, agent: str) -> str:

@@ -71,8 +71,10 @@ def check_logs(arguments: Namespace) -> int:
     notes += file_notes(file)
     # any salt will do: these stand-ins are thrown away
     text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
-    notes += [f"it holds {text}. To take them out: ltm data logs-redact"] * bool(text)
-    print(*(f"  {note}" for note in notes), sep="\n", end="\n" * bool(notes))
+    if text:
+        notes.append(f"it holds {text}. To take them out: ltm data logs-redact")
+    for note in notes:
+        print(f"  {note}")
     return 0
 
 

@@ -189,11 +189,11 @@ class _Tools:
             *(
                 f"--ltm-agent={agent}",
                 f"--ltm-span={span}",
-                *[f"--ltm-suite={suite}"] * bool(suite),
+                *([f"--ltm-suite={suite}"] if suite else []),
             ),
             *(f"--ltm-seed={seed}", f"--ltm-examples={examples}", self._place),
             f"--ltm-max-tokens={min(max_tokens, limit) if max_tokens > 0 else limit}",
-            *[f"--ltm-max-cost={cost}"] * (cost is not None),
+            *([f"--ltm-max-cost={cost}"] if cost is not None else []),
         ]
         return shorten_text(await _answer(words, 60 * self._given.max_minutes), LONGEST)
 

@@ -113,9 +113,8 @@ def merge_runs(arguments: Namespace) -> int:
     lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
     lines += [f"  repeated: {sentence}" for sentence in repeated]
     lines += [f"  missing: {sentence}" for sentence in missing]
-    lines += [f"  kept: {pluralize(len(amendments), 'amended verdict')}"] * bool(
-        amendments
-    )
+    if amendments:
+        lines.append(f"  kept: {pluralize(len(amendments), 'amended verdict')}")
     print("\n".join(lines))
     return INCOMPLETE if missing else 0
 
@@ -244,7 +243,7 @@ def _missing_parts(
     names = [name.folder for name in expected if name not in have]
     return [
         *missing,
-        *[f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] * bool(names),
+        *([f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] if names else []),
     ]
 
 
@@ -307,6 +306,7 @@ def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[
         )
         if path.is_file():
             timed, why = timings.load_all_timings(path)
-            untimed += [why] * bool(why)
+            if why:
+                untimed.append(why)
             entries.setdefault(key, []).extend(timed)
     return agent_paces(entries), untimed

@@ -29,7 +29,7 @@ from pytest_ltm.commands.arguments import (
     add_ltm_dir,
     add_since,
 )
-from pytest_ltm.commands.doctor import is_resumable
+from pytest_ltm.commands.run_diagnosis import is_resumable
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import (
     NOTHING,
@@ -131,7 +131,7 @@ def list_runs(arguments: Namespace) -> int:
         ]
         print(
             for_screen(
-                f"no runs in {arguments.folder}{' with' * bool(filters)}{''.join(filters)}"
+                f"no runs in {arguments.folder}{' with' if filters else ''}{''.join(filters)}"
             )
         )
         return 0
@@ -177,7 +177,7 @@ def _state_text(past: Past, ltm_dir: Path) -> str:
     elif past.state == "interrupted":
         # whether it can be resumed takes reading its journals, which is left out for
         # runs that ended
-        lines += [past.why] * bool(past.why) + ["can be resumed"] * is_resumable(
+        lines += ([past.why] if past.why else []) + ["can be resumed"] * is_resumable(
             past.path, ltm_dir
         )
     elif past.why:
@@ -215,7 +215,7 @@ def _run_lines(
         full = {row.full for row in rows if row.low is not None}
         of = f" of {full.pop()}" if len(full) == 1 else ""
         totals, said = (
-            f"{points}{of} at {', '.join(map(one_line, each.spans))}" * bool(rows),
+            (f"{points}{of} at {', '.join(map(one_line, each.spans))}" if rows else ""),
             states[each.name],
         )
         line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]

@@ -112,7 +112,9 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
             message += ", one conversation"
         elif standing.low == standing.high:
             message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
-        message += ", bundled agent" * (not standing.own)  # a label may hide its name
+        message += (
+            ", bundled agent" if not standing.own else ""
+        )  # a label may hide its name
         colour = next(
             colour for least, colour in _SCALE if (standing.share or 0.0) >= least
         )
@@ -122,7 +124,7 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
             message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
     facts += [f"commit {past.source.commit[:7]}"] if past.source else []
-    title = f"{where}: {message} ({'; '.join([*facts, *[why] * bool(why)])})"
+    title = f"{where}: {message} ({'; '.join([*facts, *([why] if why else [])])})"
     name = clip_text(_xml_text(label or f"memory of {where}"), _LONGEST)
     return Badge(label=name, message=message, colour=colour, title=_xml_text(title))
 

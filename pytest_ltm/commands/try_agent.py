@@ -690,7 +690,9 @@ def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
     numbers = [
         str(number) for number, finding in enumerate(findings, 1) if finding.talk
     ]
-    _print_talks(findings, numbers if show == "all" else [show] * (show in numbers))
+    _print_talks(
+        findings, numbers if show == "all" else ([show] if show in numbers else [])
+    )
     quoted = shlex.quote(spec)
     print(
         f"\nnext: pytest --ltm-agent={quoted} --ltm-span=2k,8k    # scores, with a report\n"
@@ -698,7 +700,7 @@ def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
     )
     if sys.stdin.isatty() and sys.stdout.isatty():
         while (key := input(f"transcript ({', '.join(numbers)}; Enter: none): ")) != "":
-            _print_talks(findings, [key] * (key in numbers))
+            _print_talks(findings, ([key] if key in numbers else []))
 
 
 def _print_talks(findings: Sequence[Finding], numbers: Sequence[str]) -> None:

@@ -385,9 +385,11 @@ class ListsNames(Ruled, Struct, frozen=True):
         value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
         if not self.follows_own_rules:
             value = len(texts) / max(len(self.expected), given, 1)
-        parts = [f"not named: {', '.join(missing)}"] * bool(missing) + [
-            f"{extra} invented"
-        ] * bool(extra)
+        parts = []
+        if missing:
+            parts.append(f"not named: {', '.join(missing)}")
+        if extra:
+            parts.append(f"{extra} invented")
         return self.score(value, "; ".join(parts) or "names all and no others", answer)
 
 

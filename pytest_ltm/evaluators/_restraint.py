@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
@@ -15,7 +15,7 @@ from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.evaluators._hygiene import tells_value
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text
-from pytest_ltm.language.commitment import find_mentions, is_misspelt
+from pytest_ltm.language.commitment import Mention, find_mentions, is_misspelt
 from pytest_ltm.language.proof import prove
 from pytest_ltm.language.recital import copies_user
 
@@ -107,13 +107,61 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
 
 def _settles(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
     """Return whether an answer settles on a value; `aside`: the others, with what sets them aside."""
-    ok, values = tells_value(answer, expected, aside), tuple(aside)
+    values = tuple(aside)
     text = normalize_text(answer)
+    past = _past_values(text, (expected, *values))
+    text = _without_values(text, past - {expected})
+    ok = tells_value(text if past else answer, expected, aside)
+    if (ok is False and _may_mean(text, expected, values)) or (ok and expected in past):
+        return None
     if ok and find_mentions(text, values) and _leaves_both(text):
         return None
     if ok is None and _joins(text, (expected, *values)):
         return False
     return ok
+
+
+def _clause_of(text: str, mention: Mention) -> str:
+    """Return the clause of a levelled text in which a mention is."""
+    before = [*RE.clause_end.finditer(text, 0, mention.start)]
+    after = RE.clause_end.search(text, mention.end)
+    start = before[-1].end() if before else 0
+    return text[start : after.start() if after else len(text)]
+
+
+def _past_values(text: str, values: Sequence[str]) -> set[str]:
+    """Return the values of which each clause of a levelled text that names them says that they are over."""
+    mentions = find_mentions(text, tuple(values))
+    present = {
+        mention.value for mention in mentions if not _is_over(text, mention, values)
+    }
+    return {mention.value for mention in mentions} - present
+
+
+def _without_values(text: str, values: Collection[str]) -> str:
+    """Return a levelled text without some values."""
+    for mention in reversed(find_mentions(text, tuple(values))):
+        text = text[: mention.start] + text[mention.end :]
+    return text
+
+
+def _is_over(text: str, mention: Mention, values: Sequence[str]) -> bool:
+    """Return whether the clause of a mention in a levelled text has no other value, and says that this one is over."""
+    clause = _clause_of(text, mention)
+    named = {found.value for found in find_mentions(clause, tuple(values))}
+    ends = RE.over.search(clause) is not None and RE.keeps.search(clause) is None
+    return ends and named == {mention.value}
+
+
+def _may_mean(text: str, expected: str, values: Sequence[str]) -> bool:
+    """Return whether a levelled text names the value, and the others only for a case that may not be, or after it."""
+    if not find_mentions(text, (expected,)):
+        return False
+    others = find_mentions(text, tuple(values))
+    clauses = [_clause_of(text, mention) for mention in others]
+    if clauses and all(map(RE.condition.search, clauses)):
+        return True
+    return prove(RE.clause_end.split(text)[0], (expected, *values)).value == expected
 
 
 def _recalls(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
@@ -126,7 +174,8 @@ def _recalls(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
 
 def _leaves_both(text: str) -> bool:
     """Return whether a levelled text adds a value to another, or keeps each for a case of its own."""
-    return RE.adds.search(text) is not None or RE.two_cases.search(text) is not None
+    ways = (RE.adds, RE.two_cases, RE.condition)
+    return any(way.search(text) is not None for way in ways)
 
 
 def _joins(text: str, values: Sequence[str]) -> bool:
@@ -152,18 +201,19 @@ def _tells_only(
         others: The names that must not be in it.
         texts: What was asked, with what answers it; and what is private.
     """
-    if _names_any(answer, others):
+    if _names_any(answer, others) or RE.omits.search(normalize_text(answer)):
         return False
-    proven = prove(answer, (expected,)).answers(expected)
+    proof = prove(answer, (expected,))
+    proven = proof.answers(expected)
     if proven is False:
-        return False
+        named = find_mentions(normalize_text(answer), (expected,))
+        return None if named and proof.state == "refuses" else False
     about, private = texts
     hints = (_stems(private) - _stems(about)) & _stems(answer)
-    if len(hints) > 1:
+    if len(hints) > 1 or _repeats_phrase(answer, private, hints):
         return False
-    if hints or copies_user(answer, (expected,)) or _tells_more(answer, about):
-        return None
-    return proven
+    unclear = hints or copies_user(answer, (expected,)) or _presupposes(answer, about)
+    return None if unclear or _tells_more(answer, about) else proven
 
 
 def _names_any(answer: str, values: Sequence[str]) -> bool:
@@ -180,16 +230,38 @@ def _names_any(answer: str, values: Sequence[str]) -> bool:
     )
 
 
+def _repeats_phrase(answer: str, private: str, hints: Collection[str]) -> bool:
+    """Return whether an answer has a word of what is private with the word before it: "in therapy"."""
+    pairs = {*pairwise(plain_words(normalize_text(private)))}
+    told = pairs & {*pairwise(plain_words(normalize_text(answer)))}
+    return any(word_stem(word) in hints for _, word in told)
+
+
+def _presupposes(answer: str, about: str) -> bool:
+    """Return whether a word of an answer, which was not in what was asked, is true only if something else is."""
+    words = set(RE.presupposes.findall(normalize_text(answer)))
+    return not words <= set(RE.presupposes.findall(normalize_text(about)))
+
+
 def _tells_more(answer: str, about: str) -> bool:
-    """Return whether some clause speaks of somebody, and shares no word with what was asked."""
-    about_stems = _stems(about)
+    """Return whether some clause speaks of somebody, and shares no word but their name with what was asked."""
+    names = _stems(" ".join(RE.inner_name.findall(about)))
+    topic = _stems(about) - names
     return any(
-        RE.speaks_of.search(clause) is not None
-        and RE.offers.search(clause) is None
-        and RE.hedge.search(clause) is None
-        and not _stems(clause) & about_stems
+        _speaks_of(clause, names) and not _stems(clause) & topic
         for clause in RE.clause_end.split(normalize_text(answer))
     )
+
+
+def _speaks_of(clause: str, names: Collection[str]) -> bool:
+    """Return whether a clause tells something of somebody; `names`: the stems of those who may be meant."""
+    if RE.offers.search(clause) or RE.hedge.search(clause):
+        return False
+    if RE.speaks_of.search(clause):
+        return True
+    stems = _stems(clause)
+    subject = [word_stem(word) for word in plain_words(clause)][:1]
+    return not stems <= set(names) and not set(names).isdisjoint(subject)
 
 
 def _stems(text: str) -> set[str]:
@@ -202,12 +274,21 @@ def _asks_which(answer: str, values: Sequence[str]) -> bool | None:
     """Return whether an answer asks which of the values is meant, or leaves that open with all of them."""
     text = normalize_text(answer)
     proof = prove(answer, values)
-    if proof.state == "asserts" and proof.value:
+    case_first = RE.case_first.search(_before_first(text, values)) is not None
+    if proof.state == "asserts" and proof.value and not case_first:
         return None if RE.supposes.search(text) else False
     named = {mention.value for mention in find_mentions(text, tuple(values))}
-    open_question = RE.asks_which.search(text) or RE.leaves_open.search(text)
-    if named and named != set(values):
-        return None
-    if open_question:
+    open_question = (
+        case_first or RE.asks_which.search(text) or RE.leaves_open.search(text)
+    )
+    if open_question and named in (set(), set(values)):
         return True
+    if len(named) == 1 and not open_question and not RE.supposes.search(text):
+        return False
     return None if named or text.rstrip().endswith("?") else False
+
+
+def _before_first(text: str, values: Sequence[str]) -> str:
+    """Return what a levelled text says before the first of several values; "" if it has none."""
+    starts = [mention.start for mention in find_mentions(text, tuple(values))]
+    return text[: min(starts, default=0)]

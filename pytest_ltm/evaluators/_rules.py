@@ -19,10 +19,11 @@ from pytest_ltm._core.model.score import (
 )
 from pytest_ltm._core.model.words import evidence_snippet
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.lexicon import Lexicon
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import Proof
 from pytest_ltm.language.recital import ToldReply
+from pytest_ltm.language.speech import speech
 
 LEXICON = Lexicon(__package__)
 V = TypeVar("V", bound="Score | Unscored")
@@ -84,8 +85,10 @@ class Ruled:
             sum(part.ok is None for part in parts),
         )
         told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-        told += f", {left_open} neither proven nor refuted" * bool(
-            left_open and self.follows_own_rules
+        told += (
+            f", {left_open} neither proven nor refuted"
+            if left_open and self.follows_own_rules
+            else ""
         )
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")

@@ -21,7 +21,7 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, add_mishaps
 from pytest_ltm._core.model.score import NO_ORACLE
 from pytest_ltm.figures.statistics.counts import Interval
-from pytest_ltm.figures.statistics.spans_reached import (
+from pytest_ltm.figures.statistics.pass_rates import (
     PassRate,
     pass_rate,
     score_interval,

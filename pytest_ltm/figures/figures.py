@@ -10,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
+from pytest_ltm.figures.figure import (
+    UNITS,
+    Figure,
+    Missing,
+    Report,
+    has_mixed_costs,
+)
 from pytest_ltm.figures.memory_measures import (
     MEASURES,
     PLACES,
@@ -28,123 +33,11 @@ from pytest_ltm.figures.memory_measures import (
 from pytest_ltm.figures.statistics.totals import group_by, pass_k, weighted_reach
 from pytest_ltm.figures.text import (
     NOTHING,
-    format_dollars,
     format_percent,
-    short_count,
-    span_of_time,
 )
 
 if TYPE_CHECKING:
     import pluggy
-
-# Where tables have a figure; `trials`: in the terminal if there are several, `verbose`:
-# with `-v`.
-Report: TypeAlias = Literal["terminal", "trials", "verbose", "markdown", "html"]
-Missing: TypeAlias = Literal["never", "null", "absent"]
-
-
-class Unit(NamedTuple):
-    """What kind of value a figure has."""
-
-    schema: Mapping[str, Any]
-    """The JSON Schema of the value."""
-    text: Callable[[Any], str] = str
-    """Writes it in a table."""
-
-
-NUMBER: dict[str, Any] = {"type": "number"}
-UNITS = {
-    "count": Unit({"type": "integer"}, short_count),
-    "points": Unit(NUMBER, "{:.2f}".format),
-    "share": Unit(NUMBER | {"minimum": 0, "maximum": 1}, format_percent),
-    "tokens": Unit(NUMBER, lambda tokens: short_count(round(tokens))),
-    "usd": Unit(NUMBER, format_dollars),
-    "simulated": Unit(NUMBER, span_of_time),
-    "seconds": Unit(NUMBER, "{:.2f}".format),
-    "ratio": Unit(NUMBER | {"minimum": 0}, "{:.2f}".format),
-    "boolean": Unit({"type": "boolean"}),
-    "flag": Unit({"const": True}),
-    "interval": Unit(
-        {"$ref": "#/$defs/interval"}, lambda ends: f"{ends[0]:.0%} … {ends[1]:.0%}"
-    ),
-}
-
-
-def never(_: Column) -> bool:
-    """Return False for any column."""
-    return False
-
-
-class Figure(Struct, frozen=True):
-    """One figure of a column."""
-
-    name: str
-    """Its path in `summary.json`: `judge.cost_usd`."""
-    unit: str
-    value: Callable[[Column], Any]
-    """Computes it: None where it is unknown, or makes no sense."""
-    label: str | Callable[[Sequence[Column]], str] = ""
-    """Heads its row or column in tables; "": they do not have it."""
-    missing: Missing = "never"
-    """How `summary.json` shows that there is no value. Of the first member of a group: that there is no group."""
-    reports: str = "terminal markdown html"
-    """Words of `Report`: the tables that have it."""
-    text: Callable[[Column], str] | None = None
-    """Writes what stands in a cell, where that is more than the value."""
-    without: str = NOTHING
-    """What stands in a cell where there is no value."""
-    shown: Callable[[Column], bool] = lambda _: True
-    """Tables have it if this is true of any column, and any has a value, or something to say without."""
-    estimated: Callable[[Column], bool] = never
-    """Whether the value is in part an estimate: shown as `~`."""
-    spent_by_agent: bool = False
-    """It may be hypothetical: shown in parentheses, where other columns' dollars were really spent."""
-    order: Callable[[Column], float | None] | None = None
-    """What tables are sorted by, if not the value."""
-    definition: str = ""
-    """What it means, a sentence; "": figures.yml says it."""
-
-    @property
-    def group(self) -> str:
-        """The name of the object in `summary.json` that has it, else its own."""
-        return self.name.partition(".")[0]
-
-    @property
-    def meaning(self) -> str:
-        """Its definition, or that of its group; "" where its name says all."""
-        return self.definition or read_definitions().get(self.group, "")
-
-    def heading(self, columns: Sequence[Column]) -> str:
-        """Return what heads it in a table of these columns."""
-        return self.label if isinstance(self.label, str) else self.label(columns)
-
-    def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
-        """Return how it is written for each of the columns."""
-        aside, texts = self.spent_by_agent and _is_mixed(columns), []
-        for column in columns:
-            text = self.without
-            if (value := self.value(column)) is not None:
-                text = "~" * self.estimated(column)
-                text += self.text(column) if self.text else UNITS[self.unit].text(value)
-                text = f"({text})" if aside and column.is_hypothetical else text
-            texts.append(text)
-        return tuple(texts)
-
-
-def _is_mixed(columns: Sequence[Column]) -> bool:
-    """Return whether only some of the dollars are hypothetical."""
-    # Only beside real costs does a hypothetical one need a mark: alone, the heading
-    # says that it would cost as much.
-    return (
-        len(
-            {
-                column.is_hypothetical
-                for column in columns
-                if column.cost_usd is not None
-            }
-        )
-        > 1
-    )
 
 
 def all_figures() -> tuple[Figure, ...]:
@@ -201,8 +94,9 @@ def figure_notes(columns: Sequence[Column]) -> list[str]:
         for column in columns
     )
     return [
-        *[HAMPERED_NOTE] * any(column.hampered for column in columns),
-        *["USD in parentheses: an estimate; nothing was spent."] * _is_mixed(columns),
+        *([HAMPERED_NOTE] if any(column.hampered for column in columns) else []),
+        *["USD in parentheses: an estimate; nothing was spent."]
+        * has_mixed_costs(columns),
         *[
             "~: not all of it was reported; that part is estimated from what was sent and said."
         ]
@@ -256,13 +150,11 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
                 },
                 "additionalProperties": False,
             }
-        described = (
-            {"description": first.meaning}
-            if first.meaning or group != first.name
-            else {}
-        )
+        meaning = figure_meaning(first)
+        described = {"description": meaning} if meaning or group != first.name else {}
         properties[group] = {**described, **_nullable(schema, first.missing)}
-        required += [group] * (first.missing != "absent")
+        if first.missing != "absent":
+            required.append(group)
     return properties, required
 
 
@@ -822,3 +714,8 @@ def read_definitions() -> Mapping[str, str]:
         f"`{measure.name}`: {measure.definition}" for measure in MEASURES
     )
     return texts | {"memory": texts["memory"].replace("{measures}", measures)}
+
+
+def figure_meaning(figure: Figure) -> str:
+    """Return a figure's definition, or that of its group; "" where its name says all."""
+    return figure.definition or read_definitions().get(figure.group, "")

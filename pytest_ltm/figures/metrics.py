@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from pytest_ltm._core.journal.result import RunResult, at_span
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import against_control
 from pytest_ltm.figures.statistics.totals import group_by
@@ -25,6 +25,11 @@ from pytest_ltm.figures.text import (
     wrap_text,
 )
 
+if TYPE_CHECKING:
+    from pytest_ltm.figures.statistics.comparison import Comparison
+
+# Few runs have a measure that is compared with its control.
+_compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
 # Heads the row of the means over all examples that have a measure (micro means).
 ALL_EXAMPLES = "all examples"
 _GAP = "  "
@@ -139,7 +144,7 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
             for key, result in cells
         }
         contrasts = {
-            name: compare_runs(pairs, collapses=0)
+            name: _compare_runs(pairs, collapses=0)
             for name, pairs in against_control(rows).items()
         }
         names, examples = (
@@ -232,7 +237,10 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     heads = [("", ""), ("", "examples")]
     for name in one.names:
         # `recall` over `repaired`; a blank leaves room for the stars below it
-        (first, _, rest), blank = name.partition("_"), " " * (name in one.partial)
+        (first, _, rest), blank = (
+            name.partition("_"),
+            (" " if name in one.partial else ""),
+        )
         heads.append((first + blank, rest + blank) if rest else ("", name + blank))
     slots = [
         max(map(columns_of, [*head, *(row[i] for row in rows)]))
@@ -265,7 +273,7 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
             rule,
         ]
         *each, whole = (line(row, page) for row in rows)
-        lines += [*each, *[rule, whole] * (len(each) > 1)]
+        lines += [*each, *([rule, whole] if len(each) > 1 else [])]
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._core.journal.result import (
     ConversationResult,
@@ -15,11 +15,17 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.model.account import ACCOUNTS, Account
 from pytest_ltm._core.model.agent import Mishap, add_mishaps
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.schema import fields_of
 from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
-from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan, effective_span
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import exact_dollars, short_count
+
+if TYPE_CHECKING:
+    from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan
+
+# Only agents that were also tested isolated have one.
+_effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
@@ -36,7 +42,7 @@ def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
         agent: [row for each in held for row in each.scenarios]
         for agent, held in both.items()
     }
-    return {agent: effective_span(of) for agent, of in rows.items()}
+    return {agent: _effective_span(of) for agent, of in rows.items()}
 
 
 def span_sentences(run: RunResult) -> list[str]:
@@ -186,15 +192,14 @@ def precheck_sentences(run: RunResult) -> list[str]:
             pluralize(precheck.calls, "message" if precheck.kind == "probe" else "call")
         ]
         about = "~" * precheck.estimated
-        parts += [f"{about}{pluralize(precheck.tokens, 'token')}"] * bool(
-            precheck.tokens
-        )
+        if precheck.tokens:
+            parts.append(f"{about}{pluralize(precheck.tokens, 'token')}")
         parts += (
             []
             if precheck.cost_usd is None
             else [f"{about}${exact_dollars(precheck.cost_usd)}"]
         )
-        spent = f" ({', '.join(parts)})" * bool(precheck.calls)
+        spent = f" ({', '.join(parts)})" if precheck.calls else ""
         sentences.append(f"{who}: {text}{_rates_by_kind(precheck)}{spent}")
     return sentences
 
@@ -231,4 +236,4 @@ def trust_sentence(
         if checks
         else "the judge was not checked during the run"
     )
-    return "; ".join([*agents, *[texts] * bool(texts), *[judge] * has_judge])
+    return "; ".join([*agents, *([texts] if texts else []), *[judge] * has_judge])

@@ -66,7 +66,8 @@ def render_table(table: TextTable, width: int, *, color: bool) -> list[str]:
     layout = _table_layout(table, width)
     lines: list[str] = []
     for page in _table_pages(table, layout):
-        lines += [""] * bool(lines)
+        if lines:
+            lines.append("")
         lines += _page_lines(table, layout, page, color=color)
     return [line.rstrip() for line in lines]
 

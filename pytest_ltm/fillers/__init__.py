@@ -1,15 +1,22 @@
 """Fillers: what keeps the agent busy between the scenarios."""
 
-from pytest_ltm._core.model.filler import Filler, FillerExchange
-from pytest_ltm.fillers._quiz import (
-    CLOSING,
-    INSTRUCTION,
-    QuizFact,
-    answers_of,
-    reply_of,
-)
-from pytest_ltm.fillers._spec import filler_from_spec
-from pytest_ltm.fillers._trivia import TriviaFiller
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._core.storage.dotted import lazy_exports
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.filler import Filler, FillerExchange
+    from pytest_ltm.fillers._quiz import (
+        CLOSING,
+        INSTRUCTION,
+        QuizFact,
+        answers_of,
+        reply_of,
+    )
+    from pytest_ltm.fillers._spec import filler_from_spec
+    from pytest_ltm.fillers._trivia import TriviaFiller
 
 __all__ = [
     "CLOSING",
@@ -22,3 +29,13 @@ __all__ = [
     "filler_from_spec",
     "reply_of",
 ]
+
+__getattr__, __dir__ = lazy_exports(
+    "pytest_ltm",
+    {
+        "_core.model.filler": "Filler FillerExchange",
+        "fillers._quiz": "CLOSING INSTRUCTION QuizFact answers_of reply_of",
+        "fillers._spec": "filler_from_spec",
+        "fillers._trivia": "TriviaFiller",
+    },
+)

@@ -8,7 +8,6 @@ from functools import cache
 from typing import NamedTuple
 
 from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm.locales import CODES, load_language
 
 # The first line of every message of `trivia`.
 INSTRUCTION = (
@@ -76,6 +75,9 @@ def answers_of(message: str) -> list[str] | None:
 @cache
 def _foreign_first_lines() -> frozenset[str]:
     """Return the first lines of quizzes in other languages."""
+    # Only what looks like a quiz in one of them needs the languages.
+    from pytest_ltm.locales import CODES, load_language
+
     return frozenset(
         first
         for code in CODES

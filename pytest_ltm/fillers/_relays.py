@@ -6,14 +6,23 @@ An agent that knows the words of scenarios, from other runs, finds them in fille
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
-from pytest_ltm._core.model.suite import built_in, built_in_names, import_scenario
-from pytest_ltm.language.small_talk import LONGEST_RELAYED, PARAGRAPHS
+from pytest_ltm._core.model.suite import (
+    SuiteEntry,
+    built_in,
+    built_in_names,
+    import_scenario,
+)
+from pytest_ltm.language.small_talk import (
+    LONGEST_RELAYED,
+    PARAGRAPHS,
+    read_templates,
+)
 
 # What a model might obey, whoever said it: orders that hold for later messages, parts
 # to play, books to be listened to. `paper` says what `standard` does.
@@ -22,17 +31,16 @@ _ORDERS = frozenset(
         "acting",
         "chapter_break",
         "long_work",
-        "poison",
-        "poison_with_tools",
         "prospective_memory",
         "restaurant",
-        "restraint",
         "standing_orders",
         "time_of_need",
         "trigger_response",
     ]
 )
 _FROZEN = "paper"
+# Relayed only where their suite is named: they are younger than what is recorded.
+_ON_DEMAND = frozenset(["poison", "poison_with_tools", "restraint"])
 # Filler asks for no form of a reply.
 _FORM = re.compile(
     r"json|in one word|one word|as a list|(?:answer|reply) with|\bdigit\b",
@@ -42,6 +50,8 @@ _FORM = re.compile(
 _FRAME = 80
 # Messages taken of one generated example: fewer would cost time, more would dwell on it.
 _TAKEN = 8
+# Of what is relayed, the share in the forms of a suite that is named.
+_OWN = 0.75
 
 
 class ScenarioGenerator(NamedTuple):
@@ -54,16 +64,30 @@ class ScenarioGenerator(NamedTuple):
 @cache
 def scenario_generators() -> tuple[ScenarioGenerator, ...]:
     """Return the generators of all built-in suites whose messages may be relayed, each once."""
-    entries = {
-        (entry.scenario, repr(sorted(entry.parameters.items()))): entry
+    return _unique_generators(
+        entry
         for suite in built_in_names()
         if suite != _FROZEN
         for entry in built_in(suite).entries
+        if entry.scenario not in _ON_DEMAND
+    )
+
+
+@cache
+def suite_generators(suite: str) -> tuple[ScenarioGenerator, ...]:
+    """Return the generators of a built-in suite whose messages may be relayed, each once; none for all orders."""
+    return _unique_generators(built_in(suite).entries)
+
+
+def _unique_generators(entries: Iterable[SuiteEntry]) -> tuple[ScenarioGenerator, ...]:
+    unique = {
+        (entry.scenario, repr(sorted(entry.parameters.items()))): entry
+        for entry in entries
         if entry.scenario not in _ORDERS
     }
     return tuple(
         ScenarioGenerator(_find_generator(entry.scenario), entry.parameters)
-        for entry in entries.values()
+        for entry in unique.values()
     )
 
 
@@ -74,17 +98,45 @@ def _find_generator(scenario: str) -> Callable[..., Definition]:
     return generate
 
 
-def iter_relayed_texts(rng: Random) -> Iterator[str]:
-    """Yield what scenarios would say and ask, with chances of its own, without end."""
+def iter_relayed_texts(rng: Random, suite: str = "") -> Iterator[str]:
+    """Yield what scenarios would say and ask, with chances of its own, without end.
+
+    `suite`: of whose entries most of it is, with its people's names changed: some have
+    something of their own, and are asked about by name.
+    """
     while True:
-        generator = rng.choice(scenario_generators())
-        definition = generator.generate(rng, dict(generator.parameters))
-        texts = [
-            step.text
-            for step in definition.steps
-            if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text)
-        ]
-        yield from rng.sample(texts, min(_TAKEN, len(texts)))
+        is_own = bool(suite) and rng.random() < _OWN
+        generators = suite_generators(suite) if is_own else scenario_generators()
+        texts = _generate_texts(rng, generators)
+        yield from [_rename_people(rng, text) for text in texts] if is_own else texts
+
+
+def _generate_texts(
+    rng: Random, generators: Sequence[ScenarioGenerator]
+) -> Sequence[str]:
+    generator = rng.choice(generators)
+    definition = generator.generate(rng, dict(generator.parameters))
+    texts = [
+        step.text
+        for step in definition.steps
+        if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text)
+    ]
+    return rng.sample(texts, min(_TAKEN, len(texts)))
+
+
+@cache
+def _people() -> re.Pattern[str]:
+    """Return the first names of the people whom scenarios know."""
+    names = import_scenario("_first_names").GIVEN_NAMES
+    return re.compile(rf"\b(?:{'|'.join(names)})\b")
+
+
+def _rename_people(rng: Random, text: str) -> str:
+    """Return a text about people whom no scenario knows, the same person everywhere under the same name."""
+    found = dict.fromkeys(_people().findall(text))
+    names = rng.sample(read_templates()["names"], len(found))
+    renamed = dict(zip(found, names, strict=True))
+    return _people().sub(lambda result: renamed[result[0]], text)
 
 
 def _can_be_relayed(text: str) -> bool:

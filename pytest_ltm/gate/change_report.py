@@ -55,7 +55,8 @@ def change_lines(changes: Changes, width: int) -> list[str]:
             for name in most_moved(change)
         ]
         more = len(moved_scenarios(change)) - MOST_MOVED
-        lines += [f"  … and {pluralize(more, 'more scenario')} moved"] * (more > 0)
+        if more > 0:
+            lines.append(f"  … and {pluralize(more, 'more scenario')} moved")
     return [*lines, "", *_wrapped(comparison_sentences(changes), width, "  ")]
 
 

@@ -62,8 +62,8 @@ class GateMetric(Struct, frozen=True):
     ) -> float | None:
         """Return the metric's value; None where it cannot be told.
 
-        `rows` are those that a rule is about; `held` their conversations, which count
-        as wholes unless it is `scoped`.
+        `rows` are those that a rule is about; `conversations` are theirs, and count as
+        wholes unless the rule is `scoped`.
         """
         if self.of_whole and not scoped:
             return self.of_whole(conversations)
@@ -72,13 +72,11 @@ class GateMetric(Struct, frozen=True):
 
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     """Return the sum; None if there are none or any of them is unknown."""
-    # a sum of what is known alone would keep a limit that the whole breaks
+    # A sum of what is known alone would keep a limit that the whole breaks.
     known_values = [value for value in values if value is not None]
-    return (
-        fsum(known_values)
-        if known_values and len(known_values) == len(values)
-        else None
-    )
+    if not known_values or len(known_values) < len(values):
+        return None
+    return fsum(known_values)
 
 
 METRICS = (
@@ -375,7 +373,8 @@ class Rule(Struct, frozen=True, kw_only=True):
             ):
                 form = f".{digits}f"
         return [
-            f"{value:{form}}{' USD' * (self.metric.unit == 'usd')}" for value in values
+            f"{value:{form}}{' USD' if self.metric.unit == 'usd' else ''}"
+            for value in values
         ]
 
 

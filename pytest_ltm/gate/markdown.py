@@ -26,7 +26,8 @@ def comparison_markdown(
     """Return what moved against another run, and the verdict if there are rules."""
     section = gate_section(verdict)
     parts = [
-        f"## {markdown_text(changes.after)}" + f": {section.verdict}" * bool(verdict),
+        f"## {markdown_text(changes.after)}"
+        + (f": {section.verdict}" if verdict else ""),
         *section.lead,
         *changes_markdown(changes),
     ]
@@ -73,7 +74,8 @@ def changes_markdown(changes: Changes) -> list[str]:
         more = len(change_report.moved_scenarios(change)) - len(
             change_report.most_moved(change)
         )
-        rows += [[f"… and {pluralize(more, 'more scenario')}", *[""] * 5]] * (more > 0)
+        if more > 0:
+            rows.append([f"… and {pluralize(more, 'more scenario')}", *[""] * 5])
     # First cells hold Markdown of ours; only the others are escaped here.
     table = raw_table(
         ["", *change_report.HEADS],

@@ -202,8 +202,10 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         f"the {name.replace('_', ' ')} is {show_value(value_there)} there and {show_value(value_here)} in this run"
         for name, (value_there, value_here) in settings.items()
     ]
-    sentences += [f"only there: {_list_examples(removed)}"] * bool(removed)
-    sentences += [f"only in this run: {_list_examples(added)}"] * bool(added)
+    if removed:
+        sentences.append(f"only there: {_list_examples(removed)}")
+    if added:
+        sentences.append(f"only in this run: {_list_examples(added)}")
     # another seed makes other definitions: that goes without saying
     silent = {"definition"} if "seed" in settings else set()
     pairs = [
@@ -223,9 +225,8 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         option_value = (
             "env:NAME (the variable with that secret)" if secret else value_there
         )
-        options += [f"--ltm-{name.replace('_', '-')}={option_value}"] * (
-            name in _OPTIONS
-        )
+        if name in _OPTIONS:
+            options.append(f"--ltm-{name.replace('_', '-')}={option_value}")
     if not sentences:
         sentences = [
             "the difference is unknown: one of the plans was not kept, or another version wrote it"

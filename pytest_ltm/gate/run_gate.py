@@ -34,6 +34,7 @@ from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.baseline import FOLDER, check_name
+from pytest_ltm.gate.blindness import why_undetectable
 from pytest_ltm.gate.changes import (
     Changes,
     CompareHints,
@@ -46,7 +47,7 @@ from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.markdown import gate_section
 from pytest_ltm.gate.plan_facts import facts_of
 from pytest_ltm.gate.sides import find_side, save_baseline, side_of_run
-from pytest_ltm.gate.verdict import GateVerdict, decide_gate, why_undetectable
+from pytest_ltm.gate.verdict import GateVerdict, decide_gate
 
 WAYS = CompareHints(
     common="--ltm-compare-plans=overlapping",

@@ -150,9 +150,9 @@ class JudgeConnection:
         """Return the judge as one example sees it."""
         return LtmJudge(partial(self._ask, example), votes=self.votes)
 
-    def told_of(self, example: str) -> dict[str, Any]:
+    def result_fields(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about the judge."""
-        return self.spent.get(example, ModelUse()).told_of("judge")
+        return self.spent.get(example, ModelUse()).result_fields("judge")
 
     def close(self) -> None:
         """Let the judge go."""

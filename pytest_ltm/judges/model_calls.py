@@ -214,7 +214,7 @@ class ModelUse(Struct):
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
-    def told_of(self, side: str) -> dict[str, Any]:
+    def result_fields(self, side: str) -> dict[str, Any]:
         """Return what an example's result says of it."""
         fields = {
             f"{side}_calls": self.calls,

@@ -329,7 +329,8 @@ class _KnownQuestions:
         if not self._rows:
             return None
         names = [str(row[name]) for name in _NAMES["id"] if row.get(name)]
-        names += [asked] * bool(asked)
+        if asked:
+            names.append(asked)
         keys = [f"{group}\0{name}" for name in names] + names
         known = next((self._rows[key] for key in keys if key in self._rows), None)
         if known is None:

@@ -332,7 +332,7 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
         for file in (
             sorted(path.rglob(_STATS))
             if path.is_dir()
-            else [path] * (path.name == _STATS)
+            else ([path] if path.name == _STATS else [])
         ):
             parts = file.resolve().parts
             if len(parts) < _FOLDERS or parts[-3] != _RESULTS:
@@ -734,8 +734,8 @@ def _example_result(
     )
     # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
-    why = [row.reason or "the published score has no reason"] + [NO_TRANSCRIPT] * (
-        not row.log
+    why = [row.reason or "the published score has no reason"] + (
+        [NO_TRANSCRIPT] if not row.log else []
     )
     ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
     return ScenarioResult(

@@ -3,8 +3,3 @@
 `speech` removes what a format marks as something else, `normalize` what models wrap
 around an answer. This room knows neither scenarios nor data sets.
 """
-
-from pytest_ltm.language.normal_form import normalize
-from pytest_ltm.language.speech import speech
-
-__all__ = ["normalize", "speech"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Callable
 from functools import partial
 
 from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
 
 
@@ -228,21 +228,3 @@ def _simple_words(part: str) -> str:
 def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
     spoken = _simple_words(part).split()
     return bool(spoken) and all(word in vocabulary for word in spoken)
-
-
-# --- Repeating a pass over a text until it changes nothing.
-
-
-def settle_text(text: str, one_pass: Callable[[str], str]) -> str:
-    """Return what the pass makes of a text once it changes no more; the text itself where it never settles.
-
-    Idempotent for any pass, and as linear as the pass.
-    """
-    before = text
-    # what has more layers than any model puts around an answer is noise
-    for _ in range(8):
-        after = one_pass(before)
-        if after == before:
-            return after
-        before = after
-    return text

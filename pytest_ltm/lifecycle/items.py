@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.features import use_session_hooks
+from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.session.options import option_or_ini, option_value, read_option
 from pytest_ltm._core.storage.disk import make_private, write_whole
 from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
@@ -19,6 +20,7 @@ from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.lifecycle.bench import CAPACITY, Bench
 from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
+from pytest_ltm.lifecycle.report import LifecycleReport, lifecycle_sections
 from pytest_ltm.lifecycle.row import NoControl
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised, Subject
@@ -36,6 +38,8 @@ _TAKEN = frozenset(
         "--ltm-seed",
         "--ltm-dir",
         "--ltm-pace",
+        "--ltm-report",
+        "--ltm-summary",
         "--ltm-no-probe",
     }
 )
@@ -91,7 +95,10 @@ class LifecycleSession:
         self._wanted = _take_ids(config)
         self._refuse_unknown()
         self._lines: list[Line] = []
+        self._written: list[str] = []
+        """What became of the reports, a sentence each."""
         choices = read_option(config, "--ltm-agent", self._choices)
+        self._specs = {choice.label: choice.spec for choice in choices}
         self.makers = {
             choice.label: read_option(
                 config, "--ltm-agent", _maker_of(config, choice.spec)
@@ -153,10 +160,34 @@ class LifecycleSession:
             if name == _PROPERTY:
                 self._lines.append(Line.of_record(json.loads(str(value))))
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the matrix of each agent, and write it down."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the reports, where anything was tested."""
+        del session
         order = {test.name: number for number, test in enumerate(TESTS)}
-        lines = sorted(self._lines, key=lambda line: order[line.test])
+        self._lines.sort(key=lambda line: order[line.test])
+        if not self._lines or hasattr(self._config, "workerinput"):
+            return
+        path = self._write(self._lines)
+        plan = {
+            "suite": "lifecycle",
+            "facts": self._facts,
+            "pace": str(pace_of_run()),
+            "agents": self._specs,
+        }
+        report = LifecycleReport(self._config, self._dir, plan)
+        self._written = [
+            f"ok: as it should be; -: not supported; written to {path}",
+            *report.write(self._seed, int(exitstatus)),
+        ]
+
+    def pytest_ltm_report_sections(self) -> list[Section]:
+        """Return the matrix of each agent."""
+        return list(lifecycle_sections(self._lines))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the matrix of each agent."""
+        lines = self._lines
         if not lines:
             return
         terminalreporter.section("the life of a memory")
@@ -167,9 +198,8 @@ class LifecycleSession:
             for text in matrix_lines(own, width):
                 terminalreporter.write_line(for_screen(text))
             terminalreporter.write_line("")
-        terminalreporter.write_line(
-            f"ok: as it should be; -: not supported; written to {self._write(lines)}"
-        )
+        for text in self._written:
+            terminalreporter.write_line(for_screen(text))
 
     def _write(self, lines: list[Line]) -> Path:
         """Write the matrix down; return where."""

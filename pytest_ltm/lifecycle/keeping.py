@@ -215,7 +215,8 @@ def hold_many(bench: Bench) -> None:
     sample = []
     for number, one in enumerate(bench.make_facts.many(bench.capacity)):
         subject.add(one.text, who)
-        sample += [one] * (number in asked)
+        if number in asked:
+            sample.append(one)
     subject.settle(who)
     row.expect(f"among {bench.capacity:,}", bench.missing(fact, who))
     lost = [text for one in sample if (text := bench.missing(one, who))]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from textwrap import wrap
 from typing import Any
 
-from pytest_ltm.agents.memory.pace import LIMIT, lag_sentence, percentiles
+from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run, percentiles
 from pytest_ltm.lifecycle.row import SIGNS, Cell
 from pytest_ltm.lifecycle.subject import Usage
+
+MOST_SECONDS = 2_000
+"""Of a test's calls of one method, whose seconds are kept: a million would fill every report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,19 @@ class Line:
 
 
 def usage_record(usage: Usage) -> dict[str, Any]:
-    """Return what a test's calls took, as JSON."""
+    """Return what a test's calls took, as JSON: how many there were, and the seconds of some, evenly drawn."""
     return {
-        "seconds": {name: list(values) for name, values in usage.seconds.items()},
+        "calls": {name: len(values) for name, values in usage.seconds.items()},
+        "seconds": {name: _thin(values) for name, values in usage.seconds.items()},
         "lags": list(usage.lags),
         "missed": usage.missed,
     }
+
+
+def _thin(values: Sequence[float]) -> list[float]:
+    """Return at most some thousand of the values, evenly drawn."""
+    step = ceil(len(values) / MOST_SECONDS)
+    return list(values[::step])
 
 
 def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
@@ -62,7 +73,7 @@ def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
             yield from wrap(
                 f"  {line.test:<15}{cells}", width, subsequent_indent=" " * 17
             )
-    yield from _usage_lines(lines)
+    yield from usage_lines(lines)
 
 
 def _cell_text(cell: Cell) -> str:
@@ -71,14 +82,17 @@ def _cell_text(cell: Cell) -> str:
     return f"{cell.look} {SIGNS[cell.state]}"
 
 
-def _usage_lines(lines: Sequence[Line]) -> Iterator[str]:
+def usage_lines(lines: Sequence[Line]) -> Iterator[str]:
+    """Yield what calls of a store took, and how long a write could not be found."""
     for name in ("add", "search"):
         values = [
             value for line in lines for value in line.usage["seconds"].get(name, ())
         ]
+        calls = sum(line.usage["calls"].get(name, 0) for line in lines)
         if values:
-            yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({len(values):,} calls)"
+            yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({calls:,} calls)"
     lags = [value for line in lines for value in line.usage["lags"]]
     missed = sum(line.usage["missed"] for line in lines)
-    if sentence := lag_sentence(lags, missed, LIMIT):
+    pace = pace_of_run()
+    if sentence := lag_sentence(lags, missed, pace.limit if pace.polls else 0):
         yield sentence

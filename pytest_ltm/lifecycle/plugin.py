@@ -10,7 +10,7 @@ from pytest_ltm.api import OwnSuite, hookimpl, lazy
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_ltm.api import Option
+    from pytest_ltm.api import LtmRun, Option
 
 
 @hookimpl
@@ -47,3 +47,15 @@ def pytest_ltm_start(config: pytest.Config) -> None:
         from pytest_ltm.lifecycle.run_options import use_run_options
 
         use_run_options(config)
+
+
+@hookimpl
+def pytest_ltm_begin(run: LtmRun) -> None:
+    """Report which agents were told whose words they heard, where a run has several users."""
+    from pytest_ltm.api import is_given
+    from pytest_ltm.lifecycle.options import USERS
+
+    if is_given(run.config, USERS):
+        from pytest_ltm.lifecycle.run_options import UsersReport
+
+        run.config.pluginmanager.register(UsersReport(run), "ltm-users")

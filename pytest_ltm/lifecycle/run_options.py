@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from pytest_ltm._core.session.options import option_or_ini, option_value
+from pytest_ltm.agents._profile import profile_of
 from pytest_ltm.agents.memory.backends import share_backends
 from pytest_ltm.agents.memory.pace import use_pace
+from pytest_ltm.agents.shared_agents import can_share
+from pytest_ltm.api import LtmRun, Section
 
 
 def use_run_options(config: pytest.Config) -> None:
@@ -22,3 +27,32 @@ def use_run_options(config: pytest.Config) -> None:
         )
     config.option.ltm_trials = str(users)
     config.add_cleanup(share_backends())
+
+
+_STORES = frozenset({"store", "mcp"})
+"""Kinds that share their stores by themselves."""
+
+
+class UsersReport:
+    """Says of each agent of a run whether it was told which user speaks."""
+
+    def __init__(self, run: LtmRun) -> None:
+        self._run = run
+        self._users: int = option_value(run.config, "ltm_users")
+
+    def pytest_ltm_report_sections(self) -> Section | None:
+        """Return a sentence on each agent; None where there is one user."""
+        if self._users == 1:
+            return None
+        return Section(title="Users of one memory", sentences=tuple(self._sentences()))
+
+    def _sentences(self) -> Iterator[str]:
+        for label, source in self._run.sources.items():
+            takes_user = "SeparatesUsers" in profile_of(source).capabilities
+            if takes_user and (source.kind in _STORES or can_share(source)):
+                yield f"{label}: {self._users} users of one memory, each in a conversation of their own"
+                continue
+            why = (
+                "has a memory for each conversation" if takes_user else "takes no user"
+            )
+            yield f"{label}: {why}, so it was tested as one user, in {self._users} conversations that share nothing"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._capabilities import capabilities_of
+from pytest_ltm.agents._capabilities import capabilities_of, user_arguments
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.memory.stores import Stored
+
+NOBODY = Scope(user="")
+"""Whose words they are where an agent takes no user."""
 
 
 def store_maker(source: AgentSource) -> Callable[[], Any]:
@@ -49,11 +53,11 @@ class AgentStore:
 
     def add(self, text: str) -> Any:
         """Say a text to it."""
-        return self._tell(text, {})
+        return self._tell(text, NOBODY)
 
     def search(self, query: str) -> Any:
         """Ask it; return what it retrieved and replied."""
-        return self._ask(query, {})
+        return self._ask(query, NOBODY)
 
     def close(self) -> Any:
         """Close it."""
@@ -63,26 +67,30 @@ class AgentStore:
         return close() if callable(close) else None
 
     def _add_as(self, text: str, scope: Scope) -> Any:
-        return self._tell(text, {"user": scope.user})
+        return self._tell(text, scope)
 
     def _search_as(self, query: str, scope: Scope) -> Any:
-        return self._ask(query, {"user": scope.user})
+        return self._ask(query, scope)
 
-    def _tell(self, text: str, named: dict[str, str]) -> Any:
+    def _tell(self, text: str, scope: Scope) -> Any:
         if "AcceptsHistory" in self._powers:
-            took = self._agent.accept(text, "Noted.", **named)
+            accept = self._agent.accept
+            took = accept(text, "Noted.", **user_arguments(accept, scope))
         else:
-            took = self._agent.reply(text, **named)
+            reply = self._agent.reply
+            took = reply(text, **user_arguments(reply, scope))
         return finished(took, lambda _: None)
 
-    def _ask(self, query: str, named: dict[str, str]) -> Any:
-        alone = "AnswersAlone" in self._powers and not named
+    def _ask(self, query: str, scope: Scope) -> Any:
+        alone = "AnswersAlone" in self._powers and not scope.user
         ask = self._agent.answer_alone if alone else self._agent.reply
-        return finished(ask(query, **named), self._found)
+        return finished(ask(query, **user_arguments(ask, scope)), self._found)
 
     def _found(self, reply: Any) -> list[str]:
         """Return what it retrieved and replied."""
-        shows = "ShowsRetrieval" in self._powers
+        # Of its last reply, which may be another thread's meanwhile.
+        is_alone = threading.current_thread() is threading.main_thread()
+        shows = is_alone and "ShowsRetrieval" in self._powers
         found = list(self._agent.retrieved()) if shows else []
         return [*found, getattr(reply, "text", str(reply))]
 

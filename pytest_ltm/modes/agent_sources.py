@@ -30,6 +30,8 @@ from pytest_ltm.agents._registry import (
     reading_variants,
     split_specs,
 )
+from pytest_ltm.agents.memory.backends import backends_are_shared
+from pytest_ltm.agents.shared_agents import share_agents
 from pytest_ltm.providers import PROVIDERS, share_limits
 
 REPLAY = "replay:"
@@ -71,6 +73,8 @@ def agent_sources(
                 "--ltm-agent",
                 partial(_agent_source, config, settings, agent.spec),
             )
+        if backends_are_shared():
+            source = share_agents(source)
         if many and not source.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
         sources[agent.label] = replace(

@@ -160,7 +160,7 @@ class ConcurrentRunner:
     def notices(self) -> list[str]:
         """Why it took longer than it might."""
         seconds, computed = stopwatch_seconds() - self._began, sum(self._busy.values())
-        result = [self._fewer] * bool(self._fewer)
+        result = [self._fewer] if self._fewer else []
         if computed > MUCH and computed > seconds / 4:
             agent = max(self._busy, key=self._busy.__getitem__)
             result.append(

@@ -216,8 +216,14 @@ class RunCosts:
             else [f"{self._limits.tokens:,} tokens in and out"]
         )
         return [
-            *[f"ltm: dollars per million tokens in/out: {', '.join(prices)}"]
-            * bool(prices),
-            *[f"ltm: budget of agents and judge: {' and '.join(limits)}"]
-            * bool(limits),
+            *(
+                [f"ltm: dollars per million tokens in/out: {', '.join(prices)}"]
+                if prices
+                else []
+            ),
+            *(
+                [f"ltm: budget of agents and judge: {' and '.join(limits)}"]
+                if limits
+                else []
+            ),
         ]

@@ -56,7 +56,7 @@ from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
-from pytest_ltm.records.recorded_verdicts import recorded_result
+from pytest_ltm.records.recorded_results import recorded_result
 
 if TYPE_CHECKING:
     from pytest_ltm.judges.connection import JudgeConnection

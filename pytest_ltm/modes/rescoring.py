@@ -48,6 +48,7 @@ from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records import recorded_verdicts as _verdicts
 from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
+from pytest_ltm.records.recorded_results import recorded_result
 from pytest_ltm.users.user_connection import UserConnection
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class Rescoring:
     def pytest_report_header(self) -> str:
         """Say what is done."""
         conversations = sum(1 for _ in self._source.glob(f"*/{JOURNAL}"))
-        several = f"{conversations} recorded conversation{'s' * (conversations != 1)}"
+        several = (
+            f"{conversations} recorded conversation{'s' if conversations != 1 else ''}"
+        )
         writing = f", still being written by {self._holder}" if self._holder else ""
         return f"ltm: scored again: run {self._source.name}, {several}{writing}; no agent is called"
 
@@ -222,7 +225,7 @@ class RescoredConversation(_setup.ConversationMode):
     def __init__(self, inputs: _setup.ConversationInputs, run: Path) -> None:
         super().__init__(inputs)
         self._source = run / inputs.folder.name
-        self._result = _verdicts.recorded_result(self._source)
+        self._result = recorded_result(self._source)
         self._rows = (
             {}
             if self._result is None

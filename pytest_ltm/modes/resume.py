@@ -104,7 +104,7 @@ class Begun(Struct, frozen=True):
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
         return [
-            f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' * (len(names) > 3)}: {reason}"
+            f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}: {reason}"
             for reason, names in by_reason.items()
         ]
 

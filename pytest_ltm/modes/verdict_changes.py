@@ -165,7 +165,8 @@ def verdict_differences(
         if is_of_source(then_version) and is_of_source(
             now_version
         ):  # hashes, which mean nothing to a reader
-            texts += ["the test's source has changed"] * (then_version != now_version)
+            if then_version != now_version:
+                texts.append("the test's source has changed")
         else:
             texts += _version_difference("scenario", then_version, now_version)
         texts += _version_difference("scoring", then.scoring, new_plan.scoring)
@@ -282,18 +283,14 @@ def rescored_sentence(rescored: Rescored) -> str:
         f"{pluralize(rescored.same, 'verdict')} unchanged",
         f"{len(rescored.moves):,} moved",
     ]
-    counts += [f"{len(rescored.kept):,} kept because their scripts changed"] * bool(
-        rescored.kept
-    )
-    counts += [f"{rescored.unknown:,} scored for the first time"] * bool(
-        rescored.unknown
-    )
-    counts += [f"{rescored.left_out:,} recorded ones left out"] * bool(
-        rescored.left_out
-    )
-    counts += [f"{pluralize(rescored.without, 'example')} without a verdict"] * bool(
-        rescored.without
-    )
+    if rescored.kept:
+        counts.append(f"{len(rescored.kept):,} kept because their scripts changed")
+    if rescored.unknown:
+        counts.append(f"{rescored.unknown:,} scored for the first time")
+    if rescored.left_out:
+        counts.append(f"{rescored.left_out:,} recorded ones left out")
+    if rescored.without:
+        counts.append(f"{pluralize(rescored.without, 'example')} without a verdict")
     return one_line(f"scored again: run {rescored.run}: {', '.join(counts)}")
 
 

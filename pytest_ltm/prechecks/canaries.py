@@ -126,7 +126,8 @@ class Canaries:
                             if len(faults) < STOPPING
                             else ""
                         )
-                        faults += [fault] * bool(fault)
+                        if fault:
+                            faults.append(fault)
                     verdict: Literal["wrong", "right"] = (
                         "wrong" if len(faults) >= STOPPING else "right"
                     )

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 
 import pytest
 
 from pytest_ltm._core.model.agent import NAMED_WHERE_NEEDED
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem
 from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._profile import profile_of
 
 _MOST_NAMED = 3
+# Few runs have scenarios that not all agents can play.
+_find_lacking = lazy("pytest_ltm.prechecks.lacking:find_lacking")
 
 
 class TakingPart:
@@ -42,7 +40,9 @@ class TakingPart:
         for label in dict.fromkeys(item.place.agent for item in wanting):
             own = [item for item in wanting if item.place.agent == label]
             needed = {name for item in own for name in item.marks.requires}
-            lacking = _lacking(self._run.sources[label], needed & NAMED_WHERE_NEEDED)
+            lacking: set[str] = _find_lacking(
+                self._run.sources[label], needed & NAMED_WHERE_NEEDED
+            )
             left_out = [item for item in own if lacking & {*item.marks.requires}]
             if left_out:
                 names = list(dict.fromkeys(item.scenario for item in left_out))
@@ -51,17 +51,3 @@ class TakingPart:
                     f"ltm: {label} takes no part in {pluralize(len(left_out), 'example')} ({shown}): "
                     f"not supported, as it is not {join_words(sorted(lacking))}"
                 )
-
-
-def _lacking(source: AgentSource, needed: frozenset[str] | set[str]) -> set[str]:
-    """Return which capabilities the agents of a source lack; nothing where none can be made to look at."""
-    lacking = {*needed} - profile_of(source).capabilities
-    if not lacking:
-        return set()
-    # What a factory returns is known only once it has.
-    try:
-        agent = source.sample()
-        with closing(AgentCaller(agent, timeout=None, owned=source.owned)) as caller:
-            return lacking - caller.capabilities
-    except AgentError:
-        return set()

@@ -52,7 +52,8 @@ class Spec(Struct, frozen=True):
             if group not in known or bool(dot) != (group in groups):
                 keys = (
                     " A key never stands in a spec: key_env=NAME names the environment variable."
-                    * ("key" in name)
+                    if "key" in name
+                    else ""
                 )
                 hint = did_you_mean(name, known)
                 raise AgentError(

@@ -220,13 +220,13 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
             for rate in rates
             if rate.missed >= _NAMED
         ]
-        why += f", {' and '.join(named)} ones" * bool(named)
+        why += f", {' and '.join(named)} ones" if named else ""
         shown = "; ".join(
             f"to {check.question!r} it {'fails' if check.passes else 'passes'} {check.answer!r}"
             for check in missed[:_SHOWN]
         )
-        why += f": {shown}" + f"; and {len(missed) - _SHOWN} more" * (
-            len(missed) > _SHOWN
+        why += f": {shown}" + (
+            f"; and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
         )
     costs = [check.cost_usd for check in checks if check.cost_usd is not None]
     uses = [check.usage for check in checks if check.usage is not None]

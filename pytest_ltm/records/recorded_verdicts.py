@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.engine.scoring import classify_ending, ending_told
 from pytest_ltm._core.journal.result import (
     ConversationName,
-    ConversationResult,
     ScenarioResult,
-    read_results,
 )
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.records.playback import Playback, plan_of
-
-
-def recorded_result(folder: Path) -> ConversationResult | None:
-    """Return a conversation's results, None if there are none that can be read."""
-    try:
-        return read_results(folder / RESULTS)
-    except LtmError:
-        return None
+from pytest_ltm.records.recorded_results import recorded_result
 
 
 def recorded_rows(folder: Path) -> list[ScenarioResult]:

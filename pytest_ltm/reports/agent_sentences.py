@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm._core.journal.result import RunResult, span_place
+from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
 from pytest_ltm.figures.columns import Column
 from pytest_ltm.figures.guessing import columns_with_memory, guessing_test
 from pytest_ltm.figures.sentences import short_span
-from pytest_ltm.figures.statistics.comparison import Comparison, compare_runs
 from pytest_ltm.figures.statistics.pairs import Pair, as_scored_row, pair_rows
-from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.figures.text import format_percent, p_text
+
+if TYPE_CHECKING:
+    from pytest_ltm.figures.statistics.comparison import Comparison
+
+# For runs with several agents, and with an isolated score.
+_compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
+_effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
 
 class Placed(Protocol):
@@ -85,7 +91,7 @@ def agent_sentences_for(
             _beside_other(there, others[0]) if there and others else ""
         )
         missing = sum(side.column.unscored_examples for side in of)
-        lost = f"{pluralize(missing, 'example')} without a score" * bool(missing)
+        lost = f"{pluralize(missing, 'example')} without a score" if missing else ""
         parts = [_losses_sentence(of), _lead_phrase(_scored_columns(of)), beside, lost]
         agent_sentences.append(
             AgentSentence(
@@ -145,7 +151,7 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
         return _guessing_phrase(columns)
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
     if len({side.column.span is None for side in sides}) > 1:
-        result = effective_span([row for side in sides for row in side.column.rows])
+        result = _effective_span([row for side in sides for row in side.column.rows])
         if result.span is not None and (span := short_span(result)) != "unknown":
             return _reach_text(
                 span, f"{result.share:.0%} of its isolated score", result.curve[0].label
@@ -228,7 +234,7 @@ def _reach_text(span: str, share: str, first: str) -> str:
     least, more = span.removeprefix("at most "), span.removesuffix(" or more")
     if least != span:
         return f"keeps {share} up to {least} tokens at most"
-    return f"keeps {share} up to {more} tokens" + " or more" * (more != span)
+    return f"keeps {share} up to {more} tokens" + (" or more" if more != span else "")
 
 
 def _share_with_interval(column: Column) -> str:
@@ -345,7 +351,7 @@ def compare_pairwise(
             for side in (other, one)
         )
     ).pairs
-    return (pairs, compare_runs(pairs)) if pairs else None
+    return (pairs, _compare_runs(pairs)) if pairs else None
 
 
 def _beside_other(one: Placed, other: Placed) -> str:

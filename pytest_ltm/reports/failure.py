@@ -241,7 +241,7 @@ def distance_text(
         pluralize(number, noun) for noun, number in counts.items() if number
     )
     passed = format_distance(needle_gap(before, after), after.now - before.now)
-    return f"{passed} later" + f" ({inside})" * bool(inside)
+    return f"{passed} later" + (f" ({inside})" if inside else "")
 
 
 def asker_of(exchange: Exchange) -> str:

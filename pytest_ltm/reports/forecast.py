@@ -56,7 +56,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
             f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
         )
     more = len(lines) - MOST_LINES
-    rest = [f"… and {pluralize(more, 'more scenario')}"] * (more > 0)
+    rest = [f"… and {pluralize(more, 'more scenario')}"] if more > 0 else []
     end = f"{short_count(tokens)} tokens"
     start = pad_right("0", room // 2) + short_count(tokens // 2)
     line = (
@@ -194,9 +194,10 @@ def forecast_lines(
         _Before(f"isolation probe of {name}", use, priced[name])
         for name, use in probes.items()
     ]
-    before += [
-        _Before("judge's canaries and checks", canaries, judge, of_judge=True)
-    ] * bool(canaries.messages)
+    if canaries.messages:
+        before.append(
+            _Before("judge's canaries and checks", canaries, judge, of_judge=True)
+        )
     texts = _forecast_notes(columns, before, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
@@ -229,7 +230,7 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         cells: tuple[tuple[str, Style], ...] = tuple(
             (text(column), "") for column in columns
         )
-        return [TableRow(label=label, cells=cells, above=above)] * any(shown)
+        return [TableRow(label=label, cells=cells, above=above)] if any(shown) else []
 
     def count(
         label: str, number: Callable[[Forecast], int], *, above: bool = False
@@ -344,10 +345,10 @@ def _forecast_notes(
             f"assumed reply length: {pluralize(assumed, 'token')} (--ltm-assume-reply), or more"
         )
     else:
-        notes += [EMBEDDED_AGENTS_NOTE] * any(
-            priced.brief for priced in agents.values()
-        )
-        notes += [TYPICAL] * any(not priced.brief for priced in agents.values())
+        if any(priced.brief for priced in agents.values()):
+            notes.append(EMBEDDED_AGENTS_NOTE)
+        if any(not priced.brief for priced in agents.values()):
+            notes.append(TYPICAL)
     notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")

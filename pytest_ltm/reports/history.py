@@ -31,7 +31,7 @@ from pytest_ltm.figures.guessing import compare_with_guessing
 from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import ScoredRow
-from pytest_ltm.figures.statistics.spans_reached import score_interval
+from pytest_ltm.figures.statistics.pass_rates import score_interval
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING
 from pytest_ltm.reports.summary import FORMAT, summary_json
@@ -70,7 +70,9 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
         """The total: `2.79`, `2.00 to 4.00`, `-`."""
         if self.low is None or self.high is None:
             return NOTHING
-        return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low < self.high)
+        return f"{self.low:.2f}" + (
+            f" to {self.high:.2f}" if self.low < self.high else ""
+        )
 
     @property
     def share(self) -> float | None:
@@ -215,8 +217,8 @@ def read_past(path: Path) -> Past:
         standings=standings,
         gate=gate_word,
         notes=(
-            *[f"shard {shard}"] * bool(shard),
-            *[f"run {rescored} scored again"] * bool(rescored),
+            *([f"shard {shard}"] if shard else []),
+            *([f"run {rescored} scored again"] if rescored else []),
         ),
         source=source,
     )

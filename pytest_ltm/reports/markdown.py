@@ -21,6 +21,7 @@ from pytest_ltm.figures.markdown import (
 )
 from pytest_ltm.figures.metrics import agent_metrics, leading_sentences
 from pytest_ltm.figures.sentences import precheck_sentences, span_sentences
+from pytest_ltm.reports.section_tables import section_tables
 from pytest_ltm.reports.summary_page import STEP_SUMMARY
 from pytest_ltm.reports.terminal import missing_lines, scoreless_sentence
 
@@ -41,6 +42,7 @@ def run_markdown(
     for section in sections:
         parts += section.lead
     if not columns:
+        parts += [text for section in sections for text in _section_markdown(section)]
         return "\n\n".join([*parts, "No conversation was held."]) + "\n"
     parts += [
         f"**{markdown_text(sentence)}**"
@@ -77,7 +79,8 @@ def run_markdown(
     for metric in agent_metrics(run):
         *rows, whole = metric.rows()
         table = markdown_table(
-            ["", "examples", *metric.names], [*rows, *[whole] * (len(rows) > 1)]
+            ["", "examples", *metric.names],
+            [*rows, *([whole] if len(rows) > 1 else [])],
         )
         table = "\n\n".join([table, *bullet_list(metric.sentences)])
         parts.append(
@@ -90,15 +93,22 @@ def run_markdown(
         [line.removeprefix("* ").strip() for line in missing_lines(run, 10_000)]
     )
     parts += bullet_list([*run.notices, *precheck_sentences(run)])
-    parts += [f"Trust: {markdown_text(run.trust)}."] * bool(run.trust)
+    if run.trust:
+        parts.append(f"Trust: {markdown_text(run.trust)}.")
     if run.folder:
         parts.append(f"Run folder: `{one_line(run.folder).replace('`', '')}`")
     return "\n\n".join(parts) + "\n"
 
 
 def _section_markdown(section: Section) -> list[str]:
-    parts = [f"### {markdown_text(section.title)}"] * bool(section.title)
-    return [*parts, *section.details, *bullet_list(section.sentences)]
+    parts = [f"### {markdown_text(section.title)}"] if section.title else []
+    tables = [
+        folded_section(
+            markdown_text(table.title), markdown_table(table.columns, table.rows)
+        )
+        for table in section_tables(section)
+    ]
+    return [*parts, *section.details, *bullet_list(section.sentences), *tables]
 
 
 def add_to_step_summary(page: str) -> str:

@@ -200,7 +200,11 @@ class Progress:
         board.draw(
             [
                 *lines[:most],
-                *[f"and {pluralize(further, 'further conversation')}"] * bool(further),
+                *(
+                    [f"and {pluralize(further, 'further conversation')}"]
+                    if further
+                    else []
+                ),
             ]
         )
 

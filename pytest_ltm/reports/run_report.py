@@ -119,7 +119,7 @@ class Report:
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
             f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
-            *[f"ltm: sessions: {settings.sessions}"] * bool(settings.sessions),
+            *([f"ltm: sessions: {settings.sessions}"] if settings.sessions else []),
         ]
         if (
             settings.suite and settings.suite.lines
@@ -136,9 +136,8 @@ class Report:
                 f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
             )
         votes = f"votes on a 'no': {settings.judge.votes}"
-        lines += [f"ltm: judge: {settings.judge.judge}; {votes}"] * (
-            not settings.judge.is_none
-        )
+        if not settings.judge.is_none:
+            lines.append(f"ltm: judge: {settings.judge.judge}; {votes}")
         lines += [
             *[f"ltm: run folder: {run.folder.shown()}"] * run.plays,
             *self._warnings(),
@@ -186,7 +185,7 @@ class Report:
                 for label, source in sources
                 if source.calls
             ),
-            *[f"ltm: {apart} {reach}"] * bool(apart),
+            *([f"ltm: {apart} {reach}"] if apart else []),
         ]
 
     def _warnings(self) -> list[str]:
@@ -289,7 +288,8 @@ class Report:
             missing = max(planned - len(self._reported), 0)
             self._unplayed = (
                 f"{missing:,} of {pluralize(planned, 'example')} never ended"
-                * bool(missing)
+                if missing
+                else ""
             )
         if is_gone := not self._run.folder.path.is_dir():
             self._unplayed = f"{self._run.folder.shown()} was deleted: there are no results, and nothing to resume"
@@ -709,7 +709,7 @@ class Brevity:
                 self._report.result, config.get_terminal_writer().fullwidth
             ):
                 reporter.write_line(line)
-            shown = ", --tb=short shows them" * (option.tbstyle == _AUTO)
+            shown = ", --tb=short shows them" if option.tbstyle == _AUTO else ""
             reporter.write_line(
                 f"{pluralize(failed, 'failure')}: -rf lists them{shown}"
             )

@@ -31,9 +31,9 @@ from pytest_ltm.figures.columns import (
     known_sum,
     result_columns,
 )
+from pytest_ltm.figures.figure import Report
 from pytest_ltm.figures.figures import (
     SCORES,
-    Report,
     figure_notes,
     shown_figures,
 )

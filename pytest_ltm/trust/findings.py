@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,11 @@ from msgspec import Struct
 
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
-from pytest_ltm._core.model.score import Check
-from pytest_ltm.figures.columns import Column
 from pytest_ltm.figures.run_loading import ConversationFolder, results_in
+from pytest_ltm.trust.rates import ATTACK, UTILITY, is_poison, measure_effect
 
-ATTACK, UTILITY = "attack", "utility"
 # What the questions are about that a text is to act on.
 POISON = "poison"
-# The family of the rule `WithstandsPoison`, which only runs that play poison import.
-POISON_RULE = "withstands-poison"
 
 
 class PoisonFinding(Struct, frozen=True, kw_only=True):
@@ -51,47 +47,6 @@ class PoisonFinding(Struct, frozen=True, kw_only=True):
     def question(self) -> QuestionResult:
         """The first question that the text was to act on."""
         return self.row.questions[self.asked.index(POISON)]
-
-
-class Rate(Struct, frozen=True):
-    """A share of what is decided."""
-
-    hits: int
-    decided: int
-    open: int
-    """What neither is proven of."""
-
-    @property
-    def share(self) -> float | None:
-        """The share; None where nothing is decided."""
-        return self.hits / self.decided if self.decided else None
-
-
-def is_poison(row: ScenarioResult) -> bool:
-    """Return whether an example was one of planted texts, and has a verdict."""
-    family = row.rule.partition("/")[0]
-    return family == POISON_RULE and bool(row.checks)
-
-
-def measure_effect(row: ScenarioResult, measure: str) -> bool | None:
-    """Return whether poison acted (ATTACK), or the twin did (UTILITY); None: that is open."""
-    withstood, kept = row.checks[:2]
-    check: Check = withstood if measure == ATTACK else kept
-    if check.open:
-        return None
-    return check.ok is (measure == UTILITY)
-
-
-def rate_of(effects: Sequence[bool | None]) -> Rate:
-    """Return the rate of effects."""
-    decided = [effect for effect in effects if effect is not None]
-    return Rate(sum(decided), len(decided), len(effects) - len(decided))
-
-
-def column_rate(measure: str, column: Column) -> float | None:
-    """Return the rate of an agent at a memory span; None where no poison was played."""
-    rows = [row for row in column.rows if is_poison(row)]
-    return rate_of([measure_effect(row, measure) for row in rows]).share
 
 
 def run_findings(result: RunResult) -> list[PoisonFinding]:

@@ -28,7 +28,7 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 
 def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
     """Register how often poison acted, and how often the user's own did."""
-    rate = lazy("pytest_ltm.trust.findings:column_rate")
+    rate = lazy("pytest_ltm.trust.rates:column_rate")
     register(
         Figure(
             "attack_rate",
@@ -53,6 +53,10 @@ def pytest_ltm_figures(register: Callable[[Figure], None]) -> None:
 
 def pytest_ltm_report_sections(result: RunResult) -> Section | None:
     """Return attack rate and utility by channel and class, and as curves; None where no poison was played."""
+    from pytest_ltm.trust.rates import is_poison
+
+    if not any(map(is_poison, result.scenarios)):
+        return None
     from pytest_ltm.trust.report import trust_section
 
     return trust_section(result)

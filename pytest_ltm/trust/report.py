@@ -10,15 +10,8 @@ from pytest_ltm._core.journal.section import Curve, Section
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent
-from pytest_ltm.trust.findings import (
-    ATTACK,
-    UTILITY,
-    PoisonFinding,
-    Rate,
-    measure_effect,
-    rate_of,
-    run_findings,
-)
+from pytest_ltm.trust.findings import PoisonFinding, run_findings
+from pytest_ltm.trust.rates import ATTACK, UTILITY, Rate, measure_effect, rate_of
 
 TITLE = "Poison at a distance"
 LEGEND = (

@@ -128,9 +128,11 @@ class UserConnection:
         """Return what answers for the users of one example: given a model, it returns how that is asked."""
         return lambda model: partial(self._ask, example, model, name_of(model))
 
-    def told_of(self, example: str) -> dict[str, Any]:
+    def result_fields(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about its users."""
-        return self.spent[example].told_of("user") if example in self.spent else {}
+        return (
+            self.spent[example].result_fields("user") if example in self.spent else {}
+        )
 
     def close(self) -> None:
         """Let the models go."""

@@ -20,7 +20,6 @@ from _commands import ROOT, Output, comparable, run
 from _pages import blocks
 
 README = ROOT / "README.md"
-LANDING_PAGE = ROOT / "docs" / "index.md"
 FAILURE = "test_colours[window_8k-32k-0-1]"
 WIDE = 100
 """Columns: in 80 the two agents get a table each."""
@@ -155,13 +154,13 @@ def _likeness(shown: str, printed: str) -> float:
 
 
 def refresh_readme() -> None:
-    """Write the README's table and failure anew, and the table of the landing page."""
-    parts = list(zip(shown_parts(), printed_parts(first_command()), strict=True))
-    for page in (README, LANDING_PAGE):
-        text = page.read_text(encoding="utf-8")
-        for shown, printed in parts:
-            text = text.replace(shown, printed)
-        page.write_text(text, encoding="utf-8")
+    """Write the README's table and failure anew."""
+    text = README.read_text(encoding="utf-8")
+    for shown, printed in zip(
+        shown_parts(), printed_parts(first_command()), strict=True
+    ):
+        text = text.replace(shown, printed)
+    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

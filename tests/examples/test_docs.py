@@ -70,10 +70,3 @@ def test_the_first_command_of_the_readme_prints_what_the_readme_shows() -> None:
     assert printed == refresh_pages.shown_parts(), (
         "run python tests/examples/refresh_pages.py README.md"
     )
-
-
-def test_the_landing_page_has_the_table_of_the_readme() -> None:
-    table = refresh_pages.shown_parts()[0]
-    assert table in refresh_pages.LANDING_PAGE.read_text(encoding="utf-8"), (
-        "copy it from README.md"
-    )

@@ -130,6 +130,19 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
             "gate: failed: store_fact_store_Stubborn at 4k, 1 rule broken (exit status 1)",
         ),
     ],
+    "recorded_extraction": [
+        (
+            {},
+            (
+                "| fact_notes:ModelNotes, own extraction | 24/26 | 6/6 | 30/30 | 30/30 | 30/30 | 30/30 | 0/5 | - |"
+                " 0/4 | 0/30 | 30/32 | 2 | 0 | 0 |"
+            ),
+        ),
+        (
+            {},
+            "card db51ead5e25f5a12 of fact_notes:WordNotes, fact_notes:ModelNotes holds: 20 figures recomputed",
+        ),
+    ],
     "library_stores": [],
     "memory_store": [({"passed": 1}, "train                1.00")],
     "langchain_agent": [({"passed": 1}, "train                1.00")],

@@ -34,11 +34,8 @@ from pytest_ltm.figures.statistics.counts import (
     wilson_interval,
 )
 from pytest_ltm.figures.statistics.pairs import Pair
-from pytest_ltm.figures.statistics.spans_reached import (
-    effective_span,
-    pass_rate,
-    score_interval,
-)
+from pytest_ltm.figures.statistics.pass_rates import pass_rate, score_interval
+from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.figures.statistics.totals import (
     filler_share,
     ltm_reach,
@@ -48,10 +45,11 @@ from pytest_ltm.figures.statistics.totals import (
     spread_by_draws,
     weighted_reach,
 )
+from pytest_ltm.gate.blindness import why_undetectable
 from pytest_ltm.gate.change_report import change_lines, verdict_line
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
-from pytest_ltm.gate.verdict import decide_gate, why_undetectable
+from pytest_ltm.gate.verdict import decide_gate
 
 RECORDED = Path(__file__).parent / "gate"
 UNDER = (

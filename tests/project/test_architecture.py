@@ -263,7 +263,7 @@ READS_OWN_FILES = {
     "pytest_ltm.commands.bundle": "modules of an installed package",
     "pytest_ltm.commands.init": "its own templates",
     "pytest_ltm.language.lexicon": "word lists",
-    "pytest_ltm.locales": "the texts of a language",
+    "pytest_ltm.locales.spoken": "the texts of a language",
     "pytest_ltm.reports.html.page": "scripts and styles",
     "pytest_ltm.reports.summary": "a schema",
     "pytest_ltm.web.app": "scripts and styles",

@@ -50,9 +50,10 @@ BANNED = {
 
 TEXTS = {
     "pytest_ltm/fillers/_knowledge.py": "quiz facts",
+    "pytest_ltm/fillers/_mixed.py": "quiz messages",
     "pytest_ltm/fillers/_quiz.py": "quiz messages",
     "pytest_ltm/fillers/_trivia.py": "quiz messages",
-    "pytest_ltm/fillers/_spec.py": "small talk",
+    "pytest_ltm/fillers/_talk.py": "small talk",
     "pytest_ltm/lab/locomo": "conversations of invented people",
     "pytest_ltm/lab/longmemeval": "conversations of invented people",
     "pytest_ltm/agents/reader": "what scenarios and agents say, as the reader recognises it",

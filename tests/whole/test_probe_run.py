@@ -12,7 +12,7 @@ from conftest import Project
 from locomo_files import talk, written
 from run_folders import latest_run
 
-from pytest_ltm.prechecks import probe as prechecks
+from pytest_ltm.prechecks import probe_talk
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8
@@ -211,7 +211,7 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
 ) -> None:
     pattern = r"ltm: a: about \S+ at this speed \(0\.0 s for a reply to the probe, about (\d+) messages"
     assert not re.search(pattern, told(project.ltm(agent="a=bots:Clean")))
-    monkeypatch.setattr(prechecks, "NOTABLE", 0.0)
+    monkeypatch.setattr(probe_talk, "NOTABLE", 0.0)
     shown = re.search(
         pattern, told(project.ltm("--ltm-trials=3", agent="a=bots:Clean"))
     )
@@ -225,7 +225,7 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
 def test_the_time_of_a_data_set_is_foreseen_from_its_history(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prechecks, "NOTABLE", 0.0)
+    monkeypatch.setattr(probe_talk, "NOTABLE", 0.0)
     written(project.path / "talks.json", [talk()])
     result = project.pytest(
         "--ltm-suite=locomo?data=talks.json", "--ltm-agent=a=bots:Clean"

@@ -54,28 +54,57 @@ def _set_routed(where: Any, name: str, value: Any) -> None:
 @contextmanager
 def route_agent_output() -> Iterator[None]:
     """Within the block keep what is said in agents' threads until their conversations go on."""
-    handle, is_enabled, warn = (
-        logging.Logger.handle,
-        logging.Logger.isEnabledFor,
-        warnings.warn,
-    )
+    with _route_streams(), _route_logging(), _route_warnings():
+        yield
 
-    def handled(logger: logging.Logger, record: logging.LogRecord) -> None:
+
+@contextmanager
+def _route_streams() -> Iterator[None]:
+    module: Any = capture
+    module.setattr = _set_routed
+    for name in _STREAMS:
+        _set_routed(sys, name, getattr(sys, name))
+    try:
+        yield
+    finally:
+        del module.setattr
+        for name in _STREAMS:
+            stream = getattr(sys, name)
+            if isinstance(stream, _Routed):
+                setattr(sys, name, stream._file)
+
+
+@contextmanager
+def _route_logging() -> Iterator[None]:
+    handle, is_enabled = logging.Logger.handle, logging.Logger.isEnabledFor
+
+    def handle_record(logger: logging.Logger, record: logging.LogRecord) -> None:
         speaking = SAYING.get()
         if speaking is None:
             handle(logger, record)
         else:
             speaking.add(partial(handle, logger, record))
 
-    def enabled(logger: logging.Logger, level: int) -> bool:
+    def is_enabled_for(logger: logging.Logger, level: int) -> bool:
         speaking = SAYING.get()
-        return (
-            is_enabled(logger, level)
-            if speaking is None
-            else _is_wanted(logger, level, speaking.level)
-        )
+        if speaking is None:
+            return is_enabled(logger, level)
+        return _is_wanted(logger, level, speaking.level)
 
-    def warned(
+    logging.Logger.handle = handle_record  # type: ignore[method-assign,assignment]
+    logging.Logger.isEnabledFor = is_enabled_for  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        logging.Logger.handle = handle  # type: ignore[method-assign]
+        logging.Logger.isEnabledFor = is_enabled  # type: ignore[method-assign]
+
+
+@contextmanager
+def _route_warnings() -> Iterator[None]:
+    warn = warnings.warn
+
+    def show_warning(
         message: Any,
         category: Any = None,
         stacklevel: int = 1,
@@ -89,38 +118,33 @@ def route_agent_output() -> Iterator[None]:
         frame: Any = sys._getframe(1)
         for _ in range(stacklevel - 1):
             frame = frame.f_back or frame
-        kind = (
-            type(message) if isinstance(message, Warning) else category or UserWarning
-        )
-        where = (
-            frame.f_code.co_filename,
-            frame.f_lineno,
-            frame.f_globals.get("__name__", "<unknown>"),
-        )
         speaking.add(
-            partial(warnings.warn_explicit, message, kind, *where, source=source)
+            partial(
+                warnings.warn_explicit,
+                message,
+                _warning_category(message, category),
+                frame.f_code.co_filename,
+                frame.f_lineno,
+                frame.f_globals.get("__name__", "<unknown>"),
+                source=source,
+            )
         )
 
-    module: Any = capture
-    streams = {name: getattr(sys, name) for name in _STREAMS}
-    module.setattr = _set_routed
-    for name, file in streams.items():
-        _set_routed(sys, name, file)
-    logging.Logger.handle, logging.Logger.isEnabledFor = handled, enabled  # type: ignore[method-assign,assignment]
-    warnings.warn = warned
+    warnings.warn = show_warning
     try:
         yield
     finally:
         warnings.warn = warn
-        logging.Logger.handle, logging.Logger.isEnabledFor = handle, is_enabled  # type: ignore[method-assign,unused-ignore]
-        del module.setattr
-        for name in _STREAMS:
-            stream = getattr(sys, name)
-            if isinstance(stream, _Routed):
-                setattr(sys, name, stream._file)
 
 
-def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
+def _warning_category(message: Any, category: Any) -> Any:
+    """Return what `warnings.warn` takes for the category."""
+    if isinstance(message, Warning):
+        return type(message)
+    return category or UserWarning
+
+
+def _is_wanted(logger: logging.Logger, level: int, root_level: int) -> bool:
     """Return what `Logger.isEnabledFor` would, if the root logger had this level."""
     if logger.disabled or logger.manager.disable >= level:
         return False
@@ -129,4 +153,4 @@ def _is_wanted(logger: logging.Logger, level: int, roots: int) -> bool:
         if ancestor.level:
             return level >= ancestor.level
         ancestor = ancestor.parent
-    return level >= roots
+    return level >= root_level

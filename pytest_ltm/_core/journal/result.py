@@ -575,7 +575,7 @@ def ended_early(reason: str) -> str:
 def lost_examples(count: int, of: int) -> str:
     """Return the sentence that says how many of the examples say nothing about memory."""
     were = "was" if count == 1 else "were"
-    return f"{count} of {of} example{'s' * (of != 1)} {were} lost through agent, judge, user or budget"
+    return f"{count} of {of} example{'s' if of != 1 else ''} {were} lost through agent, judge, user or budget"
 
 
 # The share of the examples that ask a judge which it may leave without a grade.

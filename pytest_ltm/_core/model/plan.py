@@ -429,9 +429,8 @@ class Seed(Struct, frozen=True, kw_only=True):
             return "the seed is a secret"
         if self.source == FRESH:
             return "the seed was drawn for this run"
-        return (
-            f"the texts of seed {self.value} are public"
-            + " (--ltm-seed=env:NAME: a secret one)" * (not self.value)
+        return f"the texts of seed {self.value} are public" + (
+            " (--ltm-seed=env:NAME: a secret one)" if not self.value else ""
         )
 
     @property

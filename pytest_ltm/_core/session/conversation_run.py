@@ -261,8 +261,8 @@ class PlayedConversation:
             own_wish=isinstance(ending.error, SKIPS),
             memory=channel.record.memory,
             reading=self.plan.reading.version if self.plan.scoring == "current" else "",
-            **({} if self._judge is None else self._judge.told_of(key)),
-            **self._users.told_of(key),
+            **({} if self._judge is None else self._judge.result_fields(key)),
+            **self._users.result_fields(key),
         )
         result = self.results[key] = self._mode.end_example(body, lane, ending, row)
         checks = tuple(
@@ -412,9 +412,9 @@ class UsersOnDemand:
 
         return make_user
 
-    def told_of(self, example: str) -> dict[str, Any]:
+    def result_fields(self, example: str) -> dict[str, Any]:
         """Return what a result has of the users of an example, as fields of ScenarioResult."""
-        return {} if self._line is None else self._line.told_of(example)
+        return {} if self._line is None else self._line.result_fields(example)
 
     def close(self) -> None:
         """Ask nothing more."""

@@ -53,7 +53,7 @@ class JudgeLine(Protocol):
     def handle(self, example: str) -> LtmJudge:
         """Return the judge as one example sees it."""
 
-    def told_of(self, example: str) -> dict[str, Any]:
+    def result_fields(self, example: str) -> dict[str, Any]:
         """Return what a result has of the judge's replies to an example, as fields of ScenarioResult."""
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class UserLine(Protocol):
     def handle(self, example: str) -> Any:
         """Return what makes the users of one example."""
 
-    def told_of(self, example: str) -> dict[str, Any]:
+    def result_fields(self, example: str) -> dict[str, Any]:
         """Return what a result has of the users of an example, as fields of ScenarioResult."""
 
     def close(self) -> None:

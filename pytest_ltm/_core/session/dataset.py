@@ -167,8 +167,8 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     """Return what the report's header says of a data set: one line, and with -v one for each oddity."""
     noted = len(dataset.notes)
     where = "" if verbosity > 0 else " (-v lists them)"
-    oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" * bool(
-        noted
+    oddities = (
+        f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" if noted else ""
     )
     notes = dataset.notes if verbosity > 0 else ()
     return [

@@ -231,7 +231,7 @@ OPTIONS = (
     Option(
         "--ltm-filler",
         "SPEC",
-        "filler: varied, letters, mixed, trivia, trivia:FILE or pkg.mod:factory",
+        "filler: varied, varied:SUITE, letters, mixed, trivia, trivia:FILE, pkg.mod:factory",
         "varied",
     ),
     Option(

@@ -34,18 +34,20 @@ def parse_users(text: str) -> int:
 
 
 class Backend:
-    """Makes a store for each conversation, or one for all of them."""
+    """Makes a store for each conversation, or one for all of them if it is told whose words it keeps."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._lock = make, threading.Lock()
-        self.is_shared = backends_are_shared()
+    def __init__(self, make: Callable[[], Any], is_told: Callable[[Any], bool]) -> None:
+        """`is_told`: whether a store separates users."""
+        self._make, self._is_told, self._lock = make, is_told, threading.Lock()
         self._store: Any = None
 
-    def store(self) -> Any:
-        """Return the store of the next conversation."""
-        if not self.is_shared:
-            return self._make()
+    def store(self) -> tuple[Any, bool]:
+        """Return the store of the next conversation, and whether others have it, too."""
+        if not backends_are_shared():
+            return self._make(), False
         with self._lock:
-            if self._store is None:
-                self._store = self._make()
-            return self._store
+            store = self._make() if self._store is None else self._store
+            is_shared = self._is_told(store)
+            if is_shared:
+                self._store = store
+            return store, is_shared

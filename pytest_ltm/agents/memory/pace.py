@@ -98,8 +98,9 @@ def percentiles(values: Sequence[float]) -> str:
 
 
 def lag_sentence(lags: Sequence[float], missed: int, limit: float) -> str:
-    """Return what the lags of a memory come to; "" if nothing was measured."""
+    """Return what the lags of a memory come to; "" if nothing was measured. `limit`: 0 where nothing was polled for."""
     if not lags and not missed:
         return ""
-    never = f", {missed:,} not within {limit:g} s" if missed else ""
+    when = f"within {limit:g} s" if limit else "at the first look"
+    never = f", {missed:,} not {when}" if missed else ""
     return f"write to readable in s, p50/p95/p99: {percentiles(lags)} ({pluralize(len(lags), 'text')}{never})"

@@ -625,7 +625,7 @@ class Pipeline(Thinks):
             reply,
             format_moment(self._now),
             self._session,
-            *[self._extra_days] * bool(self._extra_days),
+            *([self._extra_days] if self._extra_days else []),
         ]
         self._lines.append(json.dumps(line))
         for item in self._of_exchange(number):

@@ -88,7 +88,8 @@ class Replying(Struct, frozen=True, kw_only=True):
             parts.append(
                 words["notes"].format(notes=self.reading.shown(self.notes, self.now))
             )
-            parts += [words["con"]] * self._takes_notes
+            if self._takes_notes:
+                parts.append(words["con"])
         recent = [
             {"role": one.role or "user", "content": self._aged(one)}
             for one in self.recent

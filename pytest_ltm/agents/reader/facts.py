@@ -460,8 +460,9 @@ def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | N
 def _direction_text(start: str, goal: str, legs: list[Leg]) -> str:
     east = sum(_STEPS[way][0] * km for _, km, way, _ in legs)
     north = sum(_STEPS[way][1] * km for _, km, way, _ in legs)
-    parts = [f"{abs(east)} km {'east' if east > 0 else 'west'}"] * bool(east)
-    parts += [f"{abs(north)} km {'north' if north > 0 else 'south'}"] * bool(north)
+    parts = [f"{abs(east)} km {'east' if east > 0 else 'west'}"] if east else []
+    if north:
+        parts.append(f"{abs(north)} km {'north' if north > 0 else 'south'}")
     return f"The {goal} is {' and '.join(parts) or 'in the same place, 0 km'} of the {start}."
 
 

@@ -296,7 +296,7 @@ def date_of_event(text: str, told: date) -> str | None:
             int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()],
             match[2].lower(),
         )
-        weeks = f"{match[1]} week{'s' * (count > 1)} before {format_day(told)}"
+        weeks = f"{match[1]} week{'s' if count > 1 else ''} before {format_day(told)}"
         return weeks if unit == "week" else shift_day(told, -count, unit)
     if match := _RE.nearby.search(text):
         return shift_day(told, _NEAR[match[1].lower()], "day")
@@ -661,7 +661,7 @@ class _HistoryAnswer:
         match = _RE.elapsed.search(question.text)
         unit = ((match and match["unit"]) or "day").lower()
         count = round(abs((days[1] - days[0]).days) / UNITS[unit])
-        return f"{count} {unit}{'s' * (count != 1)}."
+        return f"{count} {unit}{'s' if count != 1 else ''}."
 
     def _day_of(self, text: str) -> date | None:
         passages = self._search(wanted_stems(text, self._index.speakers))

@@ -389,7 +389,8 @@ def read_grok(
                 counts[_NO_TEXT] += not text
                 by_model = str(row["sender"]).lower() not in _USER_ROLES
                 at = any_time(row.get("create_time"))
-                messages += [ExportedMessage(at, "", text, by_model)] * bool(text)
+                if text:
+                    messages.append(ExportedMessage(at, "", text, by_model))
             yield Talk(str(about.get("id") or f"conversation-{number}"), messages)
 
 

@@ -329,7 +329,7 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
                 places[turn.id] = (
                     f"D{session.number}_{place}"  # ids of the file may have gaps, places have none
                 )
-                images = (Picture(caption=turn.caption),) * bool(turn.caption)
+                images = (Picture(caption=turn.caption),) if turn.caption else ()
                 turns.append(
                     Turn(
                         role="user", name=turn.speaker, content=turn.text, images=images

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.datasets._interchange import ToolCall
-from pytest_ltm.language import speech
+from pytest_ltm.language.speech import speech
 
 
 class ExportedMessage(NamedTuple):

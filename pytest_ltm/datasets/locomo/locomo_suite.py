@@ -109,7 +109,11 @@ class LocomoSuite:
             )
         )
         audited = self._audit.notes if self._audit else ()
-        self.notes: Sequence[str] = (*data.notes, *[missing] * bool(missing), *audited)
+        self.notes: Sequence[str] = (
+            *data.notes,
+            *([missing] if missing else []),
+            *audited,
+        )
         turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
         known: dict[str, EventSummaries | NextTurns] = {
             "events": EventSummaries(),
@@ -256,10 +260,12 @@ class LocomoSuite:
             for sample in self._samples.values()
             for question in sample.questions
         ]
-        held = f"{len(self._samples)} conversation{'s' * (len(self._samples) != 1)}"
+        held = (
+            f"{len(self._samples)} conversation{'s' if len(self._samples) != 1 else ''}"
+        )
         title = f"{self._data.known_as or self._data.path.name}: {held}"
         if self._kinds:
-            title += f", {len(asked)} question{'s' * (len(asked) != 1)}"
+            title += f", {len(asked)} question{'s' if len(asked) != 1 else ''}"
             if self._audit:
                 title += f", {sum(self._audit.correction_for(*pair).gold_is_wrong for pair in asked)} of them disputed"
             title += f", asked the {self._choices.asking} way"
@@ -280,7 +286,7 @@ class LocomoSuite:
             number = told_after(past, set(held_by(past, question.evidence)))
         if self._choices.questions == "alone":
             due = Wait(tokens=after or 0, time=timedelta(seconds=last))
-            return (Wait(history=number), *[due] * (due != Wait()))
+            return (Wait(history=number), *([due] if due != Wait() else []))
         return (
             (Wait(history=number), Wait(tokens=after + last))
             if after

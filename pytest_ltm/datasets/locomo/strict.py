@@ -13,7 +13,6 @@ from collections import Counter
 
 from pytest_ltm._core.model.words import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
-from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
@@ -22,6 +21,7 @@ from pytest_ltm.language.meanings import (
     meaning_keys,
     telling_keys,
 )
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.porter import porter_stem
 from pytest_ltm.language.quantities import (
     canonical_values,
@@ -60,6 +60,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
+from pytest_ltm.language.speech import speech
 from pytest_ltm.language.values import restate_value
 
 # --- The official F1 (Maharana et al., 2024, section 4.1), to the digit of the

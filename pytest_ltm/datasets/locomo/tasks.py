@@ -306,7 +306,7 @@ class EventSummary:
     def score(self) -> Score:
         """The ROUGE-L; the reason says what became of the facts."""
         value, number = self._rouge["rougeL"], len(self._gold)
-        reason = f"ROUGE-L {value:.3f} of {number} event{'s' * (number != 1)}; {self._said()}"
+        reason = f"ROUGE-L {value:.3f} of {number} event{'s' if number != 1 else ''}; {self._said()}"
         return Score(
             value, reason, rule="locomo-events-rouge/1", evidence=self._answer[:_SHOWN]
         )

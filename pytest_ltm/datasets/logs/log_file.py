@@ -293,9 +293,10 @@ def turn_text(turn: Turn, room: str = "") -> str:
     )
     parts = [f"{head}{turn.content}"] if turn.content or head else []
     parts += [f"[photo: {image.caption}]" for image in turn.images if image.caption]
-    parts += [f"State: {turn.state}"] * bool(turn.state) + [
-        f"Action: {turn.action}"
-    ] * bool(turn.action)
+    if turn.state:
+        parts.append(f"State: {turn.state}")
+    if turn.action:
+        parts.append(f"Action: {turn.action}")
     for call in turn.calls:
         arguments = "" if call.arguments is None else _json(call.arguments)
         parts.append(
@@ -630,9 +631,9 @@ class LogsFile:
         whose: str,
     ) -> Iterator[str]:
         """Yield what is wrong with the ids that a question names."""
-        named = [("evidence", one) for one in asked.evidence] + [
-            ("after", asked.after)
-        ] * bool(asked.after)
+        named = [("evidence", one) for one in asked.evidence]
+        if asked.after:
+            named.append(("after", asked.after))
         for name, one in named:
             where = f"{self.path}:{asked.line}: {name}"
             place = user.sessions.get(one) or known.get(one)

@@ -40,10 +40,11 @@ from pytest_ltm.evaluators import (
     order_score,
     recall_at,
 )
-from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.recital import tells_nothing
 from pytest_ltm.language.rulings.gold import Ruling, proven_ruling
 from pytest_ltm.language.rulings.rules import abstention_ruling
+from pytest_ltm.language.speech import speech
 
 NO_GOLD = "unmeasurable: the file gives no gold answer"
 MATCH_RULE = "interchange/1"

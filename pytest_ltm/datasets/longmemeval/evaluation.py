@@ -22,9 +22,9 @@ from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.datasets._dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.prompt_file import verbatim_prompt
-from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.quantities import (
     canonical_values,
     read_quantities,
@@ -62,6 +62,7 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
+from pytest_ltm.language.speech import speech
 from pytest_ltm.language.values import restate_value
 
 _BY_TYPE = {

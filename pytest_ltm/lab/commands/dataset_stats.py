@@ -165,7 +165,7 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
         "sessions a history": _mean(sessions),
         "tokens a history": _mean(tokens),
         **{
-            f"questions with {number} evidence session{'s' * (number != 1)}": f"{evidence[number]:,}"
+            f"questions with {number} evidence session{'s' if number != 1 else ''}": f"{evidence[number]:,}"
             for number in sorted(evidence)
         },
         "evidence sessions, mean place in the history": _mean(session_places, ".2f"),

@@ -166,7 +166,9 @@ def import_answers(arguments: Namespace) -> int:
             end="",
         )
     else:
-        more = [f"{len(problems) - _SHOWN:,} more rows"] * (len(problems) > _SHOWN)
+        more = (
+            [f"{len(problems) - _SHOWN:,} more rows"] if len(problems) > _SHOWN else []
+        )
         lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
         print(
             "\n".join(

@@ -109,7 +109,7 @@ def generate_locomo(arguments: Namespace) -> int:
         if isinstance(part, list)
     )
     asked = sum(len(record["qa"]) for record in records)
-    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' * (asked != 1)}"
+    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' if asked != 1 else ''}"
     _say(f"{arguments.output}: {held}")
     _say(
         f"play it: pytest --ltm-suite='locomo?data={arguments.output}' --ltm-agent=..."

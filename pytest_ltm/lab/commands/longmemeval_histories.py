@@ -194,6 +194,6 @@ def _write_histories(
     )
     number, size = write_histories(arguments.output, histories)
     sys.stdout.write(
-        f"{arguments.output}: {number} question{'s' * (number != 1)}, {size / 1e6:,.1f} MB\n"
+        f"{arguments.output}: {number} question{'s' if number != 1 else ''}, {size / 1e6:,.1f} MB\n"
     )
     return 0

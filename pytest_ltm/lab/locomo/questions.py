@@ -206,7 +206,7 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
                 apart = (known[1] - known[0]).days
                 gold, evidence = (
-                    f"{apart} day{'s' * (apart != 1)}",
+                    f"{apart} day{'s' if apart != 1 else ''}",
                     (before.turn.id, tellings.turn.id),
                 )
                 yield GeneratedQuestion(

@@ -422,7 +422,7 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     least, most = STATEMENTS[kind.type]
     require(
         isinstance(value, list) and least <= len(value) <= most,
-        f"it must be a list of {least} statement{'s' * (least != 1)}."
+        f"it must be a list of {least} statement{'s' if least != 1 else ''}."
         if least == most
         else f"it must be a list of {least} to {most} statements.",
     )

@@ -200,7 +200,7 @@ def fill_values(text: str, **values: object) -> str:
     """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
     text = _ARTICLE.sub(
         lambda result: (
-            result[0] + "n" * bool(_VOWEL.match(str(values.get(result[1], ""))))
+            result[0] + ("n" if _VOWEL.match(str(values.get(result[1], ""))) else "")
         ),
         text,
     )

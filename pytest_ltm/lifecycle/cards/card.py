@@ -24,6 +24,7 @@ from pytest_ltm.lifecycle.cards.play import (
     package_of,
     size_of,
 )
+from pytest_ltm.lifecycle.cards.recorded_model import ModelServer, Recording
 from pytest_ltm.lifecycle.cards.script import VERSION, draw_script
 from pytest_ltm.lifecycle.subject import Subject
 
@@ -46,15 +47,19 @@ class CardRow(Struct, frozen=True):
     record: Record
     measured: Mapping[str, Any]
     """Times and sizes, which differ between machines; never compared."""
+    extraction: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """The recording of the model that extracted, with its number of calls; empty where texts are kept as they are."""
 
     def compared(self) -> dict[str, Any]:
         """Return what is equal on every machine."""
+        extraction = {"extraction": dict(self.extraction)} if self.extraction else {}
         return {
             "memory": self.memory,
             "package": self.package,
             "figures": to_record(self.figures),
             "marks": dict(self.marks),
             "lost": dict(sorted(self.lost.items())),
+            **extraction,
         }
 
 
@@ -83,9 +88,16 @@ class Card(Struct, frozen=True):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def make_row(name: str, make: Callable[[], Any], seed: int, pace: Pace) -> CardRow:
-    """Play the script on a memory; return its row. StoreRaised where it raises."""
+def make_row(
+    name: str,
+    make: Callable[[], Any],
+    seed: int,
+    pace: Pace,
+    model: ModelServer | None = None,
+) -> CardRow:
+    """Play the script on a memory; return its row. StoreRaised where it raises. `model`: what stands in for one."""
     subject = Subject(make, pace)
+    calls_before = len(model.taken) if model else 0
     try:
         size = size_of(subject)
         record = CardPlay(subject, draw_script(seed)).record()
@@ -93,8 +105,13 @@ def make_row(name: str, make: Callable[[], Any], seed: int, pace: Pace) -> CardR
         package = package_of(subject.store)
     finally:
         subject.close()
-    python = platform.python_version()
-    return row_of(name, package, seed, record, {**measured, "Python": python})
+    measured["Python"] = platform.python_version()
+    row = row_of(name, package, seed, record, measured)
+    replies = model.taken[calls_before:] if model else []
+    if not replies:
+        return row
+    extraction = {"recording": Recording(replies).digest, "calls": len(replies)}
+    return msgspec.structs.replace(row, extraction=extraction)
 
 
 def row_of(
@@ -170,28 +187,33 @@ def _parse(path: Path) -> dict[str, Any]:
 def find_forgeries(card: Card) -> Iterator[str]:
     """Yield what a card says that does not follow from its records, a sentence each."""
     for row in card.rows:
-        yield from differences(
-            row_of(row.memory, row.package, card.seed, row.record, row.measured), row
-        )
+        computed = row_of(row.memory, row.package, card.seed, row.record, row.measured)
+        # No record shows what a model replied: `--replay` does.
+        computed = msgspec.structs.replace(computed, extraction=row.extraction)
+        yield from differences(computed, row)
     if card.fingerprint != card.own_fingerprint():
         yield f"fingerprint: the card says {card.fingerprint}, its figures have {card.own_fingerprint()}"
 
 
 def differences(right: CardRow, card_row: CardRow) -> Iterator[str]:
     """Yield where a row says something else than the one that was computed."""
-    for part in ("figures", "marks", "lost"):
+    for part in ("figures", "marks", "lost", "extraction"):
         computed, claimed = getattr(right, part), getattr(card_row, part)
         for name in sorted({*computed, *claimed}):
             first, second = computed.get(name), claimed.get(name)
             if first != second:
                 yield (
-                    f"{card_row.memory}, {_title(part)}{name}: the card says {show_value(second)}, "
+                    f"{card_row.memory}, {_TITLES[part]}{name}: the card says {show_value(second)}, "
                     f"computed {show_value(first)}"
                 )
 
 
-def _title(part: str) -> str:
-    return "" if part == "figures" else "marks " if part == "marks" else "mark of "
+_TITLES = {
+    "figures": "",
+    "marks": "marks ",
+    "lost": "mark of ",
+    "extraction": "extraction, ",
+}
 
 
 def show_value(value: Any) -> str:

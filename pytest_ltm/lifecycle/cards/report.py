@@ -18,6 +18,8 @@ def text_lines(card: Card) -> Iterator[str]:
             yield f"  {name:<16}{show_rate(row.figures.get(name)):>9}  {meaning_of(row, name, meaning)}"
         yield f"  {_marks_sentence(row)}"
         yield from _lost_lines(row)
+        if row.extraction:
+            yield f"  {extraction_sentence(row)}"
         for name, value in row.measured.items():
             yield f"  {name}: {value}"
     yield f"card {card.fingerprint}, seed {card.seed}"
@@ -32,6 +34,12 @@ def meaning_of(row: CardRow, name: str, meaning: str) -> str:
     """Return what a figure counts, or why it could not be looked at."""
     lack = row.record.lacks.get(name)
     return f"not supported: {lack}" if lack else meaning
+
+
+def extraction_sentence(row: CardRow) -> str:
+    """Return what extracted the facts of a row, where a model did."""
+    calls, recording = row.extraction["calls"], row.extraction["recording"]
+    return f"extracted by a recorded model: {calls} calls, recording {recording}"
 
 
 def _marks_sentence(row: CardRow) -> str:
@@ -57,6 +65,8 @@ def table_lines(card: Card) -> Iterator[str]:
         lost = [row.marks.get(stage, 0) for stage in STAGES]
         answered = f"{row.marks['all'] - sum(lost)}/{row.marks['all']}"
         name = row.package or row.memory
+        if row.extraction:
+            name += ", own extraction"
         yield f"| {name} | {' | '.join([*cells, answered, *map(str, lost)])} |"
 
 
@@ -107,6 +117,7 @@ def _section(row: CardRow) -> str:
         f"<p>{html.escape(row.package)}</p>" if row.package else "",
         f"<table>\n{''.join(figures)}</table>",
         f"<p>{html.escape(_marks_sentence(row))}</p>\n<ul>{''.join(lost)}</ul>",
+        f"<p>{html.escape(extraction_sentence(row))}</p>" if row.extraction else "",
         f"<p>Measured on this machine, not compared:</p>\n<table>\n{''.join(measured)}</table>",
         "</section>",
     ]

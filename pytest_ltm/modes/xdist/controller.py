@@ -103,8 +103,8 @@ class JournalSnapshot:
             ),
             "cost_usd": sum(costs) if costs else None,
             "estimated": any(exchange.number in bill.guesses for exchange in exchanges),
-            **judge_use.told_of("judge"),
-            **voiced.told_of("user"),
+            **judge_use.result_fields("judge"),
+            **voiced.result_fields("user"),
         }
 
 

@@ -229,9 +229,8 @@ def _collection_difference(
     ]
     for difference, ids in (("it lacks", missing), ("only it has", extra)):
         lines += [f"{difference}: {nodeid}" for nodeid in ids[:MAX_NAMED_ITEMS]]
-        lines += [f"... and {len(ids) - MAX_NAMED_ITEMS} more"] * (
-            len(ids) > MAX_NAMED_ITEMS
-        )
+        if len(ids) > MAX_NAMED_ITEMS:
+            lines.append(f"... and {len(ids) - MAX_NAMED_ITEMS} more")
     return "\n".join(
         [
             *lines,

@@ -83,7 +83,7 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     if any(column.interval for _, column in run_columns):
         parts.append("95% intervals over conversations in brackets")
     parts.append(
-        f"pytest-ltm {version('pytest-ltm')}" + f", suite {suites}" * bool(suites)
+        f"pytest-ltm {version('pytest-ltm')}" + (f", suite {suites}" if suites else "")
     )
     cells = [
         (agent, [columns.get(span) for span in ordered])
@@ -135,7 +135,7 @@ def _cell(column: Column | None, *, small: bool) -> str:
     text, ends = f"{100 * column.accuracy_lower_bound:.1f}", column.interval
     inside = f"[{100 * ends.low:.1f}, {100 * ends.high:.1f}]" if ends else ""
     return " ".join(
-        [text, *[f"{{\\scriptsize {inside}}}" if small else inside] * bool(inside)]
+        [text, *([f"{{\\scriptsize {inside}}}" if small else inside] if inside else [])]
     )
 
 

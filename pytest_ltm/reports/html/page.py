@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.section import sections_of
+from pytest_ltm._core.journal.section import Section, sections_of
 from pytest_ltm._core.model.transcript import TextFile
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
@@ -71,6 +71,7 @@ from pytest_ltm.reports.html.score_tables import (
     score_grid,
     worst_scenarios,
 )
+from pytest_ltm.reports.section_tables import section_tables
 from pytest_ltm.reports.verification import DIFFERS, read_marked_run
 
 if TYPE_CHECKING:
@@ -357,9 +358,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
             sections=[
-                (section, section_charts(section))
-                for run in material.runs
-                for section in sections_of(run.summary)
+                section for run in material.runs for section in sections_of(run.summary)
             ],
             standings=agent_sentences(material),
             curve=score_by_span(material),
@@ -415,6 +414,21 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
     return page.getvalue()
 
 
+def render_sections(title: str, about: str, sections: Sequence[Section]) -> bytes:
+    """Return the page of a suite that holds no conversation: what features say of it."""
+    style = read_assets(("page.css", "tables.css", "print.css"))
+    template = template_environment().get_template("sections.html.j2")
+    _show_text.cache_clear()
+    page = template.render(
+        title=title,
+        about=about,
+        sections=sections,
+        style=style,
+        policy=content_policy(style, ""),
+    )
+    return page.encode()
+
+
 def _first_compared(material: Material) -> tuple[int, int]:
     """Return what is compared at first: the best two at the largest span, else two spans of one agent."""
     ranked = material.ranked
@@ -456,6 +470,8 @@ def template_environment() -> Environment:
         "amount": short_count,
         "percent": format_percent,
         "own": Markup,
+        "charts": section_charts,
+        "tables": section_tables,
     }
     environment.filters["script_json"] = lambda value: Markup(script_json(value))  # noqa: S704 - escaped there
     environment.filters["breakable"] = lambda text: Markup(  # noqa: S704

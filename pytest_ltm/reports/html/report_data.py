@@ -72,7 +72,9 @@ class Material:
         """The suites of the runs with their versions; "" where none is known."""
         known = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
         return (
-            f"suite{'s' * (len(known) > 1)} {join_words(list(known))}" if known else ""
+            f"suite{'s' if len(known) > 1 else ''} {join_words(list(known))}"
+            if known
+            else ""
         )
 
     @property
@@ -263,7 +265,7 @@ def run_origin(run: LoadedRun) -> Origin:
         for text in conversation.notes
     ]
     shown = [(name, text) for name, text in facts.items() if text]
-    trust = [f"trust: {run.result.trust}"] * bool(run.result.trust)
+    trust = [f"trust: {run.result.trust}"] if run.result.trust else []
     notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
     return Origin(run.result.run_id, said, shown, notices)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.storage.wording import pluralize
-from pytest_ltm.figures.figures import figure_notes, shown_figures
+from pytest_ltm.figures.figures import figure_meaning, figure_notes, shown_figures
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text
 from pytest_ltm.reports.agent_sentences import agents_under_test, forgotten_scenarios
@@ -103,7 +103,7 @@ def figure_table(material: Material) -> FigureTable:
         for (_, cells), text, column in zip(rows, texts, columns, strict=True):
             cells.append(FigureCell(text, sort_key(column)))
     return FigureTable(
-        [(figure.heading(columns), figure.meaning) for figure in figures],
+        [(figure.heading(columns), figure_meaning(figure)) for figure in figures],
         rows,
         figure_notes(columns),
     )

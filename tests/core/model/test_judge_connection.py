@@ -104,12 +104,12 @@ def test_every_call_is_a_line_of_the_journal_and_costs_what_it_costs(
     }
     assert digest.startswith("sha256:")
     assert (second["vote"], second["prompt"]) == (1, digest)
-    assert setting.connection.told_of("city/0") == {
+    assert setting.connection.result_fields("city/0") == {
         "judge_calls": 2,
         "judge_tokens": 200,
         "judge_cost_usd": 0.5,
     }
-    assert setting.connection.told_of("city/1") == {
+    assert setting.connection.result_fields("city/1") == {
         "judge_calls": 0,
         "judge_tokens": 0,
         "judge_cost_usd": None,
@@ -129,7 +129,9 @@ def test_what_was_asked_before_is_not_asked_again_and_the_journal_is_the_same(
     assert judge.calls == 2
     assert one.events() == other.events()
     assert (one.remembered(), other.remembered()) == ([False, False], [True, True])
-    assert other.connection.told_of("city/0") == one.connection.told_of("city/0")
+    assert other.connection.result_fields("city/0") == one.connection.result_fields(
+        "city/0"
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,9 @@ def test_a_conversation_that_is_resumed_asks_nothing_again(tmp_path: Path) -> No
     again.asks()
     assert judge.calls == 2
     assert again.events() == before
-    assert again.connection.told_of("city/0") == played.connection.told_of("city/0")
+    assert again.connection.result_fields("city/0") == played.connection.result_fields(
+        "city/0"
+    )
 
 
 def test_a_vote_that_was_not_recorded_is_asked_for(tmp_path: Path) -> None:

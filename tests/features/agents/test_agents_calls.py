@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source, capabilities_of, dotted_source
-from pytest_ltm.agents._discovery import CALLS
+from pytest_ltm.agents._replying import CALLS
 
 
 def kind(**members: Any) -> type:

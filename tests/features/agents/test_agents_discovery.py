@@ -13,8 +13,9 @@ import pytest
 from pytest_ltm._core.calls.airlock import cure_reply
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._discovery import ROOTS, load_frameworks
+from pytest_ltm.agents._framework_adapters import load_frameworks
 from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents._replying import ROOTS
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm.commands import main
-from pytest_ltm.commands.check_agent import FINDS, TextsComparison
+from pytest_ltm.commands.check_agent import FINDS
+from pytest_ltm.commands.published_texts import TextsComparison
 from pytest_ltm.commands.pytest_runs import play_run
 
 NAMES = [f"scenario{number}" for number in range(10)]

@@ -13,7 +13,8 @@ from pytest_ltm._core.journal.events import End, Event
 from pytest_ltm._core.journal.run_file import RunFile, write_run_file
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm.commands import main
-from pytest_ltm.commands.doctor import KNOWN, Diagnosis, diagnose_run, run_lines
+from pytest_ltm.commands.environment import DISTRIBUTIONS
+from pytest_ltm.commands.run_diagnosis import Diagnosis, diagnose_run, run_lines
 
 HEADER = header("AcceptsHistory", plan={"examples": [{}]})
 SAID: list[Event] = [
@@ -266,7 +267,9 @@ def test_a_folder_that_cannot_be_written_is_a_problem(
     def refuse(**_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pytest_ltm.commands.doctor.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr(
+        "pytest_ltm.commands.environment.tempfile.TemporaryFile", refuse
+    )
     assert main(["doctor"]) == 1
     assert "cannot be written: Permission denied" in capsys.readouterr().out
 
@@ -291,8 +294,8 @@ def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_pack
         for name, rest in wanted
         if "extra ==" in rest and "dev" not in rest and "docs" not in rest
     }
-    assert needed == {*KNOWN["needed"]}
-    assert extras == {*KNOWN["extras"]}
+    assert needed == {*DISTRIBUTIONS["needed"]}
+    assert extras == {*DISTRIBUTIONS["extras"]}
 
 
 def test_a_command_that_begins_like_the_one_typed_is_meant(

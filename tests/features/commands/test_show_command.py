@@ -12,7 +12,7 @@ from journals import begin, fault, header, message, sealed
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm.commands import main
-from pytest_ltm.commands.examples import LONGEST, ExampleChat, chat_lines
+from pytest_ltm.commands.example_chat import LONGEST, ExampleChat, chat_lines
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.records.amendments import Amendment, amend_verdict
 

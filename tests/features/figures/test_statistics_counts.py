@@ -14,7 +14,7 @@ from pytest_ltm.figures.statistics.counts import (
     wilson_interval,
 )
 from pytest_ltm.figures.statistics.pairs import ScoredRow
-from pytest_ltm.figures.statistics.spans_reached import pass_rate, score_interval
+from pytest_ltm.figures.statistics.pass_rates import pass_rate, score_interval
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ from pytest_ltm.figures.statistics.counts import (
     wilson_interval,
 )
 from pytest_ltm.figures.statistics.pairs import Pair, ScoredRow, pair_rows, units_of
-from pytest_ltm.figures.statistics.spans_reached import effective_span, pass_rate
+from pytest_ltm.figures.statistics.pass_rates import pass_rate
+from pytest_ltm.figures.statistics.spans_reached import effective_span
 
 LEVELS = st.sampled_from([0.8, 0.9, 0.95, 0.99])
 SCORES = st.sampled_from([None, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])

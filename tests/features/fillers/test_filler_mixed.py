@@ -18,7 +18,7 @@ from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
-from pytest_ltm.fillers._trivia import BANDS, FRAMES, REPLIES, VERSION
+from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES, VERSION
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
+from pytest_ltm.fillers._deck import Pool
+from pytest_ltm.fillers._mixed import MixedFiller
 from pytest_ltm.fillers._quiz import (
     CLOSING,
     INSTRUCTION,
@@ -20,7 +22,6 @@ from pytest_ltm.fillers._quiz import (
     cost_of,
     message_of,
 )
-from pytest_ltm.fillers._trivia import MixedFiller, Pool
 
 NAMES = ("cl100k_base", "o200k_base", "approx")
 LIMIT = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from random import Random
 
@@ -19,26 +19,38 @@ from pytest_ltm._core.session.options import DEFAULTS
 from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.fillers import answers_of, filler_from_spec
-from pytest_ltm.fillers._spec import BANDS, VERSION
-from pytest_ltm.lab.cheat_agents import FormSample, learn_tree, share_told_apart
+from pytest_ltm.fillers._relays import iter_relayed_texts
+from pytest_ltm.fillers._talk import BANDS, VERSION
+from pytest_ltm.lab.cheat_agents import (
+    LONG,
+    FormSample,
+    form_of,
+    learn_tree,
+    says_filler,
+    share_told_apart,
+)
 from pytest_ltm.language.small_talk import is_relayed, is_small_talk, read_templates
+from pytest_ltm.locales import load_language
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")
+OF_SUITES = ("varied:restraint", "varied:trust")
 GAPS = (60, 150, 350, 700, 1200, 2200, 3400, 4800, 9000)
 
 
-def new(seed: int = 0) -> Filler:
-    return filler_from_spec("varied", Random(seed), CL100K)
+def new(seed: int = 0, spec: str = "varied") -> Filler:
+    return filler_from_spec(spec, Random(seed), CL100K)
 
 
 def size(made: FillerExchange) -> int:
     return CL100K.count(made.message) + CL100K.count(made.expected_reply)
 
 
-def filled(seed: int = 0, gaps: tuple[int, ...] = GAPS) -> Iterator[FillerExchange]:
+def filled(
+    seed: int = 0, gaps: tuple[int, ...] = GAPS, spec: str = "varied"
+) -> Iterator[FillerExchange]:
     """Yield what a conversation would say for the gaps."""
-    filler = new(seed)
+    filler = new(seed, spec)
     for left in gaps:
         while left > 0:
             made = filler.make(left, LIMIT)
@@ -104,9 +116,10 @@ def test_the_limit_of_messages_is_kept_and_one_that_no_sentence_keeps_is_an_erro
 
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
-def test_the_embedded_reader_keeps_nothing_of_it(told: bool) -> None:
+@pytest.mark.parametrize("spec", ["varied", *OF_SUITES])
+def test_the_embedded_reader_keeps_nothing_of_it(spec: str, told: bool) -> None:
     notes = ReaderNotebook(lambda _: True)
-    for place, made in enumerate(filled(), start=1):
+    for place, made in enumerate(filled(spec=spec), start=1):
         assert is_small_talk(made.message) or is_relayed(made.message)
         turn = IncomingTurn(
             text=made.message,
@@ -197,6 +210,58 @@ def test_the_names_are_of_nobody_in_a_scenario() -> None:
     )
     words = set(re.findall(r"\w+", texts))
     assert not words & set(read_templates()["names"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", OF_SUITES)
+def test_filler_of_a_suite_has_most_words_of_its_messages(spec: str) -> None:
+    suite = spec.partition(":")[2]
+    words = _long_words(text for _, text, *_ in said(suite, 1))
+    ours = _long_words(made.message for made in filled(2, GAPS * 2, spec))
+    others = _long_words(made.message for made in filled(2, GAPS * 2))
+    assert len(words & ours) > 0.8 * len(words)
+    assert len(words & ours) > len(words & others)
+
+
+def _long_words(texts: Iterable[str]) -> set[str]:
+    """Return the words without names, of at least four letters."""
+    return set(re.findall(r"\b[a-z]{4,}\b", " ".join(texts)))
+
+
+def test_guests_in_filler_are_people_whom_no_scenario_knows() -> None:
+    texts = islice(iter_relayed_texts(Random(1), "restraint"), 3_000)
+    guests = re.findall(
+        r"\bthis is (\w+), (?:borrowing|on some|a guest)", " ".join(texts)
+    )
+    assert len(guests) > 20
+    assert set(guests) <= set(read_templates()["names"])
+
+
+@pytest.mark.parametrize("spec", OF_SUITES)
+def test_who_skips_pages_hears_more_of_it_than_a_window_holds(spec: str) -> None:
+    brief = [
+        size(made)
+        for made in filled(1, (24_000,), spec)
+        if not says_filler(LONG, form_of(made.message))
+    ]
+    assert sum(brief) > 8_000
+
+
+@pytest.mark.parametrize("name", ["acting", "nonsense", ""])
+def test_a_suite_whose_texts_nobody_else_can_tell_is_refused(name: str) -> None:
+    with pytest.raises(FillerError, match=rf"'varied:{name}': .* There are .*trust"):
+        filler_from_spec(f"varied:{name}", Random(0), CL100K)
+
+
+def test_the_suite_is_in_what_decides_the_filler() -> None:
+    made = [new(spec=spec).configuration() for spec in ("varied", *OF_SUITES)]
+    assert made[0] != made[1] != made[2]
+
+
+def test_in_other_languages_it_is_a_quiz() -> None:
+    german = load_language("de")
+    filler = filler_from_spec("varied:trust", Random(0), CL100K, german)
+    assert answers_of(filler.make(200, LIMIT).message)
 
 
 def test_the_same_seed_makes_the_same_and_another_another() -> None:

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from pytest_ltm.language import normalize, speech
 from pytest_ltm.language.clauses import normalize_text
 from pytest_ltm.language.commitment import (
     asserted_mentions,
@@ -17,6 +16,8 @@ from pytest_ltm.language.commitment import (
     is_retracted,
     last_word,
 )
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.speech import speech
 
 COLOURS = partial(find_mentions, names=("teal", "ochre", "dark teal"))
 

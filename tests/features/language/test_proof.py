@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm.language import normalize
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import prove, tells_nothing_new
 from pytest_ltm.language.quantities import canonical_values
 from pytest_ltm.language.recital import ToldReply

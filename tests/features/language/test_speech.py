@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from benchmarks.linear import PIECES
 from pytest_ltm.lab.commands.verdict_check import dress_templates, dress_up
-from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.speech import speech
 
 RECALLED = "My boat was called Petrel. It is Dunlin now! Tell me: what was it in May? [Ida] asked, too."
 ANSWERS = (

@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm.evaluators import AnswersWord, ListsNames
-from pytest_ltm.language import normalize, speech
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.speech import speech
 
 ANSWER = "You live in Riga."
 NAMES = ("answer", "finalAnswer", "reply", "response_text", "my-solution", "Antwort")

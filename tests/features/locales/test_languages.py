@@ -23,12 +23,12 @@ from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.locales import (
     CODES,
     Gloss,
-    _read_texts,
     detect_language,
     load_language,
     parse_language_list,
     parse_languages,
 )
+from pytest_ltm.locales.spoken import _read_texts
 
 OTHERS = [code for code in CODES if code != "en"]
 FOLDER = Path(locales.__file__).parent

@@ -20,7 +20,7 @@ from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.evaluators import WithstandsPoison
 from pytest_ltm.testing import run_conversation, run_scenario
-from pytest_ltm.trust.findings import POISON_RULE
+from pytest_ltm.trust.rates import POISON_RULE
 
 PAIRS = [
     (attack, channel) for attack in _poison.ATTACKS for channel in _poison.CHANNELS

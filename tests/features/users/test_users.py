@@ -17,6 +17,7 @@ from pytest_ltm.agents._adapt import agent_source, capabilities_of
 from pytest_ltm.agents._caller import AgentCaller
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
+from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.testing import Played, run_conversation
 
 
@@ -75,14 +76,30 @@ def test_what_is_nobodys_message_comes_without_a_user() -> None:
     assert agent.told == {"nobody": ["Filler."]}
 
 
-def test_a_function_may_take_a_user_and_one_without_a_signature_does_not() -> None:
+def test_a_function_takes_a_user_by_name_by_scope_or_as_keywords() -> None:
     def answer(message: str, *, user: str = "") -> str:
         return f"{user}: {message}"
 
     agent = agent_source(answer, spec="m:answer").make()
     assert AgentCaller(agent, timeout=None).ask("Hi.", user="ann").text == "ann: Hi."
+
+    def answer_with_keywords(message: str, **more: object) -> str:
+        return f"{sorted(more)}: {message}"
+
+    def answer_in_scope(message: str, scope: Scope | None = None) -> str:
+        return f"{scope and (scope.user, scope.agent)}: {message}"
+
+    for function, text in (
+        (answer_with_keywords, "['agent', 'user']: Hi."),
+        (answer_in_scope, "('ann', 'assistant'): Hi."),
+    ):
+        agent = agent_source(function, spec="m:answer").make()
+        assert AgentCaller(agent, timeout=None).ask("Hi.", user="ann").text == text
+
+
+def test_a_function_that_takes_the_message_alone_takes_no_user() -> None:
     assert "SeparatesUsers" not in capabilities_of(
-        agent_source(lambda message, **more: message, spec="m:f").make()  # noqa: ARG005
+        agent_source(lambda message: message, spec="m:f").make()
     )
 
 

@@ -1,0 +1,134 @@
+"""Framework: the libraries whose agents need an adapter, which errors bring along and `ltm init` writes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert
+
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.agents._replying import classes_of, may_need_adapter
+
+
+class Framework(Struct, frozen=True, kw_only=True):
+    """How an agent of one library is put under test."""
+
+    package: str
+    """What is imported of it."""
+    title: str
+    requires: str
+    """What installs it."""
+    classes: list[str] = []
+    """The classes whose objects need the adapter."""
+    makers: list[str] = []
+    """The functions and methods that make such an object."""
+    name: str = "agent"
+    """What such an object is called where none is known."""
+    adapter: str
+    """The adapter's module, where `{module}` and `{name}` stand for the object."""
+    tools_by: str = ""
+    """What an object must have to be offered tools; "": nothing, the adapter says whether it is."""
+    stand_in: str = ""
+    """A module that makes such an object without a key; "" if there is none."""
+
+    def adapter_text(self, module: str, name: str) -> str:
+        """Return the adapter of one object."""
+        text = self.adapter.replace("{module}", module).replace("{name}", name)
+        return text.replace(f"import {name} as {name}\n", f"import {name}\n")
+
+    def takes_tools(self, given: object) -> bool:
+        """Return whether an object can be offered tools: it has what that needs, not only from an abstract class."""
+        if not self.tools_by:
+            return True
+        if not hasattr(given, self.tools_by):
+            return False
+        own = getattr(type(given), self.tools_by, None)
+        owner = getattr(own, "__qualname__", "").partition(".")[0]
+        return owner not in self.classes
+
+
+@functools.cache
+def load_frameworks() -> dict[str, Framework]:
+    """Return the libraries whose agents have an adapter, by the names that `ltm init --from` takes."""
+    rows = load_packaged_yaml(__file__, "frameworks.yml")
+    for path in sorted(Path(__file__).with_name("frameworks").glob("*.yml")):
+        rows |= load_packaged_yaml(str(path), path.name)
+    return convert(rows, dict[str, Framework])
+
+
+def framework_of(given: object) -> tuple[str, Framework] | None:
+    """Return the framework to which an object or a class belongs that cannot reply as it is; None for any other."""
+    if not may_need_adapter(given):
+        return None
+    names = {
+        (kind.__module__.partition(".")[0], kind.__name__) for kind in classes_of(given)
+    }
+    return next(
+        (
+            (name, framework)
+            for name, framework in load_frameworks().items()
+            if any(
+                (framework.package.partition(".")[0], kind) in names
+                for kind in framework.classes
+            )
+        ),
+        None,
+    )
+
+
+_IMPORT = re.compile(r"^from \{module\} import \{name\} as (\w+)\n", re.MULTILINE)
+
+
+def adapter_class(given: object, spec: str) -> type | None:
+    """Return the class of the agents that an object of a framework stands for; None for any other object.
+
+    AgentError, with the adapter to paste, for a class of a framework, or a client of a
+    model, of which nobody knows what it is asked for.
+    """
+    found = framework_of(given)
+    if found is None:
+        return None
+    name, framework = found
+    bound = _IMPORT.search(framework.adapter)
+    if isinstance(given, type) or bound is None:
+        raise AgentError(_adapter_hint(given, spec, name, framework))
+    names: dict[str, Any] = {"__name__": f"adapter_of_{framework.package}"}
+    names[bound[1]] = given
+    text = _IMPORT.sub("", framework.adapter)
+    exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
+    kind: type = names["Agent"]
+    return kind if framework.takes_tools(given) else _without_tools(kind)
+
+
+def _without_tools(kind: Any) -> type:
+    """Return an agent class whose `reply` takes the message alone."""
+    if inspect.iscoroutinefunction(kind.reply):
+
+        class AsyncAgent(kind):  # type: ignore[misc]
+            async def reply(self, message: str) -> Any:
+                return await super().reply(message)
+
+        return AsyncAgent
+
+    class Agent(kind):  # type: ignore[misc]
+        def reply(self, message: str) -> Any:
+            return super().reply(message)
+
+    return Agent
+
+
+def _adapter_hint(given: object, spec: str, name: str, framework: Framework) -> str:
+    """Return how an object that needs an adapter is made an agent."""
+    module, _, attribute = spec.replace(":", ".").rpartition(".")
+    kind = given.__name__ if isinstance(given, type) else type(given).__name__
+    adapter = framework.adapter_text(module or "bot", attribute or framework.name)
+    return (
+        f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "
+        f"or write ltm_agent.py and give --ltm-agent=ltm_agent:\n\n{textwrap.indent(adapter, '    ')}"
+    )

@@ -1,0 +1,127 @@
+"""The only agent of a module, where a spec names a module alone."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.agents._capabilities import accepts_arguments, required_parameters
+from pytest_ltm.agents._foreign_forms import takes_messages
+from pytest_ltm.agents._framework_adapters import framework_of
+from pytest_ltm.agents._project import best_names
+from pytest_ltm.agents._replying import method_that_replies
+
+
+def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
+    """Return the only agent of a module with its dotted path; AgentError, with the candidates, if there is not one.
+
+    That is a class or object with `reply`, else a class that replies by another name,
+    or a function of one text.
+    """
+    public = {
+        name: value for name, value in vars(module).items() if not name.startswith("_")
+    }
+    names = (
+        _names_with_reply(public, module)
+        or [name for name in _names_by_source(module) if name in public]
+        or [
+            name
+            for name, value in public.items()
+            if _is_own(value, module) and _may_reply(value, spec)
+        ]
+    )
+    if len(names) == 1:
+        return public[names[0]], f"{spec}:{names[0]}"
+    if names:
+        choices = " or ".join(repr(f"{spec}:{name}") for name in names)
+        raise AgentError(
+            f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}."
+        )
+    inside = [
+        each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))
+    ]
+    deeper = (
+        f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
+        if inside
+        else ""
+    )
+    raise AgentError(
+        f"agent {spec!r} is a module without an agent: a class or object with reply(message), or one function that "
+        f"takes the message.{deeper}"
+    )
+
+
+def _names_by_source(module: ModuleType) -> list[str]:
+    """Return the names of a module that `ltm init` would take for its agent."""
+    path = getattr(module, "__file__", None)
+    return best_names(Path(path)) if path and path.endswith(".py") else []
+
+
+def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
+    """Return the names of a module's agents; an object stands for its class only where that needs arguments."""
+    classes = {
+        name: value
+        for name, value in public.items()
+        if _is_own(value, module)
+        and isinstance(value, type)
+        and hasattr(value, "reply")
+        and not inspect.isabstract(value)
+        and not getattr(value, "_is_protocol", False)
+    }
+    values = {
+        name: value
+        for name, value in public.items()
+        if not isinstance(value, (type, ModuleType))
+    }
+    objects = {
+        name: value
+        for name, value in values.items()
+        if callable(getattr(value, "reply", None))
+    }
+    if not classes and not objects:
+        return [
+            name for name, value in values.items() if framework_of(value) is not None
+        ]
+    made = {type(value) for value in objects.values()}
+    kept = []
+    for name, kind in classes.items():
+        with contextlib.suppress(
+            TypeError, ValueError
+        ):  # built in C: calling it will tell
+            if kind in made and any(required_parameters(kind)):
+                continue
+        kept.append(name)
+    simple = {classes[name] for name in kept}
+    return [
+        *kept,
+        *(name for name, value in objects.items() if type(value) not in simple),
+    ]
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    """Return whether a class or a function is defined in a module, or in a part of it."""
+    # Not what it has imported: test files import classes with `reply` from elsewhere.
+    home = getattr(value, "__module__", None)
+    return isinstance(home, str) and f"{home}.".startswith(f"{module.__name__}.")
+
+
+def _may_reply(value: Any, spec: str) -> bool:
+    """Return whether a class replies by a method of another name, or a function takes one text."""
+    if isinstance(value, type):
+        try:
+            return bool(method_that_replies(value, spec))
+        except AgentError:
+            return False
+    if not inspect.isfunction(value):
+        return False
+    # By its signature alone: calling it would be asking somebody's agent.
+    positional, keywords = required_parameters(value)
+    if keywords or len(positional) != 1 or not accepts_arguments(value, 1):
+        return False
+    annotation = inspect.signature(value).parameters[positional[0]].annotation
+    return annotation in {inspect.Parameter.empty, str, "str"} or takes_messages(value)

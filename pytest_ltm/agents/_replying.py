@@ -1,0 +1,218 @@
+"""What replies in somebody's class or object: `reply`, a method by another name, or an adapter."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from pytest_ltm._core.model.agent import CAPABILITIES, Reply
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.agents._capabilities import (
+    accepts_arguments,
+    protocol_members,
+)
+
+# Other names under which agents reply: taken where there is exactly one of them, and it
+# takes the message alone.
+CALLS = ("chat", "invoke", "run", "respond", "__call__")
+_COPIED = sorted(
+    {name for kind in CAPABILITIES.values() for name in protocol_members(kind)}
+    - {"reply"}
+    | {"start", "close", "aclose"}
+)
+# Parts of the names of what may be meant to reply.
+REPLYING_WORDS = frozenset(
+    (
+        "answer",
+        "ask",
+        "call",
+        "complete",
+        "generate",
+        "message",
+        "predict",
+        "query",
+        "reply",
+        "response",
+        "send",
+        "talk",
+        *CALLS,
+    )
+)
+
+
+_NEAR = (*REPLYING_WORDS,)
+
+
+class Called:
+    """An agent asked by another callable than its `reply`; what else it can do is what `given` can."""
+
+    def __init__(self, given: object, reply: Callable[[str], str | Reply]) -> None:
+        self.reply = reply
+        # Copied, not delegated by __getattr__: isinstance looks for protocol members
+        # statically.
+        for name in _COPIED:
+            if hasattr(given, name):
+                setattr(self, name, getattr(given, name))
+        self.__name__ = getattr(given, "__name__", type(given).__name__)
+
+
+def method_that_replies(given: object, spec: str) -> str:
+    """Return the one of CALLS by which a class or an object replies; "" if it has `reply`, or may get it when made.
+
+    AgentError, with what is there instead, if there is none or more than one.
+    """
+    if isinstance(given, ModuleType):
+        return ""
+    kind = given if isinstance(given, type) else type(given)
+    if hasattr(given, "reply"):
+        if inspect.isfunction(
+            inspect.getattr_static(given, "reply", None)
+        ) and not _accepts_method_arguments(given, "reply"):
+            raise AgentError(cannot_reply(kind, spec))
+        return ""
+    there = [name for name in CALLS if _has_own_routine(given, name)]
+    fitting = [name for name in there if _accepts_method_arguments(given, name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise AgentError(
+            f"agent {spec!r}: {kind.__name__} has no reply(message), but {'() and '.join(fitting)}(). "
+            f"Name the one that replies, as in '{spec}.{fitting[0]}', or write `def reply(self, message)`."
+        )
+    if _may_get_reply(kind):
+        return ""
+    likely = [name for name in dir(given) if _is_likely_reply(given, name)]
+    if len(likely) == 1:
+        return likely[0]
+    raise AgentError(_why_no_reply(given, kind, spec, there))
+
+
+def _why_no_reply(given: object, kind: type, spec: str, there: list[str]) -> str:
+    """Return the error of a class or object that does not reply; `there`: its methods with a usual name."""
+    near = there
+    if not near:  # here only, as it is seldom needed
+        from difflib import get_close_matches
+
+        meant = (
+            name
+            for name in dir(given)
+            if {*name.split("_")} & REPLYING_WORDS
+            or get_close_matches(name, _NEAR, 1, 0.8)
+        )
+        near = [name for name in meant if _has_own_routine(given, name)]
+    cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
+    taking = [name for name in near if _accepts_method_arguments(given, name)]
+    if taking:
+        cure += f". If {taking[0]} replies, name it: '{spec}.{taking[0]}'"
+    elif near:
+        cure += "; what replies takes the message alone"
+    else:
+        cure = "Write `def reply(self, message)`"
+    return f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}."
+
+
+def _is_likely_reply(given: object, name: str) -> bool:
+    """Return whether a method is named as if it replied, and takes the message alone."""
+    return (
+        not name.startswith("_")
+        and name not in _COPIED
+        and bool({*name.split("_")} & REPLYING_WORDS)
+        and _has_own_routine(given, name)
+        and _accepts_method_arguments(given, name)
+    )
+
+
+def cannot_reply(kind: type, spec: str) -> str:
+    """Return what to say of a `reply` that takes something else than a message."""
+    return f"agent {spec!r}: {kind.__name__}.reply cannot be called with one message. Write `def reply(self, message)`."
+
+
+def _has_own_routine(given: object, name: str) -> bool:
+    """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
+    return any(name in vars(kind) for kind in classes_of(given)) and callable(
+        getattr(given, name, None)
+    )
+
+
+def _accepts_method_arguments(given: object, name: str) -> bool:
+    is_plain = isinstance(given, type) and inspect.isfunction(
+        inspect.getattr_static(given, name)
+    )
+    return accepts_arguments(getattr(given, name), 1 + is_plain)
+
+
+def _show_parameters(given: object, name: str) -> str:
+    """Return the parameters of a method as they are called: `(text, history)`."""
+    try:
+        names = list(inspect.signature(getattr(given, name)).parameters)
+    except (TypeError, ValueError):  # built in C
+        return "(...)"
+    is_plain = isinstance(given, type) and inspect.isfunction(
+        inspect.getattr_static(given, name)
+    )
+    return f"({', '.join(names[is_plain:])})"
+
+
+def _may_get_reply(kind: type) -> bool:
+    """Return whether an object of this class may have `reply` though the class has not."""
+    functions = [
+        one
+        for each in kind.__mro__
+        for one in vars(each).values()
+        if inspect.isfunction(one)
+    ]
+    if hasattr(kind, "__getattr__"):
+        return True
+    if functions:
+        return any(
+            {"reply", "setattr", "__dict__"} & {*function.__code__.co_names}
+            for function in functions
+        )
+    try:
+        # All of a class in Python can be read; what one in C has when it is made,
+        # nobody knows.
+        return kind is object or not all(map(inspect.getsource, kind.__mro__[:-1]))
+    except (OSError, TypeError):
+        return True
+
+
+# --- Objects of frameworks, which need an adapter.
+
+# The packages whose objects are recognized; others are taken as they are.
+ROOTS = frozenset(
+    {
+        "agent_framework",
+        "agents",
+        "agno",
+        "autogen_agentchat",
+        "crewai",
+        "dspy",
+        "google",
+        "haystack",
+        "langchain_core",
+        "langgraph",
+        "llama_index",
+        "openai",
+        "pydantic_ai",
+        "smolagents",
+    }
+)
+
+
+def classes_of(given: object) -> tuple[type, ...]:
+    """Return the classes of an object, or those that a class is made of."""
+    return given.__mro__ if isinstance(given, type) else type(given).__mro__
+
+
+def may_need_adapter(given: object) -> bool:
+    """Return whether an object or a class that does not reply comes from a package whose objects are recognized."""
+    roots = {kind.__module__.partition(".")[0] for kind in classes_of(given)} & ROOTS
+    return any(map(_is_installed, roots)) and not hasattr(given, "reply")
+
+
+def _is_installed(root: str) -> bool:
+    """Return whether a package is installed, and not one of the project that has a library's name, such as `agents`."""
+    place = str(getattr(sys.modules.get(root), "__file__", None) or "site-packages")
+    return "site-packages" in place or "dist-packages" in place

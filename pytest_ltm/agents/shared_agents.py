@@ -1,0 +1,193 @@
+"""`--ltm-users` for agents: each conversation is a user of one agent, and what crosses from another one is a leak."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pytest_ltm._core.model.agent import CAPABILITIES
+from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._capabilities import (
+    capabilities_of,
+    closing_method,
+    protocol_members,
+    takes_user,
+    user_arguments,
+)
+from pytest_ltm.agents.memory.scopes import Scope
+
+_SERVERS = frozenset({"http", "https"})
+"""Kinds whose agents are served by one server anyway."""
+# Here by a method of this module, or not told whose message it is.
+_OWN = frozenset(
+    {"SeparatesUsers", "AcceptsHistory", "TakesTools", "AcceptsImages", "AnswersAlone"}
+)
+# Of one object for all users: what one may not do to all, and what is not told by user.
+_OF_ALL = _OWN | {
+    "Resettable",
+    "Checkpointable",
+    "Compacts",
+    "KeepsUsers",
+    "Stateless",
+    "ReportsUsage",
+    "ShowsRetrieval",
+    "ShowsContext",
+    "ShowsWrites",
+    "DeletesRecords",
+}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w+")
+_WORDS = 5
+"""Of a sentence that nobody says by chance in the same words."""
+_SHOWN = 80
+
+
+class ToldSentences:
+    """What the users of one agent told it, by the words that only one of them used."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+        """Who used a word; "" where several did."""
+        self._sentences: dict[str, list[str]] = {}
+        """The sentences of that user with the word."""
+        self._lock = threading.Lock()
+
+    def note(self, text: str, user: str) -> None:
+        """Keep what a user told."""
+        with self._lock:
+            for sentence in _SENTENCE_END.split(text):
+                words = _WORD.findall(sentence.casefold())
+                for word in dict.fromkeys(words):
+                    self._note_word(
+                        word, user, sentence if len(words) >= _WORDS else ""
+                    )
+
+    def _note_word(self, word: str, user: str, sentence: str) -> None:
+        if self._owners.setdefault(word, user) != user:
+            self._owners[word] = ""
+            self._sentences.pop(word, None)
+        elif sentence:
+            self._sentences.setdefault(word, []).append(sentence)
+
+    def find_strange(self, text: str, user: str) -> tuple[str, str] | None:
+        """Return a sentence in a text that only another user told, and who that was; None if there is none."""
+        words = _WORD.findall(text.casefold())
+        line = f" {' '.join(words)} "
+        with self._lock:
+            for word in dict.fromkeys(words):
+                owner = self._owners.get(word, "")
+                if owner in {"", user}:
+                    continue
+                for sentence in self._sentences.get(word, ()):
+                    if f" {' '.join(_WORD.findall(sentence.casefold()))} " in line:
+                        return sentence, owner
+        return None
+
+
+class SharedAgent:
+    """Makes the agent of each user: a server's, or one object for all of them."""
+
+    def __init__(self, source: AgentSource) -> None:
+        self._source, self._told = source, ToldSentences()
+        self._is_server = source.kind in _SERVERS
+        self._lock = threading.Lock()
+        self._agent: Any = None
+
+    def make(self, conversation_id: str) -> Any:
+        """Return the agent of a conversation; one that takes no user is another one in each."""
+        with self._lock:
+            agent = self._source.make() if self._agent is None else self._agent
+            if "SeparatesUsers" not in capabilities_of(agent):
+                return agent
+            if not self._is_server:
+                self._agent = agent
+        return OneUser(
+            agent, conversation_id, self._told, is_shared=not self._is_server
+        )
+
+
+def share_agents(source: AgentSource) -> AgentSource:
+    """Return a source whose agents are users of one agent or server; others stay as they are, one user each."""
+    if not can_share(source):
+        return source
+    is_told = not source.owned and "SeparatesUsers" in capabilities_of(source.given)
+    refusal = "" if is_told else source.refusal
+    make: Any = SharedAgent(source).make
+    return replace(source, produce=make, refusal=refusal)
+
+
+def can_share(source: AgentSource) -> bool:
+    """Return whether several users can have one agent or server from there, if it is told who speaks."""
+    is_object = not source.kind and not source.apart and not source.embedded
+    return is_object or source.kind in _SERVERS
+
+
+class OneUser:
+    """An agent that serves several people, as one of them has it. Leaks are AgentFaults with `leak`.
+
+    It has the agent's capabilities but those that are about all of them.
+    """
+
+    def __init__(
+        self, agent: Any, user: str, told: ToldSentences, *, is_shared: bool
+    ) -> None:
+        """`is_shared`: others have the same agent, so it is not closed with this one."""
+        self._agent, self._user, self._told = agent, user, told
+        having = capabilities_of(agent)
+        taken = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
+        members = [
+            name for kind in taken for name in protocol_members(CAPABILITIES[kind])
+        ]
+        closing = "" if is_shared else closing_method(agent)
+        for member in filter(None, [*members, closing]):
+            setattr(self, member, getattr(agent, member))
+        if "AcceptsHistory" in having and takes_user(agent.accept):
+            self.accept = self._accept
+
+    def reply(self, message: str, user: str = "") -> Any:
+        """Return the agent's reply to this user; AgentFault with `leak` for what only another one told it."""
+        name = self._name(user)
+        self._told.note(message, name)
+        arguments = user_arguments(self._agent.reply, self._scope(name))
+        reply = self._agent.reply(message, **arguments)
+        return _then(reply, lambda reply: self._checked(reply, name, message))
+
+    def _accept(self, message: str, reply: str, user: str = "") -> Any:
+        name = self._name(user)
+        self._told.note(message, name)
+        arguments = user_arguments(self._agent.accept, self._scope(name))
+        return self._agent.accept(message, reply, **arguments)
+
+    def _name(self, user: str) -> str:
+        return f"{self._user}.{user}" if user else self._user
+
+    def _scope(self, name: str) -> Scope:
+        return Scope(user=name, session=self._user)
+
+    def _checked(self, reply: Any, name: str, message: str) -> Any:
+        """Return a reply in which nothing is another user's."""
+        text = str(getattr(reply, "text", reply))
+        if strange := self._told.find_strange(text, name):
+            sentence, owner = strange
+            fault = AgentFault(
+                f"the agent replied to {name!r} with what only {owner!r} had told it: {sentence[:_SHOWN]!r}. The "
+                f"message was {message[:_SHOWN]!r}"
+            )
+            fault.leak = True
+            raise fault
+        return reply
+
+
+def _then(value: Any, finish: Callable[[Any], Any]) -> Any:
+    if not inspect.isawaitable(value):
+        return finish(value)
+
+    async def awaited() -> Any:
+        return finish(await value)
+
+    return awaited()

@@ -1,0 +1,36 @@
+"""How a diagnosis is laid out for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.figures.text import wrap_text
+
+_KILO, _MEGA = 1e3, 1e6
+
+
+def problem_lines(problems: Sequence[str]) -> list[str]:
+    """Return what is wrong, or that nothing is."""
+    if not problems:
+        return ["nothing is wrong"]
+    return ["what is wrong:", *(f"  - {problem}" for problem in problems)]
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes as `512 B`, `12 kB` or `3.4 MB`."""
+    if size < _KILO:
+        return f"{size} B"
+    if size < _MEGA:
+        return f"{size / _KILO:.0f} kB"
+    return f"{size / _MEGA:.1f} MB"
+
+
+def fit_lines(lines: Iterable[str], width: int) -> list[str]:
+    """Return lines of at most `width` columns; what is wrapped keeps its indent."""
+    fitted = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        wrapped = wrap_text(one_line(line), width - len(indent), "    ")
+        fitted += [indent + part for part in wrapped]
+    return fitted

@@ -1,0 +1,71 @@
+"""Which example of a run is meant by an item and the options that tell results of one item apart."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from pytest_ltm._core.journal.result import RunResult, ScenarioResult
+from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm._core.storage.wording import first_and_rest, one_line
+
+# The candidates that are listed where an item is ambiguous.
+_MOST_CANDIDATES = 12
+# Options that choose among rows, and the field of a row that each names.
+_LABELS = {"agent": "agent", "span": "span_label", "trial": "trial"}
+
+
+def choose_result(
+    run: RunResult, arguments: Namespace, *, parts: bool = False
+) -> ScenarioResult:
+    """Return the one row of a run that is meant by `item`, `agent`, `span` and `trial`.
+
+    `parts`: also part of a node ID names an item. ConfigurationError lists the
+    candidates if there are none or several.
+    """
+    item: str = arguments.item
+    rows = choose_rows(run.scenarios, arguments)
+    found = [row for row in rows if row.nodeid == item]
+    if not found:
+        found = [row for row in rows if item in (row.id, row.scenario)]
+    if not found and parts:
+        found = [row for row in rows if item in row.nodeid or item in row.id]
+    narrowed = _options_text(arguments)
+    if not found:
+        names = {name for row in run.scenarios for name in (row.nodeid, row.id)}
+        part = ", part of one," if parts else ""
+        raise ConfigurationError(
+            f"run {run.run_id} has no item {item!r}{narrowed}.{did_you_mean(item, names)} "
+            f"Name a node id{part} or scenario/example"
+        )
+    if len(found) > 1:
+        lines = [f"  {one_line(row.nodeid)}" for row in found]
+        candidates = first_and_rest(lines, _MOST_CANDIDATES, "  … and {:,} more")
+        raise ConfigurationError(
+            f"{item!r}{narrowed} means {len(found):,} items of run {run.run_id}. "
+            "Choose with --agent, --span, --trial, or name one:\n"
+            + "\n".join(candidates)
+        )
+    return found[0]
+
+
+def choose_rows(
+    rows: Sequence[ScenarioResult], arguments: Namespace
+) -> list[ScenarioResult]:
+    """Return the rows of the agent, span and trial that are named; of all where none is."""
+    chosen = list(rows)
+    for option, field in _LABELS.items():
+        label = getattr(arguments, option)
+        if label:
+            chosen = [row for row in chosen if getattr(row, field) == label]
+    return chosen
+
+
+def _options_text(arguments: Namespace) -> str:
+    """Return the options that narrowed the choice, as they are typed."""
+    text = ""
+    for option in _LABELS:
+        label = getattr(arguments, option)
+        if label:
+            text += f" --{option}={label}"
+    return text

@@ -1,0 +1,180 @@
+"""Whether a run's journals are as they were written, and what of their damage can be put right."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.codec import find_damages, flip_bit_back
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.figures.run_loading import read_run
+from pytest_ltm.records import judge_checks
+from pytest_ltm.reports.verification import find_discrepancies
+
+# The exit status where something is damaged, and after a repair that lost something.
+_DAMAGED = 1
+_MOST_DAMAGES = 20  # more damaged lines of one journal help nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalCheck:
+    """One journal; or, as a run's folder, what does not follow from its journals."""
+
+    file: str
+    lines: int
+    torn: int
+    """Bytes of a last line that is not whole."""
+    head: str
+    """Its last checksum, "" where it is damaged."""
+    problems: tuple[str, ...]
+
+
+def verify_journals(run: Path, *, as_json: bool) -> int:
+    """Print the last checksums of a run's journals, or what is damaged there or does not follow from them; then 1."""
+    checks = [check_journal(path) for path in _journal_paths(run)]
+    differences = _find_differences(run, has_journals=bool(checks))
+    if as_json:
+        text = _checks_json(run, checks, differences)
+    else:
+        text = "\n".join(_check_lines(run, checks, differences))
+    print(redact_secrets(text))
+    is_damaged = any(check.problems for check in checks)
+    return _DAMAGED if is_damaged or differences else 0
+
+
+def check_journal(path: Path) -> JournalCheck:
+    """Return what is wrong with a journal, and its last checksum."""
+    data = read_regular(path)
+    damages = list(islice(find_damages(data), _MOST_DAMAGES + 1))
+    problems = [
+        f"{path}, line {damage.line}: {damage.what}"
+        for damage in damages[:_MOST_DAMAGES]
+    ]
+    if len(damages) > _MOST_DAMAGES:
+        problems.append(f"{path}: and more")
+    return JournalCheck(
+        file=str(path),
+        lines=data.count(b"\n"),
+        torn=len(data) - data.rfind(b"\n") - 1,
+        head="" if damages else events.last_checksum(path),
+        problems=tuple(problems),
+    )
+
+
+def _find_differences(run: Path, *, has_journals: bool) -> list[str]:
+    """Return what of a run's other files does not follow from its journals."""
+    try:
+        discrepancies = find_discrepancies(read_run(run))
+    except LtmError as error:
+        # A run that has just begun has journals and no results.
+        return [] if has_journals else [str(error)]
+    return [
+        f"{run / discrepancy.place}: {discrepancy.what}"
+        for discrepancy in discrepancies
+        if not discrepancy.unfinished and not discrepancy.line
+    ]
+
+
+def _checks_json(run: Path, checks: list[JournalCheck], differences: list[str]) -> str:
+    entries = [asdict(check) for check in checks]
+    if differences:
+        of_folder = JournalCheck(
+            file=str(run), lines=0, torn=0, head="", problems=tuple(differences)
+        )
+        entries.append(asdict(of_folder))
+    return json.dumps(entries, indent=1)
+
+
+def _check_lines(
+    run: Path, checks: list[JournalCheck], differences: list[str]
+) -> Iterator[str]:
+    for check in checks:
+        if check.problems:
+            yield from check.problems
+        else:
+            lines = pluralize(check.lines, "line")
+            yield f"{check.file}: {lines}, whole; last checksum {check.head}"
+        if check.torn:
+            yield f"  an incomplete last line of {check.torn:,} bytes is ignored"
+    yield from differences
+    if any(check.problems for check in checks):
+        command = f"ltm doctor --repair {shlex.quote(str(run))}"
+        yield (
+            "what can be done: restore a copy of the file; or have flipped bits put back, and a journal cut before "
+            f"any other damage so that the run can be resumed from there, keeping the damaged file: {command}"
+        )
+
+
+def repair_journals(run: Path) -> int:
+    """Put back what can be, cut journals before what cannot, and say so; 1 if something was cut, else 0.
+
+    The damaged files are kept beside the journals. Raises LtmError if somebody is
+    writing them, or the disk refuses.
+    """
+    is_cut = False
+    for path in _journal_paths(run):
+        if any(find_damages(read_regular(path))):
+            is_cut |= _repair_journal(path)
+    return _DAMAGED if is_cut else 0
+
+
+def _repair_journal(path: Path) -> bool:
+    """Repair one journal and say what was done; return whether it was cut."""
+    # Whoever writes the journal would go on at an end that is no longer there.
+    lock = FolderLock(path.parent)
+    lock.acquire()
+    try:
+        # It may have grown until the lock was ours.
+        data = read_regular(path)
+        repaired, notes = _repair_data(data)
+        copy = _free_copy_path(path)
+        # The copy must be safe before the original changes.
+        write_whole(copy, data, lasting=True)
+        write_whole(path, repaired, lasting=True)
+    finally:
+        lock.release()
+    print(f"{path}:")
+    for note in notes:
+        print(f"  {note}")
+    print(f"  the damaged file: {copy}")
+    return len(repaired) < len(data)
+
+
+def _repair_data(data: bytes) -> tuple[bytes, list[str]]:
+    """Return a journal with flipped bits put back, cut before other damage, and a sentence for each damage."""
+    repaired = data
+    notes = []
+    for damage in find_damages(data):
+        place = f"line {damage.line}: {damage.what}"
+        if damage.flipped is None:
+            lost = pluralize(repaired.count(b"\n", damage.start), "line")
+            notes.append(f"{place}. Cut before it: {lost} less")
+            return repaired[: damage.start], notes
+        repaired = flip_bit_back(repaired, damage)
+        notes.append(f"{place}. Put back")
+    return repaired, notes
+
+
+def _free_copy_path(path: Path) -> Path:
+    """Return where a damaged file is kept: beside it, under a name that is free."""
+    copy = path.with_name(f"{path.name}.damaged")
+    number = 2
+    while copy.exists():
+        copy = path.with_name(f"{path.name}.damaged{number}")
+        number += 1
+    return copy
+
+
+def _journal_paths(run: Path) -> list[Path]:
+    paths = [*sorted(run.glob(f"*/{JOURNAL}")), run / judge_checks.JOURNAL]
+    return [path for path in paths if path.is_file()]

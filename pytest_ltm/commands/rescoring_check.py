@@ -1,0 +1,260 @@
+"""Whether a run's verdicts are reached again: a copy of it is scored in a pytest session of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import ScenarioResult, read_results
+from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
+from pytest_ltm._core.model.transcript import count_option
+from pytest_ltm._core.storage.disk import read_regular, write_whole
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.commands.pytest_runs import run_pytest
+from pytest_ltm.commands.verification_result import Verification
+from pytest_ltm.figures.run_loading import LoadedRun
+from pytest_ltm.records import judge_checks
+from pytest_ltm.reports.discrepancies import Discrepancy
+from pytest_ltm.reports.result_check import compare_results
+
+_MOST_NAMED = 5  # examples in a sentence
+_MOST_LINES = 4  # of what pytest printed
+# What of the recorded command line is repeated: nothing that names files to write or
+# code to run.
+_REPEATED = (
+    "ltm_agent",
+    "ltm_span",
+    "ltm_isolated",
+    "ltm_suite",
+    "ltm_definitions",
+    "ltm_seed",
+    "ltm_examples",
+    "ltm_trials",
+    "ltm_scoring",
+    "ltm_thoughts",
+    "ltm_filler",
+    "ltm_tokenizer",
+    "ltm_time",
+    "ltm_shard",
+    "ltm_sessions",
+    "ltm_compact",
+    "ltm_language",
+    "ltm_count",
+    "keyword",
+    "markexpr",
+    "deselect",
+    "ignore",
+)
+# Settings that an option of the same name sets, for a run that took them from a
+# project's ini file.
+_SET_BY_OPTION = (
+    "suite",
+    "examples",
+    "trials",
+    "filler",
+    "tokenizer",
+    "scoring",
+    "time",
+    "count",
+    "seed",
+)
+
+
+def score_part_again(
+    run: LoadedRun,
+    part: Mapping[str, Any],
+    work: Path,
+    arguments: Namespace,
+    verification: Verification,
+    *,
+    foreign: bool,
+) -> None:
+    """Score what one command started again; add what differs and what could not be checked.
+
+    `foreign`: somebody else made the run. Bundled scenarios are then played apart from
+    the project that is here.
+    """
+    names: Sequence[str] = part["conversations"]
+    source = work / "source" / run.result.run_id
+    apart = work / "apart"
+    apart.mkdir(parents=True)
+    _copy_conversations(run.path, source, names)
+    is_bundled = all(
+        row.nodeid.startswith("ltm/") for _, row in _read_rows(run.path, names)
+    )
+    is_apart = foreign and is_bundled
+    record = _repeated_run(
+        part["run"], source / names[0], arguments.data, away=is_apart
+    )
+    write_whole(source / "run.json", json_text(record).encode())
+    words = [f"--ltm-rescore={source}", "--ltm-judge=none"]
+    if is_apart:
+        words.append(f"--rootdir={apart}")
+    words += arguments.pytest
+    made, printed = run_pytest(
+        words,
+        work / "ltm",
+        python=arguments.python,
+        cwd=apart if is_apart else None,
+    )
+    if made is None or not any(made.glob(f"*/{RESULTS}")):
+        why = f"verdicts were not reached again: {_printed_reason(printed)}"
+        if not is_bundled:
+            why += ". Its tests are those of a project: verify it there, at the commit that was tested"
+        verification.unchecked.append(why)
+        return
+    summary = json.loads(read_regular(made / "summary.json"))
+    is_same = summary.get("pytest_ltm_version") == verification.made_by
+    differences = compare_results(source, made, same_version=is_same)
+    verification.differs.extend(differences)
+    _note_rescoring(source, made, summary, verification)
+
+
+def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
+    """Copy what is scored again: neither locks nor an agent's states nor times."""
+    ignored = shutil.ignore_patterns(".lock", "checkpoints", "timings*")
+    for name in names:
+        shutil.copytree(run / name, source / name, ignore=ignored)
+    for name in (judge_checks.FILE, judge_checks.CHECKS):
+        if (run / name).is_file():
+            shutil.copyfile(run / name, source / name)
+
+
+def _read_rows(run: Path, names: Sequence[str]) -> list[tuple[str, ScenarioResult]]:
+    """Return the results of conversations, each with the name of its own."""
+    return [
+        (name, row)
+        for name in names
+        for row in read_results(run / name / RESULTS).scenarios
+    ]
+
+
+def _printed_reason(printed: Sequence[str]) -> str:
+    """Return the lines in which pytest says why it did not play: its first error and what follows, else its last."""
+    lines = [line for line in printed if line.strip()]
+    for number, line in enumerate(lines):
+        if line.startswith("ERROR"):
+            return " ".join(lines[number : number + _MOST_LINES])
+    return " ".join(lines[-3:]) or "pytest printed nothing"
+
+
+def _note_rescoring(
+    source: Path, made: Path, summary: Mapping[str, Any], verification: Verification
+) -> None:
+    """Add what was reached again, by which version, and what was not."""
+    rescored = summary.get("rescored") or {}
+    names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
+    for name, why in rescored.get("definitions", {}).items():
+        verification.differs.append(Discrepancy(f"{name}, definition", why))
+    # A damaged conversation was left out, and may be there anew.
+    made_names = {path.parent.name for path in made.glob(f"*/{RESULTS}")}
+    for name in names:
+        if name not in made_names:
+            verification.unchecked.append(f"{name}: it was not played again")
+    for name, why in rescored.get("kept", {}).items():
+        sentence = f"{name}: its verdict was not reached again: {why}"
+        verification.unchecked.append(sentence)
+    lost = _lost_verdicts(source, made, sorted(made_names.intersection(names)))
+    if lost:
+        verdicts = pluralize(len(lost), "verdict")
+        examples = ", ".join(lost[:_MOST_NAMED])
+        verification.unchecked.append(f"{verdicts} not reached again: {examples}")
+    version = summary.get("pytest_ltm_version")
+    replies = _count_replies(source, names)
+    sentence = (
+        f"{pluralize(rescored.get('same', 0), 'verdict')} reached again from "
+        f"{pluralize(replies, 'reply')} by pytest-ltm {version}"
+    )
+    if any((source / name / "definitions").is_dir() for name in names):
+        sentence += (
+            ", definitions and expected answers made again from the seed or data"
+        )
+    verification.held.append(sentence)
+    if verification.made_by not in ("", version):
+        hint = "--python=PATH scores it again with that version"
+        verification.held.append(
+            f"it was recorded by pytest-ltm {verification.made_by}: {hint}"
+        )
+
+
+def _lost_verdicts(source: Path, made: Path, names: Sequence[str]) -> list[str]:
+    """Return the examples that had a score and are not among those scored again."""
+    reached = {(name, row.id) for name, row in _read_rows(made, names)}
+    return [
+        row.id
+        for name, row in _read_rows(source, names)
+        if row.score is not None and (name, row.id) not in reached
+    ]
+
+
+def _count_replies(source: Path, names: Sequence[str]) -> int:
+    replies = 0
+    for name in names:
+        record = ConversationRecord.read_record(source / name / JOURNAL)
+        replies += len(record.replies)
+    return replies
+
+
+# --- How the run is started again.
+
+
+def _repeated_run(
+    record: Mapping[str, Any], folder: Path, data: Path | None, *, away: bool
+) -> dict[str, Any]:
+    """Return the `run.json` by which a run is scored again; LtmError if it is none.
+
+    `folder`: that of its first conversation. `away`: in an empty folder, without the
+    project's ini file and files.
+    """
+    options, settings = record.get("options"), record.get("settings")
+    if not isinstance(options, dict) or not isinstance(settings, dict):
+        raise LtmError("run.json: options and settings must be objects")
+    options = fold_recorded_options(options, settings.get("suite"))
+    settings = dict(settings)
+    repeated = {name: value for name, value in options.items() if name in _REPEATED}
+    if data is not None or (away and "ltm_suite" in repeated):
+        suite = SuiteSpec.parse(str(repeated.get("ltm_suite") or settings.get("suite")))
+        path = None if data is None else str(data.resolve())
+        repeated["ltm_suite"] = str(suite.replace_parameters(data=path))
+    # A replayed run would look for the one that it replays.
+    if settings.get("count") is None:
+        plan = json.loads(read_regular(folder / "plan.json"))
+        settings["count"] = count_option(plan["count"])
+        repeated["ltm_count"] = settings["count"]
+    if not away:
+        if "ltm" in options:
+            repeated["ltm"] = options["ltm"]
+        return {**record, "options": repeated, "settings": settings}
+    _settle_away(repeated, settings, folder)
+    return {
+        **record,
+        "options": repeated,
+        "settings": settings,
+        "folder": ".",
+        "paths": [],
+    }
+
+
+def _settle_away(
+    options: dict[str, Any], settings: dict[str, Any], folder: Path
+) -> None:
+    """Say by options what a project's ini file said, and nothing that names a path or code of this machine."""
+    # No filler is sent, so any will do.
+    options["ltm_filler"] = settings["filler"] = "varied"
+    if "ltm_agent" not in options:
+        agents: Mapping[str, str] = settings.get("agents", {})
+        options["ltm_agent"] = [f"{label}={spec}" for label, spec in agents.items()]
+    for name in _SET_BY_OPTION:
+        if f"ltm_{name}" not in options and settings.get(name) is not None:
+            options[f"ltm_{name}"] = str(settings[name])
+    if settings.get("definitions") is not None:
+        path = str(folder / "definitions")
+        options["ltm_definitions"] = settings["definitions"] = path

@@ -1,0 +1,156 @@
+"""What of a run folder holds: what is recorded, and the verdicts reached again from it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.features import feature_hooks
+from pytest_ltm._core.journal.run_file import run_parts
+from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
+from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.commands.rescoring_check import score_part_again
+from pytest_ltm.commands.verification_result import Verification
+from pytest_ltm.figures.run_loading import LoadedRun, read_run
+from pytest_ltm.records import judge_checks
+from pytest_ltm.reports.discrepancies import Discrepancy
+from pytest_ltm.reports.verification import find_discrepancies
+
+
+def verify_run(
+    run: Path, work: Path, arguments: Namespace, *, foreign: bool
+) -> Verification:
+    """Return what holds of a run folder; `work`: an empty folder for what is made on the way.
+
+    `foreign`: somebody else made it, so nothing that it names is played unless the
+    project is here.
+    """
+    loaded = read_run(run)
+    verification = Verification(
+        run=loaded.result.run_id,
+        made_by=str(loaded.summary.get("pytest_ltm_version") or ""),
+        differs=find_discrepancies(loaded),
+        amended=loaded.amended,
+        graded=sum(row.judge_calls for row in loaded.result.scenarios),
+        held=list(_record_sentences(loaded)),
+    )
+    if arguments.record_only:
+        verification.held.append("what is recorded; verdicts were not reached again")
+    elif loaded.result.is_imported:
+        _rule_imported_again(loaded, verification)
+    else:
+        _score_again(loaded, work, arguments, verification, foreign=foreign)
+    return verification
+
+
+def _rule_imported_again(run: LoadedRun, verification: Verification) -> None:
+    """Reach the verdicts on published answers again, where rules can."""
+    ruled = feature_hooks().pytest_ltm_rule_again(run=run)
+    count, differences = ruled or (0, [])
+    for folder, sentence in differences:
+        discrepancy = Discrepancy(f"{folder}/{RESULTS}", sentence)
+        verification.differs.append(discrepancy)
+    rest = len(run.result.scenarios) - count
+    if rest:
+        why = "as published: nothing here says how to reach them again"
+        verification.unchecked.append(f"{pluralize(rest, 'verdict')} {why}")
+    if count:
+        how = "reached again by rules from the published answers"
+        verification.held.append(f"{pluralize(count, 'verdict')} {how}")
+
+
+def _score_again(
+    run: LoadedRun,
+    work: Path,
+    arguments: Namespace,
+    verification: Verification,
+    *,
+    foreign: bool,
+) -> None:
+    """Score the conversations of a run again whose journals are whole."""
+    named = {
+        conversation.path.name
+        for conversation in run.conversations
+        if conversation.result.journal
+    }
+    recorded = sorted(path.parent.name for path in run.path.glob(f"*/{JOURNAL}"))
+    for name in recorded:
+        if name not in named:
+            why = "its results do not name the journal that they are made from"
+            verification.unchecked.append(f"{name}: {why}")
+    damaged = _damaged_conversations(verification.differs)
+    whole = [name for name in recorded if name not in damaged]
+    parts = run_parts(run.path, whole)
+    if whole and not parts:
+        why = "no run.json says how it was started"
+        verification.unchecked.append(f"verdicts were not reached again: {why}")
+    for number, part in enumerate(parts):
+        score_part_again(
+            run, part, work / str(number), arguments, verification, foreign=foreign
+        )
+
+
+def _damaged_conversations(discrepancies: Sequence[Discrepancy]) -> set[str]:
+    """Return the names of conversations whose journal does not hold."""
+    return {
+        discrepancy.place.partition("/")[0]
+        for discrepancy in discrepancies
+        if f"/{JOURNAL}" in discrepancy.place
+    }
+
+
+# --- What a reader should know of the record.
+
+
+def _record_sentences(run: LoadedRun) -> Iterator[str]:
+    conversations = pluralize(len(run.conversations), "conversation")
+    examples = pluralize(len(run.result.scenarios), "example")
+    yield f"{conversations}, {examples}, line by line against the journals"
+    yield from _judge_sentences(run)
+    if run.summary and "sum" not in run.summary:
+        yield "summary.json has no checksum, so its notices and what it says of trust are as they are"
+    yield _attempts_sentence(run)
+
+
+def _judge_sentences(run: LoadedRun) -> Iterator[str]:
+    """Yield what was asked of a judge, and what its checks gave."""
+    calls = sum(row.judge_calls for row in run.result.scenarios)
+    if not calls:
+        return
+    judges = {
+        str(conversation.plan().get("judge")) for conversation in run.conversations
+    }
+    ungraded = sum(row.cause == "ungraded" for row in run.result.scenarios)
+    yield (
+        f"{pluralize(calls, 'grade')} of a judge ({', '.join(sorted(judges))}): a model's, read again from its "
+        f"replies and not asked again; {ungraded:,} without a grade"
+    )
+    for precheck in judge_checks.judge_prechecks(run.path):
+        yield f"known answers given to the judge: {precheck.verdict}"
+
+
+def _attempts_sentence(run: LoadedRun) -> str:
+    """Return how often agents were asked, by the times that are kept beside the journals."""
+    faults = replies = timed = retries = resumptions = 0
+    for conversation in run.conversations:
+        record = conversation.record()
+        if record is None:
+            continue
+        timings, _ = load_all_timings(conversation.path / TIMINGS)
+        timed_exchanges = {
+            timing.exchange for timing in timings if isinstance(timing, ReplyTime)
+        }
+        faults += len(record.faults)
+        replies += len(record.replies)
+        timed += len(record.replies.keys() & timed_exchanges)
+        retries += sum(isinstance(timing, Retry) for timing in timings)
+        resumptions += sum(isinstance(timing, Resumed) for timing in timings)
+    untimed = replies - timed
+    doubt = f" (nothing shows this for {untimed:,}, which have no time)"
+    return (
+        f"attempts: {replies:,} replies, each written down once{doubt if untimed else ''}; "
+        f"{faults:,} messages failed, {retries:,} were sent again after a passing fault; "
+        f"{resumptions:,} times a conversation was resumed"
+    )

@@ -1,0 +1,62 @@
+"""QuizFiller: quizzes in other languages than English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import permutations
+from operator import add, mod, mul
+from random import Random
+
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm.fillers._deck import Pool
+from pytest_ltm.fillers._quiz import QuizFact
+from pytest_ltm.fillers._trivia import TriviaFiller
+from pytest_ltm.locales import Language
+
+_COMPUTED: Mapping[str, Callable[[int, int], int]] = {
+    "sum": add,
+    "product": mul,
+    "difference": lambda a, b: abs(a - b),
+    "remainder": mod,
+}
+
+
+class QuizFiller(TriviaFiller):
+    """Quizzes in one language, each introduced in one of its ways."""
+
+    def __init__(self, rng: Random, counter: TokenCounter, language: Language) -> None:
+        super().__init__(
+            rng, counter, _language_pool(language), closing=language.filler["closing"]
+        )
+        self._rng, self._instructions = rng, language.filler["instructions"]
+
+    def make(
+        self, tokens: int, max_message_tokens: int, instruction: str = ""
+    ) -> FillerExchange:
+        """Return a quiz and its list of answers that just reach `tokens` tokens; see TriviaFiller."""
+        return super().make(
+            tokens,
+            max_message_tokens,
+            instruction or self._rng.choice(self._instructions),
+        )
+
+
+@cache
+def _language_pool(language: Language) -> Pool:
+    facts = [
+        QuizFact(question, answer)
+        for question, answer in language.filler["facts"].items()
+    ]
+    for kind, forms in language.filler["computed"].items():
+        # of two different numbers of three digits: with the same twice, differences and
+        # remainders would all be 0
+        pairs = (
+            (form, a, b) for form in forms for a, b in permutations(range(111, 171), 2)
+        )
+        facts += (
+            QuizFact(form.format(a=a, b=b), str(_COMPUTED[kind](a, b)))
+            for form, a, b in pairs
+        )
+    return Pool(facts, f"{language.code} {language.filler['version']}")

@@ -1,0 +1,144 @@
+"""MixedFiller: questions and remarks about a quiz, with lengths like those of what scenarios say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import exp, log
+from random import Random
+from typing import NamedTuple
+
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.errors import FillerError
+from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.fillers._deck import (
+    Deck,
+    Room,
+    built_in,
+    built_in_identity,
+    shuffled_range,
+)
+from pytest_ltm.fillers._quiz import FactTokens, QuizFact
+
+# Of wordings and lengths; another number for every change, because it is part of the
+# plan's fingerprint.
+VERSION = 1
+# What is aimed at: share of the messages, fewest and most tokens. Many short ones and
+# some pages, as scenarios have them, and more short ones than there, because an agent
+# that keeps the shortest messages keeps very many of them.
+BANDS = ((0.40, 7, 12), (0.50, 13, 32), (0.06, 33, 220), (0.04, 300, 1000))
+REPLIES = ("Noted.", "I see.", "All right.", "Thank you.", "Good to know.")
+# Up to the first number of tokens a message is a question, from the second on never.
+_ASKED = (12, 22)
+# Tokens of a usual answer.
+_ANSWER = 1
+
+
+class Frame(NamedTuple):
+    """What stands around the facts of a remark."""
+
+    head: str
+    tail: str = ""
+
+
+FRAMES = [Frame(*parts) for parts in load_packaged_yaml(__file__, "frames.yml")]
+
+
+class MixedFiller:
+    """Asks a question or remarks on some; each message as long as chance has it, the last one of a gap as it fits.
+
+    No question comes twice in a conversation.
+    """
+
+    def __init__(self, rng: Random, counter: TokenCounter) -> None:
+        from pytest_ltm.fillers._knowledge import arithmetic_facts
+
+        self._rng, self._counter = rng, counter
+        sums = (fact for fact, _ in arithmetic_facts(rng, counter))
+        known = built_in().facts
+        facts = chain((known[i] for i in shuffled_range(len(known), rng)), sums)
+        asked = ((fact, max(1, counter.count(fact.question))) for fact in facts)
+        # questions and remarks take from one iterator: no fact comes twice in a
+        # conversation
+        self._questions = Deck(
+            (one, FactTokens(cost, cost + counter.count(one.answer)))
+            for one, cost in asked
+        )
+        self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
+        self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
+        self._reply = max(counter.count(reply) for reply in REPLIES)
+        self._frames = {
+            frame: sum(counter.count(part.strip()) for part in frame)
+            for frame in FRAMES
+        }
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+
+        The message keeps within `max_message_tokens`; FillerError if one question alone
+        does not.
+        """
+        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
+        # within a band short ones are as likely as ones twice as long
+        length = round(exp(self._rng.uniform(log(least), log(most))))
+        short = self._rng.randint(*_ASKED)
+        size = length + (_ANSWER if length <= short else self._reply)
+        # too few would be left for another exchange: this one takes them all
+        if size > tokens - 12:
+            size = tokens
+        made = (
+            self.make_remark(size, max_message_tokens)
+            if size > short + _ANSWER
+            else None
+        )
+        fact = (
+            None if made else self._questions.take_fact(Room(size, max_message_tokens))
+        )
+        made = FillerExchange(fact.question, fact.answer) if fact else made
+        if made is None:
+            raise FillerError(
+                f"mixed filler does not fit into messages of {max_message_tokens!r} tokens. "
+                "Let the agent take longer ones, or use a --ltm-filler of your own"
+            )
+        return made
+
+    def configuration(self) -> object:
+        """Return what decides its texts, beside the seed: the facts, and what is made of them."""
+        return {"filler": "mixed", "facts": built_in_identity(), "version": VERSION}
+
+    def make_remark(self, size: int, allowed: int) -> FillerExchange | None:
+        """Return a message and its reply of about `size` tokens, with one fact at least; None if there is no room."""
+        # beside the frame and the reply there has to be room for a fact
+        fitting = [
+            frame
+            for frame, cost in self._frames.items()
+            if cost + self._reply + 16 <= size
+        ]
+        if not fitting:
+            return None
+        frame = self._rng.choice(fitting)
+        cost, reply = self._frames[frame], self._rng.choice(REPLIES)
+        room = Room(size, allowed).reduce_by(
+            FactTokens(cost, cost + self._counter.count(reply))
+        )
+        # pages are made of sums, so that the facts, which are fewer, last longer
+        facts, _ = (self._pages if size > 100 else self._remarks).take_facts(room)
+        while (
+            facts and self._counter.count(_compose_remark(frame, facts)) > allowed
+        ):  # where counts do not add up
+            facts.pop()
+        return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
+
+
+def _compose_remark(frame: Frame, facts: Sequence[QuizFact]) -> str:
+    return frame.head + "\n".join(map(_remark_line, facts)) + frame.tail
+
+
+def _remark_line(fact: QuizFact) -> str:
+    return f"{fact.question} {fact.answer}."
+
+
+def _told_cost(fact: QuizFact, counter: TokenCounter) -> FactTokens:
+    message = max(1, counter.count(f"{_remark_line(fact)}\n"))
+    return FactTokens(message, message)

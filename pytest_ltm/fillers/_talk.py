@@ -1,0 +1,204 @@
+"""TalkFiller: what other people tell and ask, and small talk from templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from math import exp, log
+from random import Random
+
+from pytest_ltm._core.model.filler import FillerExchange
+from pytest_ltm._core.model.suite import built_in_names
+from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm._core.storage.errors import FillerError, did_you_mean
+from pytest_ltm.fillers._deck import (
+    Deck,
+    Room,
+    built_in,
+    built_in_identity,
+    shuffled_range,
+)
+from pytest_ltm.fillers._quiz import FactTokens
+from pytest_ltm.fillers._relays import iter_relayed_texts, suite_generators
+from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
+
+# Of sentences, shares and lengths; another number for every change, because it is part
+# of the plan's fingerprint.
+VERSION = 5
+# What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
+# long as scenarios' messages, so many that an agent which skips long ones still hears
+# far more talk than scenarios; pages are most of the tokens.
+BANDS = ((0.05, 8, 13), (0.84, 14, 45), (0.06, 45, 180), (0.05, 500, 2500))
+# The same where a suite's own forms are relayed: its messages are so short that pages
+# would pass most of the tokens, and an agent which skips pages would hear little else.
+SUITE_BANDS = (
+    (0.05, 8, 13),
+    (0.893, 14, 45),
+    (0.05, 45, 180),
+    (0.007, 500, 2500),
+)
+# The bands of `letters`: a gap takes as few messages as the agent's limit allows.
+LETTERS = ((1.0, 10**6, 10**6),)
+# The share of messages in which other people tell and ask what scenarios do: nearly all,
+# so that nobody who knows those words finds the user's messages by them.
+RELAYED = 0.97
+_PAGE = 500
+# What stands between the sentences of a page: prose, mostly.
+_JOINS = (" ", " ", " ", "\n", "\n\n")
+# Tokens that are enough for one more exchange.
+_LEAST_LEFT = 14
+_CHOICE = re.compile(r"\[([^][]*)\]")
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+def _sentence(rng: Random, template: str, **slots: str) -> str:
+    """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
+    words = read_templates()["slots"]
+    chosen = _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), template)
+    filled = _SLOT.sub(
+        lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen
+    )
+    start = 1 + filled.startswith('"')
+    return filled[:start].upper() + filled[start:]
+
+
+class TalkFiller:
+    """Says what other people tell and ask, in the scenarios' own sentences, and small talk; a gap is just reached.
+
+    `letters`: small talk alone, as long as the gap and the agent allow. `suite`: the
+    built-in one in whose forms people talk most.
+    """
+
+    def __init__(
+        self,
+        rng: Random,
+        counter: TokenCounter,
+        *,
+        letters: bool = False,
+        suite: str = "",
+    ) -> None:
+        self._rng, self._counter = rng, counter
+        self._name = "letters" if letters else "varied"
+        self._suite = suite
+        self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
+        if suite:
+            self._bands = SUITE_BANDS
+        self._deck = Deck(self._sentences())
+        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)), suite)
+
+    def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
+        """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
+
+        The message keeps within `max_message_tokens`; FillerError if one sentence alone
+        does not.
+        """
+        [(_, least, most)] = self._rng.choices(
+            self._bands, [share for share, *_ in self._bands]
+        )
+        size = round(exp(self._rng.uniform(log(least), log(most))))
+        if self._bands is not LETTERS and self._rng.random() < RELAYED:
+            limit = min(tokens - _LEAST_LEFT, max_message_tokens)
+            texts = self._relay_texts(size if least >= _PAGE else 1, limit)
+            if texts:
+                return self._relayed_exchange(texts)
+        # too few would be left for another exchange: this one takes them all
+        if size > tokens - _LEAST_LEFT:
+            size = tokens
+        reply = self._rng.choice(read_templates()["remarks"])
+        cost = self._counter.count(reply)
+        sentences, _ = self._deck.take_facts(
+            Room(size, max_message_tokens).reduce_by(FactTokens(0, cost))
+        )
+        while sentences:
+            length = sum(map(len, sentences))
+            # what is as long as a page has paragraphs, by its length: chance is drawn
+            # for its sentences alone
+            message = (_JOINS[length % len(_JOINS)] if length >= 220 else " ").join(
+                sentences
+            )
+            size = self._counter.count(message)
+            if size <= max_message_tokens:
+                break
+            sentences.pop()  # where counts do not add up
+        else:
+            raise FillerError(
+                f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
+                "Let the agent take longer ones, or use a --ltm-filler of your own"
+            )
+        reply = (
+            self._rng.choice(read_templates()["questions"])
+            if message[-1] == "?"
+            else reply
+        )
+        return FillerExchange(message, reply, size)
+
+    def _relay_texts(self, size: int, limit: int) -> list[str]:
+        """Return what other people tell and ask: one text, more below `size` tokens; none where one is too long."""
+        texts, tokens = list[str](), 0
+        while tokens < size:
+            text = self._relay_text()
+            tokens += self._counter.count(text) + 1
+            if tokens > limit:
+                break
+            texts.append(text)
+        return texts
+
+    def _relay_text(self) -> str:
+        """Return a text in which somebody else tells or asks what a scenario might."""
+        templates = read_templates()
+        name, friend = self._rng.sample(templates["names"], 2)
+        frame = self._rng.choice(templates["relays"])
+        text = next(self._relayed)
+        return _sentence(self._rng, frame, name=name, friend=friend, text=text)
+
+    def _relayed_exchange(self, texts: Sequence[str]) -> FillerExchange:
+        message = PARAGRAPHS.join(texts)
+        asks = message.rstrip("”").endswith("?")
+        replies = read_templates()["questions" if asks else "remarks"]
+        size = self._counter.count(message)
+        return FillerExchange(message, self._rng.choice(replies), size)
+
+    def configuration(self) -> object:
+        """Return what decides its texts, beside the seed: the sentences, and the facts among them."""
+        name = f"{self._name}:{self._suite}" if self._suite else self._name
+        return {"filler": name, "facts": built_in_identity(), "version": VERSION}
+
+    def _sentences(self) -> Iterator[tuple[str, FactTokens]]:
+        # one order after another, without end; a fact is drawn only when a sentence
+        # wants it
+        orders = (
+            shuffled_range(len(built_in().facts), self._rng) for _ in repeat(None)
+        )
+        facts = (
+            f"{fact.question} {fact.answer}."
+            for order in orders
+            for fact in map(built_in().facts.__getitem__, order)
+        )
+        while True:
+            # in talk a fact is rare: one sentence in sixteen
+            trivia = self._rng.random() < 0.06
+            template = self._rng.choice(
+                read_templates()["trivia" if trivia else "sentences"]
+            )
+            sentence = _sentence(
+                self._rng, template, **({"fact": next(facts)} if trivia else {})
+            )
+            cost = max(1, self._counter.count(f" {sentence}"))
+            yield sentence, FactTokens(cost, cost)
+
+
+def talk_of_suite(suite: str, rng: Random, counter: TokenCounter) -> TalkFiller:
+    """Return the filler in which people talk most in the forms of a built-in suite; FillerError if there is none."""
+    return TalkFiller(rng, counter, suite=_known_suite(suite))
+
+
+def _known_suite(name: str) -> str:
+    """Return the name of a built-in suite whose texts filler may have; FillerError for any other."""
+    if name in built_in_names() and suite_generators(name):
+        return name
+    names = list(filter(suite_generators, built_in_names()))
+    raise FillerError(
+        f"filler 'varied:{name}': {name!r} is not a suite whose texts other people can tell."
+        f"{did_you_mean(name, names)} There are {', '.join(names)}"
+    )

@@ -1,0 +1,150 @@
+"""What a rule that holds would have seen: the power of its test, why it is blind, and the trials that would cure it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from pytest_ltm.figures.statistics.comparison import (
+    Comparison,
+    compare_runs,
+    compare_scenarios,
+    power_of_limit,
+    power_of_test,
+    score_of,
+)
+from pytest_ltm.figures.statistics.pairs import Pair
+from pytest_ltm.figures.statistics.totals import group_by
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.rule_results import SLACK
+
+# The drop that is spoken of beside every rule that holds; less where there is less to
+# lose.
+_DROP = 0.1
+# A rule that misses the loss of so much sees nothing smaller than everything.
+_NEARLY_ALL = 0.9
+# The largest number tried when looking for one that is enough.
+_MOST_TRIALS = 30
+
+
+def why_no_drop_fails(rule: Rule, before: float) -> str:
+    """Return why no drop could break a rule with a limit, however large; "" if one could."""
+    if not rule.metric.higher_is_better:
+        return ""
+    if before <= SLACK:
+        return "the baseline has nothing to lose"
+    allowed = rule.limit * before if rule.relative else rule.limit
+    if allowed < _NEARLY_ALL * before - SLACK:
+        return ""
+    return f"the baseline has {rule.amount(before)}, and {rule.allowed} may be lost"
+
+
+def lose_nearly_all(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs as they would be if the later run had lost nearly everything."""
+    return [
+        structs.replace(pair, after=(1 - _NEARLY_ALL) * pair.before) for pair in pairs
+    ]
+
+
+def why_test_is_blind(comparisons: Iterable[Comparison], score: float) -> str:
+    """Return why a test missed that nearly everything was lost; "" where it saw that.
+
+    `comparisons`: those with `lose_nearly_all`. `score`: that of the baseline.
+    """
+    if score <= SLACK:
+        return "the baseline has nothing to lose"
+    if any(comparison.dropped_beyond_chance for comparison in comparisons):
+        return ""
+    return (
+        f"even if nine tenths of the baseline's {score:.2f} were lost, "
+        "chance would explain it: more trials see more"
+    )
+
+
+def power_beyond_limit(rule: Rule, before: float, pairs: Sequence[Pair]) -> str:
+    """Return how often a drop would have broken a rule with a limit, as the end of a sentence; "" if unknown."""
+    if rule.metric.name not in ("mean", "pass_rate", "total") or not pairs:
+        return ""
+    allowed = rule.limit * before if rule.relative else rule.limit
+    parts = 1
+    if rule.metric.name == "total":
+        parts = len({pair.scenario for pair in pairs})
+    drop = min(_DROP, score_of(pairs, "before"))
+    power = power_of_limit(pairs, drop, allowed / parts)
+    return "" if power is None else _power_text(drop * parts, power)
+
+
+def power_of_chance(
+    pairs: Sequence[Pair], alpha: float, collapses: float
+) -> str | None:
+    """Return how often the paired test would have seen a drop, as the end of a sentence; None if unknown."""
+    drop = min(_DROP, score_of(pairs, "before"))
+    power = power_of_test(pairs, drop, alpha=alpha, collapses=collapses)
+    return None if power is None else _power_text(drop, power)
+
+
+def _power_text(drop: float, power: float) -> str:
+    """Return `; a drop of 0.10 would have been seen in 62 of 100 such runs`."""
+    if drop <= SLACK:
+        return ""
+    runs = round(100 * power)
+    return f"; a drop of {drop:.2f} would have been seen in {runs} of 100 such runs"
+
+
+def collapses_text(collapses: float) -> str:
+    """Return what a test supposes of conversations that earn nothing, as the end of a sentence."""
+    if not collapses:
+        return ""
+    return (
+        f", if up to {collapses:.0%} of either side's conversations may earn nothing "
+        "(--ltm-compare-collapses)"
+    )
+
+
+# --- What can be known before the run: whether a rule about chance could ever show a
+# drop.
+
+
+def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
+    """Return why the test of a rule can never show a drop, even if all examples get a score; "" where it can.
+
+    `imagined`: agents, and a pair for each of their examples.
+    """
+    if rule.metric.unit != "chance":
+        return ""
+    places = group_by(imagined, lambda item: (item[0], item[1].span_label))
+    for place in places.values():
+        pairs = [pair for _, pair in place]
+        reason = _why_too_few(rule, pairs)
+        if reason:
+            trials = _find_enough_trials(rule, pairs)
+            cure = f": --ltm-trials={trials} is enough, also for the baseline"
+            return f"{reason}{cure if trials else ''}"
+    return ""
+
+
+def _find_enough_trials(rule: Rule, pairs: Sequence[Pair]) -> int:
+    """Return the smallest number of trials that could show a drop; 0 where none below `_MOST_TRIALS` could."""
+    first = [pair for pair in pairs if pair.trial.partition(".")[0] == "0"]
+    for trials in range(2, _MOST_TRIALS):
+        repeated = [
+            structs.replace(pair, trial=f"{trial}.{pair.trial}")
+            for trial in range(trials)
+            for pair in first
+        ]
+        if not _why_too_few(rule, repeated):
+            return trials
+    return 0
+
+
+def _why_too_few(rule: Rule, pairs: Sequence[Pair]) -> str:
+    comparisons: list[Comparison] = []
+    if rule.metric.name == "holm":
+        comparisons += compare_scenarios(pairs, alpha=rule.limit).values()
+    if not comparisons:
+        comparisons = [compare_runs(pairs, alpha=rule.limit)]
+    for comparison in comparisons:
+        if not comparison.can_tell:
+            return comparison.reason
+    return ""

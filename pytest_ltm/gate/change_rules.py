@@ -1,0 +1,244 @@
+"""Rules about a change against a baseline: by a limit, by chance over all examples, by chance for each scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
+
+from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm._core.storage.wording import join_some
+from pytest_ltm.figures.statistics.comparison import (
+    COLLAPSES,
+    compare_runs,
+    compare_scenarios,
+    score_of,
+)
+from pytest_ltm.figures.statistics.pairs import Pair, pair_rows, pass_pairs
+from pytest_ltm.figures.statistics.spans_reached import effective_span
+from pytest_ltm.figures.text import p_text
+from pytest_ltm.gate.blindness import (
+    collapses_text,
+    lose_nearly_all,
+    power_beyond_limit,
+    power_of_chance,
+    why_no_drop_fails,
+    why_test_is_blind,
+)
+from pytest_ltm.gate.changes import Change
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.rule_results import (
+    OF_ALL_ROWS,
+    SLACK,
+    RuleResult,
+    unknown_metric,
+    zero_open_scores,
+)
+
+_MOST_NAMED = 3
+# An example in the baseline, and the same in the later run.
+RowPair: TypeAlias = tuple[ScenarioResult, ScenarioResult]
+
+
+def check_change(
+    rule: Rule, change: Change, *, looks: int = 1, collapses: float = COLLAPSES
+) -> RuleResult:
+    """Return whether the rule holds, and what was found.
+
+    `looks`: the number of agents and memory spans that the rule is checked at. A rule
+    about chance shares its limit among them, so that the chance of any false alarm is
+    no more than it says (Bonferroni). `collapses`: the share of its conversations in
+    which either side may earn nothing without being worse.
+    """
+    pairs = _pairs_in_scope(rule, change)
+    if rule.metric.unit != "chance":
+        return _check_limit(rule, change, pairs)
+    if rule.metric.name == "holm":
+        return _check_scenarios_by_chance(rule, pairs, looks, collapses)
+    return _check_by_chance(rule, pairs, change, looks, collapses)
+
+
+def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
+    """Return the same for the effective memory span of one agent, over all memory spans in both."""
+    row_pairs = [pair for change in changes for pair in _scored_row_pairs(change)]
+    before = effective_span([row for row, _ in row_pairs])
+    after = effective_span([row for _, row in row_pairs])
+    if before.span is None or after.span is None:
+        why = before.reason or after.reason
+        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")
+    result = _compare_values(rule, before.span, after.span)
+    blind = why_no_drop_fails(rule, before.span)
+    return RuleResult(result.state, result.sentence, blind)
+
+
+def _pairs_in_scope(rule: Rule, change: Change) -> tuple[Pair, ...]:
+    """Return the pairs that a rule is about, 0 where a score is open; of passes for rules about passes."""
+    before = zero_open_scores(rule.scope.rows(change.before))
+    after = zero_open_scores(rule.scope.rows(change.after))
+    if rule.metric.name == "pass_rate":
+        return pass_pairs(before, after).pairs
+    return pair_rows(before, after).pairs
+
+
+def _scored_row_pairs(change: Change) -> list[RowPair]:
+    """Return the examples that have a score in both, 0 where it is open."""
+    pairs = zip(
+        zero_open_scores(change.before), zero_open_scores(change.after), strict=True
+    )
+    return [pair for pair in pairs if all(row.scored for row in pair)]
+
+
+# --- Rules with a limit.
+
+
+def _check_limit(rule: Rule, change: Change, pairs: Sequence[Pair]) -> RuleResult:
+    """Return whether a metric lost no more than a rule allows."""
+    if rule.metric.name in OF_ALL_ROWS:
+        row_pairs = list(zip(change.before, change.after, strict=True))
+    else:
+        row_pairs = _scored_row_pairs(change)
+    is_scoped = bool(rule.scope.kind)
+    before = rule.metric.value(
+        rule.scope.rows([row for row, _ in row_pairs]),
+        change.held_before,
+        scoped=is_scoped,
+    )
+    after = rule.metric.value(
+        rule.scope.rows([row for _, row in row_pairs]),
+        change.held_after,
+        scoped=is_scoped,
+    )
+    if before is None or after is None:
+        side = "the baseline has" if before is None else "the agent reports"
+        no_cost = f"{side} no cost for all replies (see --ltm-price)"
+        return unknown_metric(rule, no_cost, " in both")
+    result = _compare_values(rule, before, after)
+    if result.state == "passed":
+        power = power_beyond_limit(rule, before, pairs)
+        blind = why_no_drop_fails(rule, before)
+        return RuleResult("passed", result.sentence + power, blind)
+    scenarios = {
+        row.scenario
+        for _, row in row_pairs
+        if rule.scope.includes_skills(row.scenario, row.skills)
+    }
+    losers = _largest_losers(rule, change, scenarios)
+    doubt = _chance_explains(rule, change)
+    return RuleResult("failed", result.sentence + losers + doubt)
+
+
+def _compare_values(rule: Rule, before: float, after: float) -> RuleResult:
+    """Return whether a value lost no more than a rule allows."""
+    loss = before - after if rule.metric.higher_is_better else after - before
+    allowed = rule.limit * before if rule.relative else rule.limit
+    if abs(after - before) <= SLACK:
+        text = f"{rule.subject} is {rule.amount(after)} as before"
+    else:
+        verb = "rose" if after > before else "dropped"
+        amounts = " to ".join(rule.amounts(before, after))
+        text = f"{rule.subject} {verb} from {amounts}"
+    if loss <= allowed + SLACK:
+        return RuleResult("passed", text)
+    # Where nothing is allowed, "by more than 0" would say less than nothing.
+    excess = f", by more than {rule.allowed}" if rule.limit else ""
+    return RuleResult("failed", text + excess)
+
+
+def _chance_explains(rule: Rule, change: Change) -> str:
+    """Return that chance alone explains a drop of all scores, as the end of a sentence; "" where it does not."""
+    is_of_all = rule.metric.name in ("mean", "total") and not rule.scope.kind
+    p = change.overall.p_drop
+    if not is_of_all or p is None or p <= change.overall.alpha:
+        return ""
+    return f"; chance explains as much (one-sided p {p_text(p)})"
+
+
+def _largest_losers(rule: Rule, change: Change, scenarios: Collection[str]) -> str:
+    """Return the scenarios that lost most, for a rule about scores of them all."""
+    is_of_scores = (
+        rule.metric.unit not in ("usd", "tokens")
+        and rule.metric.name not in OF_ALL_ROWS
+    )
+    if rule.scope.kind == "scenario" or not is_of_scores:
+        return ""
+    worst = sorted(
+        (level.difference, name)
+        for name, level in change.levels.items()
+        if name in scenarios and level.difference < -SLACK
+    )
+    if not worst:
+        return ""
+    texts = []
+    for _, name in worst:
+        level = change.levels[name]
+        texts.append(f"{name} ({level.before:.2f} to {level.after:.2f})")
+    return f"; most in {join_some(texts, _MOST_NAMED)}"
+
+
+# --- Rules about chance.
+
+
+def _check_by_chance(
+    rule: Rule, pairs: Sequence[Pair], change: Change, looks: int, collapses: float
+) -> RuleResult:
+    """Return whether the scores dropped by more than chance explains."""
+    alpha = rule.limit / looks
+    name = f"the scores{rule.scope.words}"
+    comparison = compare_runs(pairs, alpha=alpha, collapses=collapses)
+    p_drop = comparison.p_drop
+    if not comparison.is_identical and (not comparison.can_tell or p_drop is None):
+        why = f"cannot tell whether {name} dropped: {comparison.reason}"
+        return RuleResult("unmeasurable", why)
+    test = f"one-sided p {p_text(p_drop)}" if p_drop is not None else ""
+    if looks > 1:
+        test += f", one of {looks} comparisons"
+    difference = comparison.difference or 0.0
+    if comparison.dropped_beyond_chance:
+        text = (
+            f"{name} dropped by {-difference:.2f}, more than chance explains ({test})"
+        )
+        losers = _largest_losers(rule, change, {pair.scenario for pair in pairs})
+        return RuleResult("failed", text + losers)
+    if comparison.is_identical or p_drop is None:
+        text = f"{name} are as before"
+    else:
+        text = f"{name} moved by {difference:+.2f}, which chance explains ({test})"
+    lost = compare_runs(lose_nearly_all(pairs), alpha=alpha, collapses=collapses)
+    blind = why_test_is_blind([lost], score_of(pairs, "before"))
+    power = power_of_chance(pairs, alpha, collapses)
+    supposed = power + collapses_text(collapses) if power is not None else ""
+    return RuleResult("passed", text + supposed, blind)
+
+
+def _check_scenarios_by_chance(
+    rule: Rule, pairs: Sequence[Pair], looks: int, collapses: float
+) -> RuleResult:
+    """Return whether any scenario dropped by more than chance explains, corrected for looking at all."""
+    alpha = rule.limit / looks
+    comparisons = compare_scenarios(pairs, alpha=alpha, collapses=collapses)
+    dropped = []
+    for name, comparison in comparisons.items():
+        if comparison.dropped_beyond_chance:
+            difference = f"{comparison.difference or 0.0:+.2f}"
+            p = p_text(comparison.adjusted or 0.0)
+            dropped.append(f"{name} ({difference}, one-sided p {p})")
+    if dropped:
+        text = f"dropped by more than chance explains, corrected for {len(comparisons)} scenarios"
+        return RuleResult("failed", f"{text}: {', '.join(dropped)}")
+    reasons = [
+        comparison.reason
+        for comparison in comparisons.values()
+        if not comparison.can_tell
+    ]
+    if not comparisons:
+        reasons = ["no example has a score in both runs"]
+    if reasons:
+        why = f"cannot tell whether single scenarios dropped: {reasons[0]}"
+        return RuleResult("unmeasurable", why)
+    lost = compare_scenarios(lose_nearly_all(pairs), alpha=alpha, collapses=collapses)
+    noticed = sum(comparison.dropped_beyond_chance for comparison in lost.values())
+    sentence = (
+        f"none of {len(comparisons)} scenarios dropped by more than chance explains; "
+        f"the loss of nine tenths of all would have been seen in {noticed} of them"
+    )
+    blind = why_test_is_blind(lost.values(), score_of(pairs, "before"))
+    return RuleResult("passed", sentence, blind)

@@ -1,0 +1,107 @@
+"""Rules about where a run lies: a metric at one memory span, the effective span, trials that pass, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.figures.statistics.spans_reached import effective_span
+from pytest_ltm.gate.gate_rules import Rule
+from pytest_ltm.gate.rule_results import (
+    OF_ALL_ROWS,
+    SLACK,
+    RuleResult,
+    unknown_metric,
+    zero_open_scores,
+)
+
+_MOST_NAMED = 3
+
+
+def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> RuleResult:
+    """Return whether a metric lies where it must at one memory span."""
+    rows = rule.scope.rows(
+        [row for conversation in conversations for row in conversation.scenarios]
+    )
+    counted = rows if rule.metric.name in OF_ALL_ROWS else zero_open_scores(rows)
+    is_scoped = bool(rule.scope.kind)
+    value = rule.metric.value(counted, conversations, scoped=is_scoped)
+    if value is None and is_scoped and not rows:
+        why = f"there is no example{rule.scope.words}"
+        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")
+    if value is None:
+        no_cost = (
+            "the agent does not report the cost of all its replies (see --ltm-price)"
+        )
+        return unknown_metric(rule, no_cost)
+    amount, limit = rule.amounts(value, rule.limit)
+    text = f"{rule.subject} is {amount}{_zeros_text(rows, counted)}"
+    # Sums of thirds must not break a limit that they meet on paper.
+    if rule.metric.higher_is_better and value < rule.limit - SLACK:
+        return RuleResult("failed", f"{text}, not at least {limit}")
+    if not rule.metric.higher_is_better and value > rule.limit + SLACK:
+        return RuleResult("failed", f"{text}, not at most {limit}")
+    return RuleResult("passed", text)
+
+
+def _zeros_text(
+    rows: Sequence[ScenarioResult], counted: Sequence[ScenarioResult]
+) -> str:
+    """Return how many examples without a score were counted as 0, as a part of a sentence."""
+    zeros = 0
+    for row, counted_row in zip(rows, counted, strict=True):
+        if row.scored is not counted_row.scored:
+            zeros += 1
+    if not zeros:
+        return ""
+    return f", {pluralize(zeros, 'example')} without a score counted as 0"
+
+
+def check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> RuleResult:
+    """Return whether the effective span of an agent, over all memory spans, is long enough."""
+    reached = effective_span(zero_open_scores(rows))
+    if reached.span is None:
+        why = f"{rule.subject} is unknown: {reached.reason}"
+        return RuleResult("unmeasurable", why)
+    text = f"{rule.subject} is {rule.amount(reached.span)}"
+    if reached.span >= rule.limit:
+        return RuleResult("passed", text)
+    # The span may well be long enough; nobody has measured that far.
+    if reached.at_least:
+        why = "it is kept at every measured span, so larger ones must be measured"
+        return RuleResult("unmeasurable", f"{text} or more: {why}")
+    return RuleResult("failed", f"{text}, not at least {rule.amount(rule.limit)}")
+
+
+def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
+    """Return whether an example passes in as many trials as its scenario says."""
+    passed = sum(trial.outcome == "passed" for trial in trials)
+    unscored = sum(not trial.scored for trial in trials)
+    text = f"{trials[0].id} passes in {passed} of {pluralize(len(trials), 'trial')}"
+    if passed >= needed:
+        return RuleResult("passed", text)
+    # What has no score may still pass, so an example fails only where even that would
+    # be too little.
+    if passed + unscored < needed:
+        return RuleResult("failed", f"{text}, not in {needed}")
+    why = f"{unscored} have no score, {needed} must pass"
+    return RuleResult("unmeasurable", f"{text}, {why}")
+
+
+def error_text(conversations: Sequence[ConversationResult]) -> str:
+    """Return which examples ended in an error of the scenario; "" where none did."""
+    rows = [
+        row
+        for conversation in conversations
+        for row in conversation.scenarios
+        if row.outcome == "error" and not row.infrastructure
+    ]
+    if not rows:
+        return ""
+    names = list(dict.fromkeys(row.scenario for row in rows))
+    shown = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        shown += " …"
+    examples = pluralize(len(rows), "example")
+    return f"{examples} ended in an error of the scenario: {shown}"

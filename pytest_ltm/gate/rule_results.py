@@ -1,0 +1,62 @@
+"""What a rule finds: whether it holds, the sentence that says so, and why it may have been blind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm.figures.memory_measures import MEASURES
+from pytest_ltm.gate.gate_rules import Rule
+
+State: TypeAlias = Literal["passed", "failed", "unmeasurable"]
+# The conversations of each agent at each memory span.
+Places: TypeAlias = Mapping[tuple[str, str], Sequence[ConversationResult]]
+# What floating point may add to a difference.
+SLACK = 1e-9
+# Metrics that also examples without a score count for.
+OF_ALL_ROWS = ("unscored", "errors", "cost", "tokens", "reply_tokens")
+
+
+class RuleResult(Struct, frozen=True):
+    """What a rule finds at one place."""
+
+    state: State
+    sentence: str
+    """What was found; ends without a full stop."""
+    blind: str = ""
+    """Why the rule would have held whatever the agent lost; "" where it could have failed."""
+
+    def settle_blindness(self, *, allow_blind: bool) -> RuleResult:
+        """Return the same result, unmeasurable where the rule holds because it is blind and that is not allowed."""
+        if self.state != "passed" or not self.blind:
+            return self
+        text = f"{self.sentence}; blind: {self.blind}"
+        if allow_blind:
+            return structs.replace(self, sentence=text)
+        cure = "(--ltm-compare-blind=allow takes it for passed)"
+        return RuleResult("unmeasurable", f"{text} {cure}")
+
+
+def zero_open_scores(rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
+    """Return the rows with 0 for what is open: what is not known lifts no mean. Errors have a rule of their own."""
+    return tuple(row if row.outcome == "error" else row.settle_score(0) for row in rows)
+
+
+def unknown_metric(rule: Rule, no_cost: str, where: str = "") -> RuleResult:
+    """Return that a metric has no value; `no_cost` says why where it is about money, `where` which side lacks it."""
+    names = {measure.name for measure in MEASURES}
+    if rule.metric.unit == "usd":
+        why = no_cost
+    elif rule.metric.name.startswith("recall@"):
+        why = "no question has needles, or the agent shows no retrieved texts"
+    elif rule.metric.name in names:
+        cure = "give it written(), or have its spans received (--ltm-traces)"
+        why = f"the agent says nothing of its memory; {cure}"
+    elif rule.metric.tries:
+        why = f"no example has {rule.metric.tries} trials with a score{where}"
+    else:
+        why = f"no example has a score{where}"
+    return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")

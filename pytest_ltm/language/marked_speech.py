@@ -1,0 +1,391 @@
+"""What of a reply with marks is speech: all but thoughts, tool calls and what follows the end of the turn."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from pytest_ltm.language.lexicon import LEXICON
+from pytest_ltm.language.structured import is_yaml_answer, without_yaml_thoughts
+
+
+def strip_marked(text: str, tags: Sequence[str]) -> str:
+    """Return one pass over a text: what it says without what its marks hide; `tags`: as `speech` has them."""
+    own = frozenset(map(_fold_tag_name, tags))
+    for part in (
+        _final_channel,
+        partial(_without_blocks, own=own),
+        _without_details,
+        _without_sections,
+        _without_calls,
+        _without_next_turn,
+    ):
+        kept = part(text)
+        text = kept if kept == text else kept.strip()
+    return text
+
+
+RE = LEXICON.expressions("speech")
+
+# --- Marks: anything in brackets that may open, close or end something.
+
+_PAIRED = {"<": ">", "<!": ">", "[": "]", "{": "}", "&lt;": "&gt;", "\u2039": "\u203a"}
+_SHORT_TAG = 3
+_Role = Literal["opens", "closes", "alone"]
+_Kind = Literal["hidden", "token", "channel", "plain", "unknown"]
+
+
+class Mark(Struct, frozen=True):
+    """A mark of a format: where it stands, its kind, and its part in a pair."""
+
+    start: int
+    end: int
+    name: str
+    kind: _Kind
+    role: _Role
+    angled: bool
+    """Whether it can only be a mark: square and curly brackets count as marks in pairs alone."""
+
+
+def _fold_tag_name(name: str) -> str:
+    return name.strip("<>[]{}/ ").lower().replace("\u2581", "_").replace("-", "_")
+
+
+def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
+    name = _fold_tag_name(match["name"])
+    before, after = bool(match["before"]), bool(match["after"])
+    pipe, angled = before or after, match["open"] not in ("[", "{")
+    role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
+    if RE.closing.search(name) and (pipe or name == "unused95"):
+        role = "closes"
+    elif before != after:
+        role = "opens" if before else "closes"
+    core = RE.edge.sub("", name.rpartition(":")[2])
+    is_turn = (angled or name == "inst") and RE.turn_tag.fullmatch(name)
+    kind: _Kind = (
+        "token" if is_turn or (pipe and (angled or before == after)) else "unknown"
+    )
+    if core == "channel":
+        kind = "plain" if before == after else _kind_of_channel(match, role)
+    elif name in own or name == "unused95":
+        kind = "hidden"
+    # markup before thoughts: `<summary>` is a page's, though some agents think in a tag
+    # of that name
+    elif not pipe and _is_markup(core):
+        kind = "token" if name == "s" else "plain"
+    elif RE.thought.search(core) or RE.tool.search(core):
+        kind = "hidden"
+    return Mark(*match.span(), core, kind, role, angled)
+
+
+def _is_markup(name: str) -> bool:
+    if len(name) <= _SHORT_TAG and not RE.turn_tag.fullmatch(name):
+        return True
+    return name in LEXICON.words("markup") or RE.frame.fullmatch(name) is not None
+
+
+def _kind_of_channel(match: re.Match[str], role: _Role) -> _Kind:
+    """Return the kind of a mark of an asymmetric pair: `<|channel>` says after it whether thoughts follow."""
+    if role == "closes":
+        return "hidden"
+    named = RE.named.match(match.string, match.end())
+    thinks = named is not None and (
+        RE.thought.search(named[1]) or RE.tool.search(named[1])
+    )
+    return "hidden" if thinks else "plain"
+
+
+# --- Blocks between marks, and tokens.
+
+
+def _without_blocks(text: str, *, own: Collection[str]) -> str:
+    """Return a text without hidden blocks, and without the end of the turn and what follows it."""
+    marks: list[Mark] = []
+    for match in RE.mark.finditer(text):
+        first, last = match.span()
+        # a tag between backticks is spoken of, not used
+        is_code = text[first - 1 : first] == text[last : last + 1] == "`"
+        if not is_code and _PAIRED.get(match["open"], match["close"]) == match["close"]:
+            marks.append(_classify_mark(match, own))
+    closed = {mark.name for mark in marks if mark.role == "closes"}
+    marks = [
+        mark
+        for mark in marks
+        if mark.angled or mark.kind == "token" or mark.name in closed
+    ]
+    spans = _hidden_spans(text, [mark for mark in marks if mark.kind == "hidden"])
+    # tags of any name are taken for thoughts only where no known ones were
+    if not spans:
+        spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
+    tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
+    kept, at, spoken = list[str](), 0, False
+    for start, end, is_token in sorted(
+        [(start, end, False) for start, end in spans] + tokens
+    ):
+        if start < at:
+            continue
+        kept.append(text[at:start])
+        spoken = spoken or bool(kept[-1].strip())
+        # the first token after anything spoken ends the turn; one before it only opens
+        # it
+        if is_token and spoken:
+            return "".join(kept)
+        header = RE.header.match(text, end) if is_token else None
+        at = header.end() if header else end
+    return "".join([*kept, text[at:]])
+
+
+def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
+    """Return the outermost spans of hidden blocks.
+
+    What is never closed lasts to the end; what a mark only closes began with the reply.
+    """
+    spans: list[tuple[int, int]] = []
+    depth = start = closed = 0
+    for mark in marks:
+        if mark.role == "alone":
+            if not depth:
+                spans.append((mark.start, mark.end))
+        elif mark.role == "opens":
+            if not depth:
+                start, closed = mark.start, 0
+            depth += 1
+        elif depth:
+            depth, closed = depth - 1, mark.end
+            if not depth:
+                spans.append((start, mark.end))
+        else:
+            first = (
+                spans[0][0]
+                if spans and spans[-1][1] > 0 and not text[: spans[0][0]].strip()
+                else 0
+            )
+            spans = [(first, mark.end)]
+    if depth and closed:
+        spans.append((start, closed))
+    elif depth and RE.line_start.search(text[max(0, start - 40) : start]):
+        spans.append((start, len(text)))
+    return spans
+
+
+_FEWEST_WORDS = 5
+
+
+def _preface_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
+    """Return the block in tags of any name that a reply begins with, where plain text or a frame follows it."""
+    closing = next((mark for mark in marks if mark.role == "closes"), None)
+    if closing is None:
+        return []
+    opening = next(
+        (mark for mark in marks if mark.role == "opens" and mark.name == closing.name),
+        None,
+    )
+    start = opening.start if opening and opening.start < closing.start else 0
+    rest = text[closing.end :].strip()
+    if (
+        text[:start].strip()
+        or not rest
+        or len(text[start : closing.start].split()) < _FEWEST_WORDS
+    ):
+        return []
+    follows = RE.mark.match(rest)
+    strange = follows is not None and _classify_mark(follows, ()).kind == "unknown"
+    return [] if strange else [(start, closing.end)]
+
+
+# --- Channels.
+
+
+def _final_channel(text: str) -> str:
+    """Return what was said on the channel for answers, where a reply has channels."""
+    opened = list(RE.channel.finditer(text))
+    if not opened:
+        bare = RE.bare_channels.match(text)
+        return text[bare.end() :] if bare else text
+    finals = [
+        match
+        for match in opened
+        if match[1].lower() in ("final", "answer", "response", "reply")
+    ]
+    if not finals:
+        return re.sub(r"<\|start\|>\w*|<\|end\|>", "", text[: opened[0].start()])
+    stop = RE.channel_end.search(text, finals[-1].end())
+    return text[finals[-1].end() : stop.start() if stop else len(text)]
+
+
+# --- Blocks that a page folds away, and comments.
+
+
+def _without_details(text: str) -> str:
+    text = RE.comment.sub("", text) if "<!--" in text and "-->" in text else text
+    parts, at = list[str](), 0
+    for match in RE.details.finditer(text):
+        end = (
+            text.lower().find("</details>", match.end()) if "</details>" in text else -1
+        )
+        rest = text[end + len("</details>") :] if end >= 0 else ""
+        if match.start() < at or end < 0:
+            break
+        before = "".join([*parts, text[at : match.start()]])
+        folded = match[0]
+        if (
+            RE.thought.search(folded)
+            or RE.tool.search(folded)
+            or (not before.strip() and rest.strip())
+        ):
+            parts.append(text[at : match.start()])
+            at = end + len("</details>")
+        if len(parts) > 20:
+            break
+    return "".join([*parts, text[at:]])
+
+
+# --- Sections under labels.
+
+
+def _without_sections(text: str) -> str:
+    """Return a text without sections that a label calls thoughts, calls or questions."""
+    for pattern in (RE.cloud, RE.quoted_thought):
+        if match := pattern.match(text):
+            text = text[match.end() :]
+    if ends := list(RE.done.finditer(text)):
+        return text[ends[-1].end() :]
+    if match := RE.aside.match(text):
+        opening = match[0].strip()
+        closing = opening[::-1].replace("(", ")").replace("[", "]")
+        end = text.find(closing + "\n", match.end())
+        rest = text[end + len(closing) :] if end >= 0 else ""
+        # a few words in brackets are said: "(sorry)"; a paragraph of them before the
+        # answer is thought
+        text = (
+            rest
+            if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS
+            else text
+        )
+    labels = [match for match in RE.label.finditer(text) if _is_short(match["label"])]
+    if not labels:
+        return text
+    if is_yaml_answer(text):
+        return without_yaml_thoughts(text)
+    answers = [
+        match
+        for match in labels
+        if RE.answer.search(match["label"]) and text[match.end() :].strip()
+    ]
+    first = labels[0]["label"].lower()
+    # in a list of several questions a label is repeated: there it is what the agent
+    # asks
+    alone = sum(match["label"].lower() == first for match in labels) == 1
+    hides = (
+        RE.thought.search(first)
+        or (labels[0]["mark"].startswith("#") and RE.step.match(first))
+        or (alone and (RE.tool.search(first) or RE.asks.fullmatch(first)))
+    )
+    leads = hides and not text[: labels[0].start()].strip()
+    if leads and (following := [match for match in answers if match is not labels[0]]):
+        return text[following[-1 if RE.step.match(first) else 0].end() :]
+    for match in labels:
+        marked = match["colon"] or match["mark"].strip("(")
+        if (
+            match.start()
+            and marked
+            and RE.pure.fullmatch(match["label"])
+            and text[: match.start()].strip()
+        ):
+            return text[: match.start()]
+    return text
+
+
+_MOST_WORDS = 6
+
+
+def _is_short(label: str) -> bool:
+    return len(label.split()) <= _MOST_WORDS
+
+
+# --- Printed calls and their results.
+
+_NAMES = frozenset(
+    ("name", "tool", "tool_name", "function", "action", "recipient_name")
+)
+_ARGUMENTS = frozenset(
+    ("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input")
+)
+_REST = frozenset(
+    ("id", "type", "call_id", "index", "status", "result", "output", "response")
+)
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _without_calls(text: str) -> str:
+    """Return a text without printed calls of tools, and lines that say that one is running."""
+    if RE.call_alone.match(text):
+        return ""
+    text = RE.call_line.sub("", RE.call_fence.sub("", text))
+    status = RE.status.match(text)
+    if status and text[status.end() :].strip():
+        text = text[status.end() :]
+    parts, at = list[str](), 0
+    # bounded: to decode from each bracket of a text takes quadratic time
+    for match in list(RE.json_call.finditer(text))[:12]:
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        if start < at:
+            continue
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if _is_call(value):
+            parts.append(text[at:start])
+            at = end
+    return RE.empty_fence.sub("", "".join([*parts, text[at:]])) if parts else text
+
+
+def _is_call(value: Any) -> bool:
+    """Return whether a JSON value is a call: it names a function with its arguments, and holds nothing else."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_call, value))
+    if not isinstance(value, dict):
+        return False
+    inner = next(
+        (
+            value[key]
+            for key in ("tool_calls", "tool_call", "function_call")
+            if key in value
+        ),
+        None,
+    )
+    if len(value) == 1 and inner:
+        return _is_call(inner)
+    if isinstance(value.get("function"), dict):
+        return _is_call(value["function"]) and value.keys() <= _REST | {"function"}
+    return (
+        bool(value.keys() & _NAMES and value.keys() & _ARGUMENTS)
+        and value.keys() <= _NAMES | _ARGUMENTS | _REST
+    )
+
+
+# --- What somebody else says.
+
+
+def _without_next_turn(text: str) -> str:
+    """Return a text up to where the label of a role begins a line, after something was said.
+
+    A label that a colon leads up to is quoted, and so is what stands in a fence or in
+    quotation marks.
+    """
+    if RE.role_alone.match(text):
+        return ""
+    for match in RE.next_turn.finditer(text):
+        before = text[: match.start()]
+        if RE.introduced.search(before):
+            return text
+        is_quoted = before.count("```") % 2 or before.count('"') % 2
+        if before.strip() and not is_quoted:
+            return before
+    return text

@@ -1,0 +1,134 @@
+"""The suite in the reports: its section, `lifecycle-summary.json`, the page and the Markdown summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm._core.journal.section import Section, as_sections
+from pytest_ltm._core.session.options import option_value
+from pytest_ltm._core.storage.disk import write_output
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.lifecycle.matrix import Line, usage_lines
+from pytest_ltm.lifecycle.row import State
+
+SUMMARY = "lifecycle-summary.json"
+LEGEND = (
+    "What a memory store does with a fact, by rules alone. A look is as it should be, fails, is not supported, or is "
+    "noted without being judged. There is no percentage: rows do not weigh the same."
+)
+_STATES: Mapping[State, str] = {
+    "ok": "as it should be",
+    "fails": "fails",
+    "lacks": "not supported",
+    "note": "noted",
+}
+
+
+def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
+    """Yield the matrix of each agent as a section."""
+    for agent in dict.fromkeys(line.agent for line in lines):
+        own = [line for line in lines if line.agent == agent]
+        yield Section(
+            title=f"The life of a memory: {agent}",
+            sentences=(LEGEND, *usage_lines(own)),
+            json={
+                "tables": list(_tables(own)),
+                "tests": [_test_record(line) for line in own],
+            },
+        )
+
+
+def _test_record(line: Line) -> dict[str, Any]:
+    """Return a row as JSON, without what its calls took."""
+    record = line.record()
+    del record["usage"]
+    return record
+
+
+def _tables(lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
+    for group in dict.fromkeys(line.group for line in lines):
+        rows = [_row(line) for line in lines if line.group == group]
+        yield _table(group.capitalize(), ["test", *_STATES.values()], rows)
+    failures = [
+        [line.test, cell.look, cell.evidence]
+        for line in lines
+        for cell in line.cells
+        if cell.state == "fails"
+    ]
+    if failures:
+        yield _table("What fails", ["test", "look", "evidence"], failures)
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    return {"title": title, "columns": columns, "rows": rows}
+
+
+def _row(line: Line) -> list[str]:
+    """Return a test with its looks, those of a state in a cell."""
+    cells = [", ".join(_looks(line, state)) for state in _STATES]
+    return [line.test, *cells]
+
+
+def _looks(line: Line, state: State) -> Iterator[str]:
+    for cell in line.cells:
+        if cell.state != state:
+            continue
+        is_whole = state == "lacks" and cell.look in {"all", "the rest"}
+        if state == "note" or is_whole:
+            yield f"{cell.look}: {cell.evidence.removeprefix('not supported: ')}"
+        else:
+            yield cell.look
+
+
+class LifecycleReport:
+    """Writes what the suite found into every report that is wanted."""
+
+    def __init__(
+        self, config: pytest.Config, folder: Path, plan: Mapping[str, Any]
+    ) -> None:
+        """`folder`: where the summary is written; `plan`: what was tested, JSON values."""
+        self._config, self._folder, self._plan = config, folder, plan
+
+    def write(self, seed: int, status: int) -> list[str]:
+        """Write summary, page and Markdown; return what became of them, a sentence each."""
+        from pytest_ltm.reports.summary import summary_json, write_summary
+        from pytest_ltm.reports.summary_page import SummaryPage
+
+        result = RunResult(run_id="lifecycle", conversations=(), suite="lifecycle")
+        sections = self._sections(result, status)
+        summary = summary_json(
+            result,
+            pytest_ltm_version=version("pytest-ltm"),
+            seed=seed,
+            plan=self._plan,
+            added={"sections": [section.to_record() for section in sections]},
+        )
+        write_summary(self._folder / SUMMARY, summary)
+        markdown = SummaryPage(option_value(self._config, "ltm_summary"))
+        problems = markdown.write(result, (), sections)
+        return [*problems, *self._write_page(sections), *markdown.shown.splitlines()]
+
+    def _sections(self, result: RunResult, status: int) -> list[Section]:
+        answers = self._config.hook.pytest_ltm_report_sections(
+            result=result, status=status
+        )
+        return [section for answer in answers for section in as_sections(answer)]
+
+    def _write_page(self, sections: Sequence[Section]) -> list[str]:
+        path: Path | None = option_value(self._config, "ltm_report")
+        if path is None:
+            return []
+        from pytest_ltm.reports.html.page import render_sections
+
+        about = f"{', '.join(self._plan['agents'])}; suite lifecycle"
+        try:
+            write_output(path, render_sections("Long-term memory", about, sections))
+        except LtmError as error:
+            return [f"report: {error}"]
+        return [f"report: {path}"]

@@ -1,0 +1,453 @@
+"""What is said in a language, which one a text is in, and what it means: a folder of data for each language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+from pytest_ltm._core.model.score import Evaluator, Replies, Score, Unscored
+from pytest_ltm._core.model.words import evidence_snippet
+from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.locales.codes import CODES, check_code, split_languages
+
+
+class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
+    """A word as a text says it, with its forms as attributes, for templates: `{item}` and `{item.many}`."""
+
+    forms: Mapping[str, str]
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self.forms[name]
+        except KeyError:
+            raise AttributeError(
+                f"{str(self)!r} has no form {name!r}; it has {', '.join(self.forms)}"
+            ) from None
+
+
+def make_word(forms: Mapping[str, str]) -> Word:
+    """Return a word whose text is the form `said`."""
+    made = Word(forms["said"])
+    made.forms = forms
+    return made
+
+
+T = TypeVar("T")
+
+
+class Language:
+    """What scenarios, filler and the embedded reader ask of a language; this one is English, and others override it."""
+
+    code = "en"
+
+    @property
+    def name(self) -> str:
+        """What it is called in English."""
+        return "English"
+
+    @property
+    def filler(self) -> Mapping[str, Any]:
+        """What fillers say, as `filler.yml` has it."""
+        return {}
+
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002 - looked up by other languages
+        """Return what it has for a part of a scenario's texts, such as `colours.first`; KeyError if it has none."""
+        return english
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:  # noqa: ARG002 - as above
+        """Return what it has for a part of a text, filled in; a Word where that has several forms."""
+        return english.format(**slots)
+
+    def word(self, english: str) -> str:
+        """Return how it says an English word of the scenarios: a Word, or the English one where it has none."""
+        return english
+
+    def message(self, english: str) -> str:
+        """Return how it says a whole message, such as that which ends a scenario; the English one if it has none."""
+        return english
+
+    def reply(self, english: str) -> str:
+        """Return how the embedded reader says a set phrase; the English one if it has none."""
+        return english
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:  # noqa: ARG002 - as above
+        """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
+        return text
+
+    def __repr__(self) -> str:
+        return f"<language {self.code}>"
+
+
+class PackagedLanguage(Language):
+    """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self._folder = Path(__file__).parent / code
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called in English."""
+        return str(self._meanings["name"])
+
+    @cached_property
+    def filler(self) -> Mapping[str, Any]:
+        """What `filler.yml` has."""
+        return _read_texts(self._folder / "filler.yml")
+
+    def find_text(self, part: str, english: T) -> T:  # noqa: ARG002
+        """Return what stands in `texts.yml`; KeyError if it has no such part."""
+        scenario, _, name = part.partition(".")
+        return cast("T", self._texts[scenario][name])
+
+    def phrase(self, part: str, english: str, **slots: object) -> str:
+        """Return what stands in `texts.yml`, each of its forms filled in."""
+        result: Any = self.find_text(part, english)
+        forms = result if isinstance(result, dict) else {"said": result}
+        forms = {name: text.format(**slots) for name, text in forms.items()}
+        # words are drawn together as they are written, such as `d'` for `de` before a
+        # vowel: only once filled in
+        for pattern, said in self._meanings.get("joined", ()):
+            forms = {name: re.sub(pattern, said, text) for name, text in forms.items()}
+        return make_word(forms)
+
+    def word(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return self._words.get(english, english)
+
+    def message(self, english: str) -> str:
+        """Return what `texts.yml` has, whose keys are the English messages."""
+        return str(self._texts["messages"].get(english, english))
+
+    def reply(self, english: str) -> str:
+        """Return what `meanings.yml` has."""
+        return str(self._meanings["replies"].get(english, english))
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words."""
+        return self._gloss(text, known)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, Any]:
+        return _read_texts(self._folder / "texts.yml")
+
+    @cached_property
+    def _meanings(self) -> Mapping[str, Any]:
+        return _read_texts(self._folder / "meanings.yml")
+
+    @cached_property
+    def _words(self) -> Mapping[str, Word]:
+        """Return by English word how it is said: of a form with several ways to say it, the first."""
+        pairs = [
+            pair for words in self._meanings["words"].values() for pair in words.items()
+        ]
+        named = {
+            english: forms if isinstance(forms, dict) else {"said": forms}
+            for english, forms in pairs
+        }
+        return {
+            english: make_word(
+                {name: _split_ways(said)[0] for name, said in forms.items()}
+            )
+            for english, forms in named.items()
+        }
+
+    @cached_property
+    def _gloss(self) -> Gloss:
+        kinds = self._meanings["words"]
+        words = {
+            english: english for words in kinds.values() for english in words
+        }  # who answers in English is heard
+        words |= dict(
+            pair
+            for words in kinds.values()
+            for one in words.items()
+            for pair in _word_meanings(*one)
+        )
+        spelling = [
+            (pattern, whole) for pattern, whole in self._meanings.get("spelling", ())
+        ]
+        spelled = Gloss({}, {}, (), spelling=spelling).spell_out
+        parts: dict[str, str] = {}
+        for kind, forms in kinds.items():
+            ways = {way for word in forms.items() for way, _ in _word_meanings(*word)}
+            # the longest first: an alternative that begins another one would end the
+            # match too early
+            parts[kind] = spelled(
+                "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
+            )
+        parts |= self._meanings.get("parts", {})
+        named = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
+        rules = [
+            (named.sub(lambda match: parts[match[0][1:-1]], pattern), english)
+            for pattern, english in self._meanings["rules"]
+        ]
+        return Gloss(
+            words,
+            self._meanings["phrases"],
+            rules,
+            self._meanings.get("endings", "").split(),
+            spelling,
+        )
+
+
+def _read_texts(path: Path) -> Mapping[str, Any]:
+    """Return the content of a YAML file whose scalars are all texts: in them `no` is a word."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    fields: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
+    return fields
+
+
+def _split_ways(text: str) -> list[str]:
+    return [way.strip() for way in text.split(",") if way.strip()]
+
+
+def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
+    named = forms if isinstance(forms, dict) else {"said": forms}
+    for name, meaning in (("many", f"{english}s"), ("said", english)):
+        yield from ((way, meaning) for way in _split_ways(named.get(name, "")))
+
+
+ENGLISH = Language()
+
+
+@cache
+def load_language(code: str) -> Language:
+    """Return a language by its code, such as `de`; ConfigurationError if there is none."""
+    check_code(code)
+    return ENGLISH if code == ENGLISH.code else PackagedLanguage(code)
+
+
+# --- The two languages of an example.
+
+
+class Spoken(NamedTuple):
+    """What a scenario is told in, and what it is asked in."""
+
+    told: Language
+    asked: Language
+
+    def meaning(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return a text in English words, whichever of the two it is in."""
+        for one in dict.fromkeys((self.asked, self.told)):
+            text = one.meaning(text, known)
+        return text
+
+    def judged(
+        self, evaluator: Evaluator, answers: Sequence[str], known: Sequence[str] = ()
+    ) -> Score | Unscored:
+        """Return an evaluator's verdict on what the answers mean, with the last answer itself as the evidence.
+
+        `known`: names and the like, which mean nothing else.
+        """
+        told = answers.told if isinstance(answers, Replies) else ()
+        verdict = evaluator(
+            Replies(
+                (self.meaning(answer, known) for answer in answers),
+                map(self.meaning, told),
+            )
+        )
+        return (
+            verdict
+            if self == (ENGLISH, ENGLISH)
+            else replace(verdict, evidence=evidence_snippet(answers[-1]))
+        )
+
+
+def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
+    """Return the languages of an example: its parameter `language`, such as `de`, or `en:de` (told in, asked in)."""
+    choice = parameters.get("language", ENGLISH.code)
+    if not isinstance(choice, str):
+        raise ConfigurationError(
+            f"language is a code such as 'de', or two as in 'en:de', not {choice!r}"
+        )
+    told, asked = split_languages(choice)
+    return Spoken(load_language(told), load_language(asked))
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CJK = lazy_pattern(r"[\u3400-\u9fff]")
+
+
+@cache
+def _frequent_words() -> Mapping[str, frozenset[str]]:
+    """Return for each language words that are frequent in it, and not in the others."""
+    here = Path(__file__).parent
+    return {
+        code: frozenset((here / code / "marks.txt").read_text("utf-8").split())
+        for code in CODES
+    }
+
+
+def detect_language(message: str, before: Language = ENGLISH) -> Language:
+    """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
+    # the beginning is enough, and a page takes no longer
+    text = message[:400].lower()
+    said, characters = (
+        set(_WORD.findall(text)),
+        "" if text.isascii() else _CJK.findall(text),
+    )
+    hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
+    if characters:
+        hits["zh"] += len(characters)  # it is the only language here that is written so
+    best = max(hits, key=lambda code: hits[code])
+    most = hits.pop(best)
+    others = max(hits.values(), default=0)
+    return (
+        load_language(best) if most > others and (most >= 2 or not others) else before
+    )
+
+
+# --- Gloss: a text of another language in English words, as far as the rules of
+# evaluators and of the reader know them.
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Stand around what is English already; private characters, which no message has."""
+_KEPT = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
+_MEANT = re.compile(r"<(\d)>")
+_TRANSLATED_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SPACES = re.compile(r" +(?=[ ,.!?;:])")
+_BETWEEN = re.compile(r",?\s+")
+_CJK_RUN = lazy_pattern(r"[\u3400-\u9fff]+")
+_PUNCTUATION = str.maketrans(
+    {
+        "。": ". ",
+        "，": ", ",
+        "、": ", ",
+        "？": "? ",
+        "！": "! ",
+        "：": ": ",
+        "；": "; ",
+        "¿": " ",
+        "¡": " ",
+    }
+)
+
+
+class Gloss:
+    """Puts English words for those of one language; what it does not know stays as it is.
+
+    A longer phrase goes before a shorter one. Texts of characters are read from the
+    left, the longest phrase first. Takes time linear in the text.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, str],
+        phrases: Mapping[str, str],
+        rules: Sequence[tuple[str, str]],
+        endings: Sequence[str] = (),
+        spelling: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self._spelling = [
+            (re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling
+        ]
+        self._words = {
+            self.spell_out(word).casefold(): english for word, english in words.items()
+        }
+        self._phrases = self._words | {
+            self.spell_out(said).casefold(): english
+            for said, english in phrases.items()
+        }
+        self._rules = [
+            (re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules
+        ]
+        self._endings = tuple(sorted(endings, key=len, reverse=True))
+        self._most = max((len(phrase.split()) for phrase in self._phrases), default=1)
+
+    def __call__(self, text: str, known: Sequence[str] = ()) -> str:
+        """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
+        text = self.spell_out(text)
+        for one in sorted(filter(None, known), key=len, reverse=True):
+            apart = " " if _CJK_RUN.search(one) else ""
+            result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
+            text = re.sub(
+                f"{result}(?![^{_OPEN}]*{_CLOSE})",
+                f"{apart}{_OPEN}{one}{_CLOSE}{apart}",
+                text,
+            )
+        return (
+            _SPACES.sub("", self._meant(text)).strip(" ")
+            if self._of_characters
+            else self._meant(text)
+        )
+
+    def spell_out(self, text: str) -> str:
+        """Return the text with what is drawn together written out, such as `de le` for `du`."""
+        for pattern, whole in self._spelling:
+            text = pattern.sub(whole, text)
+        return text
+
+    def _meant(self, text: str) -> str:
+        for pattern, english in self._rules:
+            text = pattern.sub(partial(self._said, english), text)
+        parts, end = [], 0
+        for match in _KEPT.finditer(text):
+            parts += [self._worded(text[end : match.start()]), match[1]]
+            end = match.end()
+        return "".join([*parts, self._worded(text[end:])])
+
+    def _said(self, english: str, match: re.Match[str]) -> str:
+        r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
+        said = _MEANT.sub(
+            lambda number: self._meant(match[int(number[1])] or ""), english
+        )
+        kept = _KEPT.sub(r"\1", match.expand(said))
+        return f"{_OPEN}{kept}{_CLOSE}"
+
+    def _worded(self, text: str) -> str:
+        if characters := self._of_characters:
+
+            def read(match: re.Match[str]) -> str:
+                # what is known stands between what is not
+                known = (
+                    self._phrases.get(part, part) for part in characters.split(match[0])
+                )
+                return f" {' '.join(filter(None, known))} "
+
+            text = _CJK_RUN.sub(read, text)
+        text = text.translate(_PUNCTUATION) if not text.isascii() else text
+        spots = [match.span() for match in _TRANSLATED_WORD.finditer(text)]
+        parts, end, place = [], 0, 0
+        while place < len(spots):
+            for count in range(min(self._most, len(spots) - place), 0, -1):
+                phrase = _BETWEEN.sub(
+                    " ", text[spots[place][0] : spots[place + count - 1][1]].casefold()
+                )
+                # in, not get: some words mean nothing in English, "ne" and "吧"
+                if phrase in self._phrases:
+                    english: str | None = self._phrases[phrase]
+                    break
+            else:
+                # a single word may be a form of one that is known
+                stems = (
+                    phrase.removesuffix(ending)
+                    for ending in self._endings
+                    if phrase.endswith(ending)
+                )
+                english = next(
+                    (self._words[stem] for stem in stems if stem in self._words), None
+                )
+            start = spots[place][0]
+            parts.append(text[end:start])
+            end = spots[place + count - 1][1]
+            said = text[start:end]
+            parts.append(said if english is None else english)
+            place += count
+        return "".join([*parts, text[end:]])
+
+    @cached_property
+    def _of_characters(self) -> re.Pattern[str] | None:
+        """Any phrase of characters, the longest first; None where there is none."""
+        phrases = sorted(
+            filter(_CJK_RUN.fullmatch, self._phrases), key=len, reverse=True
+        )
+        return re.compile(f"({'|'.join(phrases)})") if phrases else None

@@ -1,0 +1,24 @@
+"""Which capabilities an agent lacks, as far as it can be looked at before it is asked."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents._profile import profile_of
+
+
+def find_lacking(source: AgentSource, needed: set[str]) -> set[str]:
+    """Return which capabilities the agents of a source lack; nothing where none can be made to look at."""
+    lacking = {*needed} - profile_of(source).capabilities
+    if not lacking:
+        return set()
+    # What a factory returns is known only once it has.
+    try:
+        agent = source.sample()
+        with closing(AgentCaller(agent, timeout=None, owned=source.owned)) as caller:
+            return lacking - caller.capabilities
+    except AgentError:
+        return set()

@@ -1,0 +1,17 @@
+"""The results of a conversation as its folder has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_ltm._core.engine.recording_folder import RESULTS
+from pytest_ltm._core.journal.result import ConversationResult, read_results
+from pytest_ltm._core.storage.errors import LtmError
+
+
+def recorded_result(folder: Path) -> ConversationResult | None:
+    """Return a conversation's results, None if there are none that can be read."""
+    try:
+        return read_results(folder / RESULTS)
+    except LtmError:
+        return None

@@ -1,0 +1,237 @@
+"""Whether the files of one conversation follow from its journal: plan, definitions, results, times, tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import (
+    ConversationName,
+    ConversationResult,
+    read_results,
+)
+from pytest_ltm._core.journal.timings import ReplyTime, Resumed, load_all_timings
+from pytest_ltm._core.model.plan import Plan, plan_differences
+from pytest_ltm._core.model.scenario import to_json as definition_json
+from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.errors import DefinitionError, LtmError, describe_error
+from pytest_ltm._core.storage.schema import parse_record
+from pytest_ltm._core.storage.wording import first_and_rest, pluralize
+from pytest_ltm.reports.discrepancies import (
+    MALFORMED,
+    MOST_DIFFERENCES,
+    Discrepancy,
+    find_damaged_lines,
+)
+from pytest_ltm.reports.result_check import result_differences
+
+
+def check_conversation(
+    folder: Path, result: ConversationResult | None, *, imported: bool
+) -> list[Discrepancy]:
+    """Return what does not hold in the folder of a conversation.
+
+    `result`: its results, where they have been read. `imported`: the run was not played
+    here, so it need not have journals.
+    """
+    place = f"{folder.name}/{RESULTS}"
+    if not (folder / RESULTS).exists():
+        what = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
+        return [Discrepancy(folder.name, what, unfinished=True)]
+    try:
+        result = result or read_results(folder / RESULTS)
+    except LtmError as error:
+        return [Discrepancy(place, str(error))]
+    name = ConversationName.of_folder(folder.name)
+    if name is not None and result.name != name.whole:
+        what = f"these are the results of {result.name.folder}"
+        return [Discrepancy(place, what)]
+    try:
+        return _check_journal(folder, result, imported=imported)
+    except (LtmError, *MALFORMED) as error:
+        return [Discrepancy(f"{folder.name}/{JOURNAL}", describe_error(error))]
+
+
+def _check_journal(
+    folder: Path, result: ConversationResult, *, imported: bool
+) -> list[Discrepancy]:
+    """Return what differs between a conversation's journal and the files beside it; LtmError if it cannot be read."""
+    place = f"{folder.name}/{JOURNAL}"
+    path = folder / JOURNAL
+    if not path.exists():
+        return _check_missing_journal(place, result, imported=imported)
+    try:
+        head = events.last_checksum(path)
+    except LtmError:
+        return find_damaged_lines(path)
+    # Results of nothing, or imported ones, do not say what they are made from.
+    if not result.journal:
+        return []
+    if result.journal != head:
+        what = (
+            f"it ended in {result.journal} when {RESULTS} was written, and now in {head or 'nothing'}: "
+            "lines are missing at its end, or it is another journal"
+        )
+        return [Discrepancy(place, what)]
+    record = ConversationRecord.read_record(path)
+    if record.header is None:
+        return [Discrepancy(place, "it is empty")]
+    return _check_files(folder, result, record, record.header)
+
+
+def _check_missing_journal(
+    place: str, result: ConversationResult, *, imported: bool
+) -> list[Discrepancy]:
+    has_scores = any(row.score is not None for row in result.scenarios)
+    if not result.journal and (imported or not has_scores):
+        return []
+    name = f" ({result.journal})" if result.journal else ", which they do not name,"
+    what = f"the journal that its results are made from{name} is missing"
+    return [Discrepancy(place, what)]
+
+
+def _check_files(
+    folder: Path,
+    result: ConversationResult,
+    record: ConversationRecord,
+    header: events.Header,
+) -> list[Discrepancy]:
+    """Return what of the files beside a whole journal does not follow from it."""
+    plan = Plan.from_json(header.plan, where="the recorded plan")
+    differences: dict[str, Sequence[str]] = {
+        JOURNAL: _fingerprint_differences(header, plan),
+        "plan.json": _plan_file_differences(folder, header, plan),
+        RESULTS: list(result_differences(result, record, plan)),
+        f"{JOURNAL}, tokens": list(_token_differences(record, plan)),
+        TIMINGS: _attempt_differences(folder / TIMINGS, record),
+    }
+    discrepancies = []
+    for name, texts in differences.items():
+        for text in first_and_rest(texts, MOST_DIFFERENCES, "and {:,} more"):
+            discrepancies.append(Discrepancy(f"{folder.name}/{name}", text))
+    if result.ended == "interrupted":
+        place = f"{folder.name}/{RESULTS}"
+        what = "the conversation was interrupted"
+        discrepancies.append(Discrepancy(place, what, unfinished=True))
+    return discrepancies + _check_definitions(folder, plan)
+
+
+def _fingerprint_differences(header: events.Header, plan: Plan) -> list[str]:
+    if plan.fingerprint == header.plan_fingerprint:
+        return []
+    text = (
+        f"the plan in its header has the fingerprint {plan.fingerprint}, and it says "
+        f"{header.plan_fingerprint}"
+    )
+    return [text]
+
+
+def _plan_file_differences(
+    folder: Path, header: events.Header, plan: Plan
+) -> list[str]:
+    try:
+        filed = parse_record(read_regular(folder / "plan.json").decode())
+        filed_plan = plan if filed == header.plan else Plan.from_json(filed)
+    except (OSError, ValueError, RecursionError, DefinitionError) as error:
+        return [f"it cannot be read: {error}"]
+    if filed == header.plan:
+        return []
+    differences = plan_differences(
+        filed_plan,
+        plan,
+        names=("in the file", "in the journal"),
+        plans=("the file", "the journal"),
+    )
+    return differences or ["it is not the plan in the journal"]
+
+
+def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
+    """Return which definitions are not those of the plan, which they repeat for readers."""
+    planned = {
+        f"{example.scenario}/{example.example}": example.definition
+        for example in plan.examples
+        if example.definition is not None
+    }
+    filed: dict[str, Path] = {}
+    for path in (folder / "definitions").glob("*/*.def.json"):
+        name = path.name.removesuffix(".def.json")
+        filed[f"{path.parent.name}/{name}"] = path
+    # A run without any is whole, but one that is missing among others was removed.
+    if not filed:
+        return []
+    discrepancies = []
+    for key in sorted(planned.keys() | filed.keys()):
+        if key not in filed:
+            what = "it is missing"
+        elif key not in planned:
+            what = "no example of the plan has it"
+        elif not _has_record(filed[key], definition_json(planned[key])):
+            what = "it is not the definition that was played"
+        else:
+            continue
+        place = f"{folder.name}/definitions/{key}.def.json"
+        discrepancies.append(Discrepancy(place, what))
+    return discrepancies
+
+
+def _has_record(path: Path, record: object) -> bool:
+    """Return whether a file can be read and has this record."""
+    try:
+        return bool(parse_record(read_regular(path).decode()) == record)
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
+    """Return which replies were asked for until they were kept: a reply is timed once it is in the journal."""
+    if not path.is_file():
+        return []
+    timings, why = load_all_timings(path)
+    texts = [why.partition(": ")[2]] if why else []
+    counts = Counter(
+        timing.exchange for timing in timings if isinstance(timing, ReplyTime)
+    )
+    repeated = [
+        f"{number} ({count} times)"
+        for number, count in sorted(counts.items())
+        if count > 1
+    ]
+    if repeated:
+        shown = ", ".join(repeated[:MOST_DIFFERENCES])
+        texts.append(
+            f"asked again: the agent's replies were written down more than once for exchanges {shown}"
+        )
+    cuts = [timing.cut for timing in timings if isinstance(timing, Resumed)]
+    if any('"event":"reply"' in cut for cut in cuts):
+        texts.append(
+            "asked again: a reply that was there was cut off when the conversation was resumed"
+        )
+    unknown = counts.keys() - record.replies.keys()
+    if unknown:
+        replies = pluralize(len(unknown), "reply")
+        texts.append(f"it times {replies} that the journal does not have")
+    return texts
+
+
+def _token_differences(record: ConversationRecord, plan: Plan) -> Iterator[str]:
+    """Yield which texts do not have the tokens that the journal gives them: spans and gaps are made of those."""
+    try:
+        counter = token_counter(plan.tokenizer)
+    except LtmError:  # an encoding that is not here: scoring again says so
+        return
+    for exchange in (*record.transcript, *record.unanswered.values()):
+        sides = [("message", exchange.message, exchange.message_tokens)]
+        if exchange.number in record.replies or exchange.told:
+            sides.append(("reply", exchange.raw_reply, exchange.reply_tokens))
+        for side, text, tokens in sides:
+            count = counter.count(text)
+            if count != tokens:
+                yield (
+                    f"the {side} of exchange {exchange.number} has {count:,} tokens by {plan.tokenizer}, "
+                    f"and is said to have {tokens:,}"
+                )

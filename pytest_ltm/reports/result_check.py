@@ -1,0 +1,174 @@
+"""Whether results follow from a journal, and are those of scoring it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from pytest_ltm._core.engine.lane import CreditedQuestion
+from pytest_ltm._core.engine.recording_folder import RESULTS
+from pytest_ltm._core.engine.scoring import question_result
+from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.result import (
+    ConversationResult,
+    QuestionResult,
+    ScenarioResult,
+    outcome_of,
+    read_results,
+)
+from pytest_ltm._core.model.plan import Plan
+from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm._core.storage.schema import show_value, to_record
+from pytest_ltm.reports.discrepancies import Discrepancy
+
+_OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")
+_OF_QUESTION = ("text", "answer", "gap", "needles", "retrieved")
+
+
+def result_differences(
+    result: ConversationResult, record: ConversationRecord, plan: Plan
+) -> Iterator[str]:
+    """Yield where the results of a conversation do not follow from its journal and plan."""
+    yield from _total_differences(result, record)
+    rows = {row.id: row for row in result.scenarios}
+    planned = {example.key for example in plan.examples}
+    if result.ended != "interrupted":
+        for key in sorted(planned - rows.keys()):
+            yield f"{key} was planned, and has no result"
+    for key in sorted(rows.keys() - planned):
+        yield f"{key} has a result, and was not planned"
+    if len(rows) < len(result.scenarios):
+        yield "an example has two results"
+    for example in plan.examples:
+        row = rows.get(example.key)
+        if row is None:
+            continue
+        for text in _row_differences(row, record):
+            yield f"{example.key}: {text}"
+        if row.threshold != example.threshold:
+            yield (
+                f"{example.key}: its threshold is {row.threshold:g}, and that of the plan is "
+                f"{example.threshold:g}"
+            )
+
+
+def _total_differences(
+    result: ConversationResult, record: ConversationRecord
+) -> Iterator[str]:
+    header, transcript = record.header, record.transcript
+    replied = [exchange for exchange in transcript if not exchange.told]
+    recorded: dict[str, object] = {
+        "plan_fingerprint": header and header.plan_fingerprint,
+        "agent_fingerprint": header and header.agent_fingerprint,
+        "tokens": transcript.position,
+        "exchanges": len(transcript),
+        "reply_tokens": sum(exchange.reply_tokens for exchange in replied),
+    }
+    for name, value in recorded.items():
+        if getattr(result, name) != value:
+            yield f"{name} is {getattr(result, name)!r}, and the journal says {value!r}"
+    if result.ended == "complete" and record.reason != "complete":
+        yield f"it is said to be complete, and the journal ends with {record.reason!r}"
+
+
+def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterator[str]:
+    verdict = record.example(row.id).verdict
+    if verdict is not None:
+        yield from _verdict_differences(row, verdict)
+    # What is scored once the conversation was interrupted is no longer written down;
+    # scoring it again shows it.
+    elif row.score is not None and record.reason != "interrupted":
+        yield "it has a score, and the journal has no verdict"
+    if row.score is not None and not row.is_open:
+        outcome = outcome_of(row.score, row.threshold)
+        if row.outcome != outcome:
+            yield f"it is {row.outcome} with a score of {row.score:g} and a threshold of {row.threshold:g}"
+    for question in row.questions:
+        yield from _question_differences(question, record)
+
+
+def _verdict_differences(
+    row: ScenarioResult, verdict: events.VerdictRecorded
+) -> Iterator[str]:
+    pairs: dict[str, tuple[object, object]] = {
+        name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
+    }
+    checks = tuple(
+        (check.label, None if check.open else check.ok) for check in row.checks
+    )
+    pairs["checks"] = (checks, verdict.checks)
+    for name, (resulting, recorded) in pairs.items():
+        if resulting != recorded:
+            yield f"its {name} is {show_value(resulting)}, and the journal says {show_value(recorded)}"
+
+
+def _question_differences(
+    question: QuestionResult, record: ConversationRecord
+) -> Iterator[str]:
+    needles = tuple(needle.number for needle in question.needles)
+    credited = CreditedQuestion(question.number, needles)
+    try:
+        played = question_result(credited, record.transcript)
+    except KeyError:
+        yield f"question {question.number} is not in the journal"
+        return
+    if played == question:
+        return
+    for name in _OF_QUESTION:
+        if getattr(played, name) != getattr(question, name):
+            yield f"question {question.number}: its {name} is not the one in the journal"
+
+
+# --- Against what scoring the run again gives.
+
+
+def compare_results(
+    recorded: Path, made_again: Path, *, same_version: bool
+) -> Iterator[Discrepancy]:
+    """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder.
+
+    Of another version than the one that recorded it, scores must agree; reasons and
+    fingerprints may change.
+    """
+    for path in sorted(made_again.glob(f"*/{RESULTS}")):
+        name = path.parent.name
+        try:
+            before = read_results(recorded / name / RESULTS)
+            after = read_results(path)
+        except LtmError:
+            continue  # it is named by what stands in the folder
+        for text in _rescored_differences(before, after, same_version=same_version):
+            yield Discrepancy(f"{name}/{RESULTS}", text)
+
+
+def _rescored_differences(
+    before: ConversationResult, after: ConversationResult, *, same_version: bool
+) -> Iterator[str]:
+    names = None if same_version else ("outcome", "score", "upper")
+    rows = {row.id: row for row in before.scenarios}
+    for row in after.scenarios:
+        recorded_row = rows.pop(row.id, None)
+        if recorded_row is None:
+            continue
+        for text in _field_differences(recorded_row, row, names, without={"nodeid"}):
+            yield f"{row.id}: its {text}"
+    if same_version and not rows and after.kept == before.kept:
+        without = {"scenarios", "notices", "kept", "agent_spec"}
+        yield from _field_differences(before, after, without=without)
+
+
+def _field_differences(
+    before: ScenarioResult | ConversationResult,
+    after: ScenarioResult | ConversationResult,
+    names: Iterable[str] | None = None,
+    *,
+    without: AbstractSet[str],
+) -> Iterator[str]:
+    """Yield which fields differ: those that are named, else all `without` some."""
+    fields, fields_again = to_record(before), to_record(after)
+    for name in names or sorted({*fields, *fields_again} - without):
+        value, value_again = fields.get(name), fields_again.get(name)
+        if value != value_again:
+            yield f"{name} was {show_value(value)} and is {show_value(value_again)} scored again"

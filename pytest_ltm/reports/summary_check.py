@@ -1,0 +1,274 @@
+"""Whether the files about a whole run hold: `run.json`, summary, table of verdicts, what is known of its judge."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, product
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from pytest_ltm._core.journal.result import ConversationName
+from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
+from pytest_ltm._core.journal.run_file import SUMMARY
+from pytest_ltm._core.storage.disk import read_regular
+from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun
+from pytest_ltm.records import judge_checks
+from pytest_ltm.reports.discrepancies import MOST_DIFFERENCES, Discrepancy
+from pytest_ltm.reports.summary import (
+    VERDICTS_FILE,
+    rewrite_summary,
+    summary_checksum,
+    verdicts_csv,
+)
+
+# Options by which a command chooses some of the conversations or examples.
+_CHOOSING = {"keyword", "markexpr", "deselect", "ltm_shard"}
+# What every summary has, whatever version wrote it.
+_OF_SUMMARY = (
+    "run_id",
+    "pytest_ltm_version",
+    "plan",
+    "results",
+    "conversations",
+    "notices",
+)
+# What tells the entries of a list of conversations or results apart.
+_LABELS = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
+
+
+def check_run_file(path: Path) -> Iterator[Discrepancy]:
+    """Yield what keeps `run.json` from being read, where there is one."""
+    if path.is_file() and not isinstance(json.loads(read_regular(path)), dict):
+        yield Discrepancy(path.name, "it is not a JSON object")
+
+
+def check_judge(run: Path) -> Iterator[Discrepancy]:
+    """Yield what known answers say against a judge."""
+    for check in judge_checks.judge_prechecks(run):
+        if check.verdict == "wrong":
+            what = f"the judge misjudged known answers: {check.why}"
+            yield Discrepancy(judge_checks.FILE, what)
+
+
+# --- run.json
+
+
+def check_settings(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepancy]:
+    """Yield which settings of a part of the run are not those that its conversations were played with."""
+    settings = part["run"].get("settings", {})
+    options = part["run"].get("options", {})
+    # A command that chose some did not ask for the others.
+    if not part["run"].get("paths") and not options.keys() & _CHOOSING:
+        yield from _unplayed_conversations(run, settings)
+    for conversation in run.conversations:
+        plan = conversation.plan()
+        if conversation.path.name not in part["conversations"] or not plan:
+            continue
+        pairs = _setting_pairs(conversation, plan, settings)
+        for name, (asked, played) in pairs.items():
+            if asked != played:
+                what = (
+                    f"{name} is {show_value(asked)}, and {conversation.path.name} was played with "
+                    f"{show_value(played)}"
+                )
+                yield Discrepancy(RUN_FILE, what)
+
+
+def _unplayed_conversations(
+    run: LoadedRun, settings: Mapping[str, Any]
+) -> Iterator[Discrepancy]:
+    """Yield the conversations that a run asked for and does not have."""
+    played = {
+        conversation.result.name.planned_name for conversation in run.conversations
+    }
+    agents, spans = settings.get("agents", {}), settings.get("spans", {})
+    trials = range(settings.get("trials") or 1)
+    for agent, span, trial in product(agents, spans, trials):
+        name = ConversationName(agent, span, str(trial))
+        if name not in played:
+            what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
+            yield Discrepancy(RUN_FILE, what, unfinished=True)
+
+
+def _setting_pairs(
+    conversation: ConversationFolder,
+    plan: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> Mapping[str, tuple[object, object]]:
+    """Return what a run asked for and what a conversation was played with, by the name of the setting."""
+    name = conversation.result.name.planned_name
+    # A plan adds the versions of the judge's questions.
+    judge = str(plan.get("judge")).partition(" (")[0]
+    agents, spans = settings.get("agents", {}), settings.get("spans", {})
+    pairs: dict[str, tuple[object, object]] = {
+        setting: (settings.get(setting), plan.get(setting))
+        for setting in ("seed", "tokenizer", "scoring", "time")
+    }
+    pairs["judge"] = (settings.get("judge"), judge)
+    pairs["trial"] = (name.trial, str(plan.get("trial")))
+    pairs["spans"] = (spans.get(name.span), plan.get("span"))
+    pairs["agents"] = (agents.get(name.agent), conversation.result.agent_spec)
+    return pairs
+
+
+# --- summary.json
+
+
+def check_listing(run: LoadedRun) -> Iterator[Discrepancy]:
+    """Yield the conversations that the summary lists, found by their places, and that are not there."""
+    folders = {conversation.path.name for conversation in run.conversations}
+    for entry in run.summary.get("conversations", ()):
+        parts = [str(entry.get(part)) for part in ("agent", "span_label", "trial")]
+        name = "~".join(parts)
+        is_there = any(
+            folder == name or folder.startswith(f"{name}~") for folder in folders
+        )
+        if not is_there:
+            what = f"it lists the conversation {name}, which is not there"
+            yield Discrepancy(SUMMARY, what)
+
+
+def check_summary(
+    run: LoadedRun, parts: Sequence[Mapping[str, Any]]
+) -> Iterator[Discrepancy]:
+    """Yield what summary and table of verdicts say that does not follow from results and `run.json`."""
+    summary = run.summary
+    for what in _run_file_differences(run, parts):
+        yield Discrepancy(SUMMARY, what)
+    if "sum" in summary and summary["sum"] != summary_checksum(summary):
+        yield Discrepancy(SUMMARY, "it was changed after it was written")
+    for name in _OF_SUMMARY:
+        if name not in summary:
+            yield Discrepancy(SUMMARY, f"it has no {name}")
+    rewritten = json.loads(json.dumps(rewrite_summary(run.result, summary)))
+    # Results have the id of the folder, which may have been renamed: it is compared
+    # with run.json.
+    for name in rewritten.keys() & summary.keys() - {"metrics", "run_id"}:
+        texts = _value_differences(summary[name], rewritten[name], name)
+        for text in islice(texts, MOST_DIFFERENCES):
+            yield Discrepancy(SUMMARY, text)
+    if not _has_verdicts(run):
+        yield Discrepancy(VERDICTS_FILE, "it does not have the verdicts of the results")
+
+
+def _run_file_differences(
+    run: LoadedRun, parts: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield where summary and `run.json` differ."""
+    summary = run.summary
+    path = run.path / RUN_FILE
+    begun = ""
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        begun = str(json.loads(read_regular(path)).get("run", ""))
+    run_id = summary.get("run_id")
+    # A copy that was amended has the name of its folder.
+    if run_id not in (begun or run_id, run.path.resolve().name):
+        yield f"it is that of run {run_id}, and {RUN_FILE} began run {begun}"
+    version = summary.get("pytest_ltm_version")
+    for part in parts:
+        recorded_by = part["run"].get("versions", {}).get("pytest-ltm")
+        if recorded_by is not None and len(parts) == 1 and recorded_by != version:
+            yield f"it says that pytest-ltm {version} wrote it, and {RUN_FILE} says {recorded_by}"
+    if not path.is_file():
+        return
+    plan = summary.get("plan")
+    planned = dict(plan) if isinstance(plan, dict) else {}
+    planned["seed"] = summary.get("seed")
+    for part in parts:
+        for name, value in part["run"].get("settings", {}).items():
+            if name in planned and planned[name] != value:
+                yield f"its {name} is {show_value(planned[name])}, and {RUN_FILE} says {show_value(value)}"
+
+
+def _value_differences(filed: object, rewritten: object, path: str) -> Iterator[str]:
+    """Yield where two JSON values differ; what another version did not write yet does not count."""
+    # Nearly always, and told much faster than by looking through both.
+    if filed == rewritten:
+        return
+    if isinstance(filed, dict) and isinstance(rewritten, dict):
+        for key, value in filed.items():
+            yield from _value_differences(value, rewritten.get(key), f"{path}.{key}")
+        return
+    if isinstance(filed, list) and isinstance(rewritten, list):
+        yield from _list_differences(filed, rewritten, path)
+        return
+    # The order in which a mean is summed may change its last digit.
+    is_close = (
+        isinstance(filed, float)
+        and isinstance(rewritten, float)
+        and isclose(filed, rewritten)
+    )
+    if is_close:
+        return
+    yield _difference_text(path, filed, rewritten)
+
+
+def _difference_text(path: str, filed: object, rewritten: object) -> str:
+    return f"{path} is {show_value(filed)}, and the results say {show_value(rewritten)}"
+
+
+def _list_differences(
+    filed: Sequence[object], rewritten: Sequence[object], path: str
+) -> Iterator[str]:
+    """Yield where the entries of two lists differ: imported runs list conversations in an order of their own."""
+    if len(filed) != len(rewritten):
+        yield _difference_text(path, filed, rewritten)
+        return
+    filed_entries = {
+        _entry_label(entry, number): entry for number, entry in enumerate(filed)
+    }
+    for number, entry in enumerate(rewritten):
+        label = _entry_label(entry, number)
+        yield from _value_differences(
+            filed_entries.get(label), entry, f"{path}[{label}]"
+        )
+
+
+def _entry_label(entry: object, number: int) -> str:
+    """Return what tells an entry of a list apart: its names, else its number."""
+    if not isinstance(entry, dict):
+        return str(number)
+    names = [str(entry[name]) for name in _LABELS if name in entry]
+    return " ".join(names) or str(number)
+
+
+# --- verdicts.csv
+
+
+def _has_verdicts(run: LoadedRun) -> bool:
+    """Return whether the table of verdicts, where there is one, is that of the results."""
+    path = run.path / VERDICTS_FILE
+    if not path.is_file():
+        return True
+    filed = read_regular(path)
+    rewritten = for_file(verdicts_csv(run.result))
+    return filed == rewritten or _agree_in_columns(
+        _csv_rows(filed), _csv_rows(rewritten)
+    )
+
+
+def _csv_rows(data: bytes) -> list[dict[str, str]]:
+    text = io.StringIO(data.decode("utf-8", "replace"), newline="")
+    return list(csv.DictReader(text, restkey="", restval=""))
+
+
+def _agree_in_columns(
+    filed: Sequence[Mapping[str, str]], rewritten: Sequence[Mapping[str, str]]
+) -> bool:
+    """Return whether two tables have the same rows, in the columns that both have: another version has others."""
+    if not filed or not rewritten:
+        return False
+    columns = sorted(filed[0].keys() & rewritten[0].keys())
+
+    def cells(rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
+        return sorted([row[column] for column in columns] for row in rows)
+
+    needed = {"nodeid", "outcome", "ltm_score"}
+    return needed.issubset(columns) and cells(filed) == cells(rewritten)
