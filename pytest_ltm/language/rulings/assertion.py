@@ -816,8 +816,8 @@ def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if RE.is_right.search(text):
         return True
     turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
-    turns = turns or clause.part.link in _EXPLAINS or RE.subordinate.match(text)
-    if turns or not (RE.verb_word.search(text) and topic.holds_like(text)):
+    explains = clause.part.link in _EXPLAINS or RE.subordinate.match(text) is not None
+    if turns or explains or not (RE.verb_word.search(text) and topic.holds_like(text)):
         return False
     return topic.is_echo(text) or _is_parallel(text, claim)
 
