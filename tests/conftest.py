@@ -105,6 +105,7 @@ TOUCHED_BY: Rules = {
     "tests/whole/*": ("tests/whole/*",),
     "tests/features/reports/snapshots/*": ("tests/features/reports/*",),
     "tests/features/scenarios/*.json": ("tests/features/scenarios/*",),
+    "tests/features/lab/*.txt": ("tests/features/lab/*",),
     "benchmarks/*": ("tests/whole/test_benchmark*",),
     "scenarios/*": VERDICTS,
     "pytest_ltm/lab/loc*": GENERATORS,
@@ -279,6 +280,25 @@ def pytest_pyfunc_call() -> Iterator[None]:
             "something drew from the module-level `random`, or seeded it: pass a `random.Random` instead"
         )
     return result
+
+
+@pytest.fixture
+def pytester(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
+    from alone import alone
+
+    for name in (
+        "PYTEST_ADDOPTS",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+        "PYTEST_XDIST_TESTRUNUID",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
+    return pytester
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ imported, and would warn.)
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -33,6 +34,26 @@ def pytest_addoption(
     pluginmanager: pytest.PytestPluginManager,
 ) -> None:
     """Load them where pytest would have loaded all that are installed."""
-    for entry in metadata.entry_points(group="pytest11"):
-        if entry.name in {*OURS, *os.environ[WITH].split()}:
-            pluginmanager.load_setuptools_entrypoints("pytest11", name=entry.name)
+    wanted = {*OURS, *os.environ[WITH].split()}
+    for name, distribution in installed_plugins():
+        if name in wanted:
+            show_once(distribution)
+            pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+
+
+@cache
+def installed_plugins() -> list[tuple[str, metadata.Distribution]]:
+    """Return each installed plugin of pytest with what brings it, in order; read once in a process."""
+    points = metadata.entry_points(group="pytest11")
+    return [(point.name, point.dist) for point in points if point.dist]
+
+
+def show_once(distribution: metadata.Distribution) -> None:
+    """Have this be all that is installed for who asks next: pluggy would read it all again for each plugin."""
+    patch = pytest.MonkeyPatch()
+
+    def distributions() -> list[metadata.Distribution]:
+        patch.undo()
+        return [distribution]
+
+    patch.setattr(metadata, "distributions", distributions)

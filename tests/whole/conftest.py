@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import warnings
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from suite_words import with_parameters
 # pytester forgets the modules that a run inside this process imports: what is here
 # already is imported once only.
 PRELOADED = (
+    "filelock",
     "greenlet",
     "numpy",  # cannot be imported twice
     "pytest_ltm.agents",
@@ -26,12 +28,14 @@ PRELOADED = (
     "pytest_ltm.fillers._spec",
     "pytest_ltm.fillers._talk",
     "pytest_ltm._core.internals",
+    "pytest_ltm._core.session.garbage",
     "pytest_ltm._core.session.startup",
     "pytest_ltm._core.session.collection",
     "pytest_ltm.testing",
     "rouge_score.rouge_scorer",
     "tiktoken",
     "yaml",
+    *(feature.module for feature in entry_points(group="pytest_ltm")),
 )
 for _name in PRELOADED:
     if find_spec(_name.partition(".")[0]) and (
@@ -149,16 +153,7 @@ class Project:
 def pytester(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
-    """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    for name in (
-        "PYTEST_ADDOPTS",
-        "PYTEST_XDIST_WORKER",
-        "PYTEST_XDIST_WORKER_COUNT",
-        "PYTEST_XDIST_TESTRUNUID",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in alone().items():
-        monkeypatch.setenv(name, value)
+    """The same, on a screen of one kind, and without messages that no test asked for."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from alone import alone
 
 from benchmarks import evidence
 from pytest_ltm.commands import main
@@ -14,6 +15,8 @@ from pytest_ltm.commands import main
 def test_a_generated_file_gives_a_table_by_value_and_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
     data = tmp_path / "s.json"
     assert (
         main(

@@ -326,7 +326,7 @@ def test_dollars_of_what_is_told_are_filler(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.nightly("many runs on workers", every=2)
-@pytest.mark.parametrize("workers", ["0", "4"])
+@pytest.mark.parametrize("workers", ["0", "2"])
 def test_workers_exceed_the_budget_by_one_exchange_each_at_most(
     project: pytest.Pytester, chat_server: ChatServer, workers: str
 ) -> None:

@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,25 +39,10 @@ ABSENT |= (
 """Set by other plugins, or under an option, while tests run; or not in this Python."""
 
 
-def trees(folder: Path) -> list[ast.Module]:
-    return [ast.parse(path.read_text("utf-8")) for path in folder.rglob("*.py")]
-
-
-def own_names() -> set[str]:
-    """Return the names that the package itself gives to functions, classes, variables and attributes of `self`."""
-    names = set()
-    for node in (node for tree in trees(PACKAGE) for node in ast.walk(tree)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and is_own(node.value)
-        ):
-            names.add(node.attr)
-    return names
+def package_nodes() -> Iterator[ast.AST]:
+    """Yield the parts of every module of the package: hundreds of thousands, so never all at once."""
+    for path in PACKAGE.rglob("*.py"):
+        yield from ast.walk(ast.parse(path.read_text("utf-8")))
 
 
 def is_own(value: ast.expr) -> bool:
@@ -64,42 +50,58 @@ def is_own(value: ast.expr) -> bool:
 
 
 def used_names() -> set[str]:
-    """Return what the package imports from `_pytest`, and the private attributes that it reads or sets of others."""
-    used, own = set(), own_names()
-    for node in (node for tree in trees(PACKAGE) for node in ast.walk(tree)):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("_pytest"):
-            used |= {alias.name for alias in node.names}
-        elif (
-            isinstance(node, ast.Attribute)
-            and re.match("_[a-z]", node.attr)
-            and not is_own(node.value)
+    """Return what the package imports from `_pytest`, and the private attributes that it reads or sets of others.
+
+    Others' are those that it gives to no function, class, variable or attribute of
+    `self`.
+    """
+    used: set[str] = set()
+    own: set[str] = set()
+    for node in package_nodes():
+        if isinstance(node, ast.Attribute) and not is_own(node.value):
+            used.update(private_names([node.attr]))
+        elif isinstance(node, ast.Call):
+            used.update(private_names(names_asked_for(node)))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith(
+            "_pytest"
         ):
-            used.add(node.attr)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
-            "getattr",
-            "setattr",
-            "hasattr",
-        }:
-            words = [
-                str(word.value)
-                for word in node.args[1:2]
-                if isinstance(word, ast.Constant)
-            ]
-            used |= {word for word in words if re.match("_[a-z]", word)}
-    return (
-        used - (own - {"_file", "_request"}) - {"_fields", "_replace"}
-    )  # every named tuple has them
+            used.update(alias.name for alias in node.names)
+        else:
+            own.update(names_given(node))
+    of_named_tuples = {"_fields", "_replace"}
+    return used - (own - {"_file", "_request"}) - of_named_tuples
+
+
+def names_given(node: ast.AST) -> list[str]:
+    """Return the name that a function, a class, a variable or an attribute of `self` gets here."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [node.id]
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr]
+    return []
+
+
+def private_names(names: list[str]) -> list[str]:
+    return [name for name in names if re.match("_[a-z]", name)]
+
+
+def names_asked_for(call: ast.Call) -> list[str]:
+    """Return the name that `getattr`, `setattr` or `hasattr` is told, if it is written there."""
+    if getattr(call.func, "id", "") not in {"getattr", "setattr", "hasattr"}:
+        return []
+    words = [word.value for word in call.args[1:2] if isinstance(word, ast.Constant)]
+    return [str(word) for word in words]
 
 
 def test_the_package_uses_the_private_names_that_are_listed_and_no_others() -> None:
     listed = {word for name in LISTED for word in re.split(r"[. |]+", name)}
     assert used_names() - listed == set()
-    code = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
-    assert {
-        name
-        for name in LISTED
-        if not re.search(rf"\b{name.rpartition('.')[2]}\b", code)
-    } == set()
+    words: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        words.update(re.findall(r"\w+", path.read_text("utf-8")))
+    assert {name for name in LISTED if name.rpartition(".")[2] not in words} == set()
 
 
 def test_the_page_for_pytest_says_how_many_there_are() -> None:

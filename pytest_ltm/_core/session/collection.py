@@ -10,7 +10,8 @@ import re
 import shlex
 import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +155,23 @@ def version_of(known: _items.LtmItem) -> str:
     if known.marks.version:
         return known.marks.version
     function = getattr(known.item, "function", None)
+    if not function:
+        return source_version(str(known.item.nodeid))
+    if inspect.isfunction(function):
+        return _version_of_function(function)
+    return _read_version(function)  # what is no function may have no hash
+
+
+def _read_version(function: Callable[..., Any]) -> str:
+    """Return the version that changes with a callable's source; "" if that cannot be read."""
     try:
-        source = inspect.getsource(function) if function else str(known.item.nodeid)
+        return source_version(inspect.getsource(function))
     except (OSError, TypeError):
         return ""
-    return source_version(source)
+
+
+# Trials and memory spans ask for the same functions again and again.
+_version_of_function = lru_cache(maxsize=1_000)(_read_version)
 
 
 def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
+from functools import cache
 
 import pytest
 
@@ -22,7 +23,12 @@ class _Awakened:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Wake the collector; of several runs in a process only the first one's start is left alone."""
-        if not gc.get_freeze_count():
-            gc.freeze()
+        freeze_once()
         gc.enable()
         return (yield)
+
+
+@cache
+def freeze_once() -> None:
+    """Let the collector pass by everything that is there; does nothing when called again."""
+    gc.freeze()

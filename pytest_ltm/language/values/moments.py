@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from types import MappingProxyType
 
 from pytest_ltm.language.numbers import TENS
@@ -45,6 +46,7 @@ _ISO = re.compile(
 _PACKED = re.compile(r"(?P<year>(?:19|20)\d\d)(?P<month>\d\d)(?P<day>\d\d)")
 _FIGURES = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})")
 _CENTURY = 100
+_SHORTEST_BEGINNING = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,19 +268,9 @@ class _Parse:
         return False
 
     def _take_month(self) -> bool:
-        number = cldr.month_names().get(self._key())
-        if number is None and len(self._key()) >= 3:
-            number = self._month_by_beginning()
+        word = self._key()
+        number = cldr.month_names().get(word) or _months_by_beginning().get(word)
         return number is not None and self._set(1, month=number)
-
-    def _month_by_beginning(self) -> int | None:
-        """Return the month that a longer abbreviation means: Sept."""
-        found = {
-            number
-            for name, number in cldr.month_names().items()
-            if name.startswith(self._key()) and len(self._key()) >= 4
-        }
-        return found.pop() if len(found) == 1 else None
 
     def _take_weekday(self) -> bool:
         word = self._key()
@@ -400,6 +392,20 @@ class _Parse:
             half_open=half_open,
             likely=self._likely,
         )
+
+
+@cache
+def _months_by_beginning() -> Mapping[str, int]:
+    """Return the months that longer abbreviations mean: Sept."""
+    months: dict[str, set[int]] = {}
+    for name, number in cldr.month_names().items():
+        for length in range(_SHORTEST_BEGINNING, len(name) + 1):
+            months.setdefault(name[:length], set()).add(number)
+    return {
+        beginning: numbers.pop()
+        for beginning, numbers in months.items()
+        if len(numbers) == 1
+    }
 
 
 def trim_silent(tokens: Sequence[Token]) -> Sequence[Token]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from alone import alone
 
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import LtmError
@@ -331,7 +333,11 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
             "-q",
         ]
         ran = subprocess.run(
-            [sys.executable, *words], check=False, capture_output=True, text=True
+            [sys.executable, *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **alone()},
         )
         assert ran.returncode == status, ran.stdout
         assert status == 0 or "total 0.00 of 1" in ran.stdout
