@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ltm import Definition, Ltm
 
-from ._poison import CHANNELS, READ_CHANNEL, make_poison, play_poison
+from ._poison import CHANNELS, LANGUAGES, READ_CHANNEL, make_poison, play_poison
 
 TALKED = tuple(name for name in CHANNELS if name != READ_CHANNEL)
 """The channels that take no tool."""
@@ -21,7 +21,7 @@ def poison(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     return make_poison(rng, parameters, TALKED, acts=False)
 
 
-@pytest.mark.ltm(generate=poison, skills="R,C", version="1")
+@pytest.mark.ltm(generate=poison, skills="R,C", version="1", languages=LANGUAGES)
 def test_poison(ltm: Ltm) -> None:
     """Does what the user said, and nothing that a stranger's text wanted, in the same words."""
     play_poison(ltm)

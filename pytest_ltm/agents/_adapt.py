@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._core.calls.airlock import (
-    Refuse,
-    exact_tree,
+    check_configuration,
     is_amount,
     is_count,
     shown,
@@ -34,7 +33,7 @@ from pytest_ltm._core.model.agent import (
 from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
+from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._capabilities import (
     accepts_arguments,
@@ -268,21 +267,13 @@ class AgentSource:
                 lambda: _reject_awaitable(
                     cast("Configured", agent).configuration(), "it"
                 ),
-                admit=self._check_configuration,
+                admit=functools.partial(
+                    check_configuration, where=f"agent {self.spec!r}"
+                ),
             )
         if self.settings is None:
             return configuration
         return {"file": self.settings, "agent": configuration}
-
-    def _check_configuration(self, value: object, refuse: Refuse) -> dict[str, Any]:
-        """Return what `configuration()` returned, made of exact builtins."""
-        if not isinstance(value, Mapping):
-            raise refuse(f"configuration() returned {shown(value)}, not a mapping")
-        try:
-            known = Field(value, f"agent {self.spec!r}", "configuration").json()
-        except DefinitionError as error:
-            raise refuse(str(error)) from error
-        return cast("dict[str, Any]", exact_tree(known))
 
     def _door(
         self, fatal: Fatal, timeout: float | None = None

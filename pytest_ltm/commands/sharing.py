@@ -6,7 +6,8 @@ import json
 import re
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,12 +15,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct, structs
 
+from pytest_ltm._core.calls.airlock import settle_error
 from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.journal.section import Section, sections_of
 from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, describe_error
 from pytest_ltm._core.storage.sanitize import escape_unprintable, for_file
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
@@ -267,7 +269,8 @@ def export_runs(arguments: Namespace) -> int:
     if arguments.to in TABLES:
         written = table_files.outputs(results, to, arguments.to, arguments.table)
     elif (write := export_writers().get(arguments.to)) is not None:
-        written = write(results, to)
+        with _exporting(arguments.to):
+            written = list(write(results, to))
     else:
         if arguments.to == "latex":
             text = paper_latex(results.runs)
@@ -284,9 +287,10 @@ def export_runs(arguments: Namespace) -> int:
             ]
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
-    write_all(written, force=arguments.force)
-    for each in written:
-        print(each)
+    with _exporting(arguments.to):
+        write_all(written, force=arguments.force)
+        for each in written:
+            print(each)
     differs = [
         text
         for run in results.runs
@@ -299,6 +303,20 @@ def export_runs(arguments: Namespace) -> int:
     ]:
         print(redact_secrets(text), file=sys.stderr)
     return 1 if results.missing or differs else 0
+
+
+@contextmanager
+def _exporting(name: str) -> Iterator[None]:
+    """Have whatever the exporter of a feature raises be an error with its name."""
+    try:
+        yield
+    except (LtmError, OSError):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it becomes an error of ours
+        settled = settle_error(error)
+        raise ConfigurationError(
+            f"the exporter {name!r} raised {describe_error(settled)}"
+        ) from settled
 
 
 # --- badge

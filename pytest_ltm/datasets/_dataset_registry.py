@@ -61,6 +61,12 @@ TELLINGS = ("turns", "sessions", *NOTE_KINDS)
 TASKS = ("questions", "events", "dialogue")
 
 
+_PROMPTS = DatasetOption(
+    "prompts",
+    "FILE",
+    "your YAML file with the words of questions and of the judge's prompts",
+    is_path=True,
+)
 LOCOMO = Dataset(
     name="locomo",
     metric="official F1",
@@ -123,6 +129,7 @@ LOCOMO = Dataset(
             "downloaded photos of LoCoMo, for agents that take images; others get captions",
             is_path=True,
         ),
+        _PROMPTS,
     ),
     opener=suite_opener("pytest_ltm.datasets.locomo.locomo_suite"),
     questions="alone",
@@ -200,12 +207,7 @@ LONGMEMEVAL = Dataset(
         ),
         _JUDGE,
         _PROTOCOL,
-        DatasetOption(
-            "prompts",
-            "FILE",
-            "your YAML file with the words of questions and of the judge's prompts",
-            is_path=True,
-        ),
+        _PROMPTS,
     ),
     opener=suite_opener("pytest_ltm.datasets.longmemeval.conversations"),
 )

@@ -6,7 +6,7 @@ A user writes it, or copies the texts of the authors into it; none are in the pr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -20,7 +20,6 @@ from pytest_ltm._core.storage.schema import Field, load_yaml
 from pytest_ltm.datasets.rows import faults_of_data
 
 _FIELDS = ("opening", "question", "judge", "parameters")
-_QUESTION_PARTS = frozenset({"question", "date"})
 _JUDGE_PARTS = frozenset({"question", "reference", "answer"})
 
 
@@ -31,8 +30,8 @@ class PromptFile(Struct, frozen=True, kw_only=True):
     sha256: str
     opening: str = ""
     """The message that begins a conversation; "": ours."""
-    question: str = ""
-    """How a question is put, with `{question}` and `{date}`; "": our way."""
+    question: Mapping[str, str] = {}
+    """How a question is put, by its kind; `default` for all others."""
     judge: Mapping[str, str] = {}
     """What a judge is asked, by kind of question; `default` for all others."""
     parameters: Mapping[str, Any] = {}
@@ -43,13 +42,25 @@ class PromptFile(Struct, frozen=True, kw_only=True):
         """A sentence for reports."""
         return f"prompts of {self.name} (sha256:{self.sha256[:12]}), word for word"
 
-    def ask(self, question: str, date: str) -> str:
-        """Return a question in the words of the file, "" where it has none."""
-        return fill_verbatim(self.question, {"question": question, "date": date})
+    def ask(self, kind: str, **parts: str) -> str:
+        """Return a question of a kind in the words of the file, "" where it has none."""
+        return fill_verbatim(_text_of(self.question, kind), parts)
 
-    def judge_text(self, kind: str) -> str:
-        """Return what a judge is asked about a kind of question; "" where the file does not say."""
-        return self.judge.get(kind) or self.judge.get("default", "")
+    def judge_prompt(self, kind: str) -> dict[str, Any]:
+        """Return what a judge is asked about a kind of question, as a parameter of its definition; {}: not given."""
+        text = _text_of(self.judge, kind)
+        if not text:
+            return {}
+        prompt = {
+            "sha256": self.sha256,
+            "text": text,
+            "parameters": dict(self.parameters),
+        }
+        return {"judge_prompt": prompt}
+
+
+def _text_of(texts: Mapping[str, str], kind: str) -> str:
+    return texts.get(kind) or texts.get("default", "")
 
 
 def fill_verbatim(text: str, parts: Mapping[str, str]) -> str:
@@ -57,21 +68,18 @@ def fill_verbatim(text: str, parts: Mapping[str, str]) -> str:
     return text.format_map(parts)
 
 
-def load_prompts(path: Path, kinds: Mapping[str, str] | tuple[str, ...]) -> PromptFile:
+def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile:
     """Return the texts of a file; DatasetError for an unknown field, kind or part.
 
-    `kinds`: the kinds of questions that a judge may be asked about.
+    `kinds`: the parts that a text may name beside `{question}`, by kind of question.
     """
     with faults_of_data():
         top = load_yaml(path)
         fields = top.mapping(_FIELDS)
-        texts = {
-            name: fields[name].text()
-            for name in ("opening", "question")
-            if name in fields
-        }
-        if "question" in fields:
-            _check_parts(fields["question"], _QUESTION_PARTS, needed="question")
+        opening = fields["opening"].text() if "opening" in fields else ""
+        question = (
+            _read_questions(fields["question"], kinds) if "question" in fields else {}
+        )
         judge = {}
         if "judge" in fields:
             for kind, item in fields["judge"].mapping(("default", *kinds)).items():
@@ -80,14 +88,32 @@ def load_prompts(path: Path, kinds: Mapping[str, str] | tuple[str, ...]) -> Prom
         parameters = fields["parameters"].json() if "parameters" in fields else {}
         if not isinstance(parameters, dict):
             raise fields["parameters"].error("names and values, such as temperature: 0")
-        if not (texts or judge):
+        if not (opening or question or judge):
             raise DatasetError(
                 f"{path}: holds no prompt. Give it one of {', '.join(_FIELDS[:3])}"
             )
     digest = hashlib.sha256(read_regular(path)).hexdigest()
     return PromptFile(
-        name=path.name, sha256=digest, judge=judge, parameters=parameters, **texts
+        name=path.name,
+        sha256=digest,
+        opening=opening,
+        question=question,
+        judge=judge,
+        parameters=parameters,
     )
+
+
+def _read_questions(
+    item: Field, kinds: Mapping[str, Collection[str]]
+) -> dict[str, str]:
+    """Return the texts by kind; one text alone is for all."""
+    shared = frozenset.intersection(*map(frozenset, kinds.values()))
+    is_one = isinstance(item.value, str)
+    texts = {"default": item} if is_one else item.mapping(("default", *kinds))
+    for kind, text in texts.items():
+        parts = frozenset({"question", *kinds.get(kind, shared)})
+        _check_parts(text, parts, needed="question")
+    return {kind: text.text() for kind, text in texts.items()}
 
 
 def _check_parts(item: Field, known: frozenset[str], *, needed: str) -> None:

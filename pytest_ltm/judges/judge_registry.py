@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
+from pytest_ltm._core.calls.airlock import check_configuration, class_name
+from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import Configured
 from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
@@ -18,8 +21,6 @@ from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     JudgeError,
-    LtmError,
-    describe_error,
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -126,10 +127,35 @@ def judge_session(spec: str, *, timeout: float | None = 300.0) -> Iterator[Answe
         call.close()
 
 
-def _name_judge(spec: str, judge: Judge) -> NamedJudge:
-    return NamedJudge(
-        spec, judge, judge.configuration() if isinstance(judge, Configured) else None
+# Seconds that a judge may take to be made, and to say what its replies depend on.
+_MAKING = 60.0
+
+
+@contextmanager
+def _judge_door(subject: str) -> Iterator[ForeignCaller[ConfigurationError]]:
+    """Give what calls code of a judge that nobody asks yet."""
+    door = ForeignCaller(
+        subject, error=ConfigurationError, timeout=_MAKING, placed=True
     )
+    with closing(door):
+        yield door
+
+
+def _name_judge(spec: str, judge: Judge) -> NamedJudge:
+    subject = f"judge {spec!r}"
+    with _judge_door(subject) as door:
+        configuration = None
+        if door.examine("could not be examined", _tells_configuration, judge):
+            configuration = door.call_method(
+                judge,
+                "configuration",
+                admit=partial(check_configuration, where=subject),
+            )
+    return NamedJudge(spec, judge, configuration)
+
+
+def _tells_configuration(judge: Judge) -> bool:
+    return isinstance(judge, Configured)
 
 
 def adapt_judge(judge: Any, subject: str) -> Judge:
@@ -137,22 +163,27 @@ def adapt_judge(judge: Any, subject: str) -> Judge:
 
     `what`: how errors call it. ConfigurationError if it cannot be asked.
     """
-    if inspect.isclass(judge) or (
+    with _judge_door(subject) as door:
+        is_factory = door.examine("could not be examined", _makes_judge, judge)
+        if is_factory:
+            judge = door.call("cannot be made", judge)
+        return cast(
+            "Judge", door.examine("could not be examined", _as_judge, judge, subject)
+        )
+
+
+def _makes_judge(judge: Any) -> bool:
+    return inspect.isclass(judge) or (
         not isinstance(judge, Judge) and accepts_arguments(judge, 0)
-    ):
-        try:
-            judge = judge()
-        except LtmError:
-            raise
-        except Exception as error:
-            raise ConfigurationError(
-                f"{subject} cannot be made: {describe_error(error)}"
-            ) from error
+    )
+
+
+def _as_judge(judge: Any, subject: str) -> Judge:
     if isinstance(judge, Judge):
         return judge
     if accepts_arguments(judge, 1):
         return FunctionJudge(judge)
     raise ConfigurationError(
-        f"{subject} is a {type(judge).__name__}, which cannot be asked. It needs assess(question) -> str, or must be a "
+        f"{subject} is a {class_name(judge)}, which cannot be asked. It needs assess(question) -> str, or must be a "
         "function from the question to the reply"
     )

@@ -281,8 +281,10 @@ def _without_sections(text: str) -> str:
     # in a list of several questions a label is repeated: there it is what the agent
     # asks
     alone = sum(match["label"].lower() == first for match in labels) == 1
+    leads_up = answers == labels[1:] and len(answers) == 1
     hides = (
         RE.thought.search(first)
+        or (leads_up and _is_prose(text[labels[0].end() : answers[0].start()]))
         or (labels[0]["mark"].startswith("#") and RE.step.match(first))
         or (alone and (RE.tool.search(first) or RE.asks.fullmatch(first)))
     )
@@ -304,21 +306,17 @@ def _without_sections(text: str) -> str:
 _MOST_WORDS = 6
 
 
+def _is_prose(section: str) -> bool:
+    """Return whether a section has a sentence that ends: what leads up to an answer, and is none of several."""
+    return len(section.split()) >= _FEWEST_WORDS and section.rstrip()[-1] in ".!?"
+
+
 def _is_short(label: str) -> bool:
     return len(label.split()) <= _MOST_WORDS
 
 
 # --- Printed calls and their results.
 
-_NAMES = frozenset(
-    ("name", "tool", "tool_name", "function", "action", "recipient_name")
-)
-_ARGUMENTS = frozenset(
-    ("arguments", "parameters", "args", "input", "action_input", "kwargs", "tool_input")
-)
-_REST = frozenset(
-    ("id", "type", "call_id", "index", "status", "result", "output", "response")
-)
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -352,21 +350,19 @@ def _is_call(value: Any) -> bool:
         return bool(value) and all(map(_is_call, value))
     if not isinstance(value, dict):
         return False
-    inner = next(
-        (
-            value[key]
-            for key in ("tool_calls", "tool_call", "function_call")
-            if key in value
-        ),
-        None,
-    )
-    if len(value) == 1 and inner:
-        return _is_call(inner)
-    if isinstance(value.get("function"), dict):
-        return _is_call(value["function"]) and value.keys() <= _REST | {"function"}
-    return (
-        bool(value.keys() & _NAMES and value.keys() & _ARGUMENTS)
-        and value.keys() <= _NAMES | _ARGUMENTS | _REST
+    holders = [name for name in value if RE.called.search(name)]
+    inner = [value[name] for name in holders if isinstance(value[name], (dict, list))]
+    if inner and all(map(_is_call, inner)):
+        return len(value) == len(inner) or _is_plain(value)
+    arguments = [name for name in value if RE.argument.search(name)]
+    return bool(holders and arguments) and _is_plain(value)
+
+
+def _is_plain(fields: dict[str, Any]) -> bool:
+    """Return whether beside what is called, and with what, an object has nothing but what a program notes."""
+    return all(
+        RE.called.search(name) or RE.argument.search(name) or RE.noted.fullmatch(name)
+        for name in fields
     )
 
 
@@ -388,4 +384,7 @@ def _without_next_turn(text: str) -> str:
         is_quoted = before.count("```") % 2 or before.count('"') % 2
         if before.strip() and not is_quoted:
             return before
-    return text
+    dialogue = RE.dialogue.search(text)
+    before = text[: dialogue.start()] if dialogue else ""
+    is_plain = before.strip() and not RE.label_ahead.search(before)
+    return before if is_plain and not RE.introduced.search(before) else text

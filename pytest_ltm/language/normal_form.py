@@ -174,10 +174,8 @@ def _without_citations(text: str) -> str:
     text = RE.footnote.sub("", text)
     # a list of sources is short, and at the end; one further up is part of the answer
     for header in list(RE.sources.finditer(text, max(0, len(text) - 800))):
-        listed = text[header.end() :]
-        if any(map(str.isalnum, listed)) and set(
-            RE.letters.findall(listed.lower())
-        ) <= LEXICON.words("source words"):
+        items = RE.source_item_start.split(text[header.end() :].strip())
+        if all(RE.source_item.fullmatch(item.strip()) for item in items):
             text = text[: header.start()]
             break
     return RE.told_at_end.sub("", RE.cites.sub("", text))

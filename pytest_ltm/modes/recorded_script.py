@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator
 from pytest_ltm._core.engine import conversation as _talk
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.model.account import SCORED, account_of
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.scenario import Ask, Compact, Say, kind_of_request
 from pytest_ltm._core.model.schedule import Finish, JumpTime, ResumeLane, Start
+from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.errors import (
+    AgentFault,
     ConversationOver,
     Divergence,
 )
@@ -159,6 +163,22 @@ class RecordScript(_talk.ConversationScript):
         ):
             raise _talk.ScriptChanged(
                 f"it says {_shorten_repr(event_made.text)}, where it said {_shorten_repr(event.text)}"
+            )
+
+    def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
+        """Raise AgentFault for a reply that was scored when it came, and is not an answer by its account."""
+        reply = record.replies[exchange.number]
+        outcome = account_of(
+            reply.text,
+            reply.finish_reason,
+            thoughts=reply.thoughts,
+            says=record.reading.says_something,
+        )
+        is_silence = not (reply.text or reply.thoughts or outcome.reason)
+        if outcome.account not in SCORED and not (is_silence or reply.calls):
+            end = f" (finish_reason {outcome.reason!r})" if outcome.reason else ""
+            raise AgentFault(
+                f"the recorded reply is not an answer: {outcome.account}{end}"
             )
 
     def wait(

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from pytest_ltm._core.calls.airlock import exact_scalar, shown
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
 from pytest_ltm._core.journal import timings as _timings
@@ -310,7 +311,7 @@ class Report:
         sentences = self._agent_sentences(result)
         self._problems = self._summary_page.write(result, sentences, self.sections)
         statuses = self._run.hooks.ask_all(
-            "pytest_ltm_exit_status", result=result, status=status
+            "pytest_ltm_exit_status", _exact_status, result=result, status=status
         )
         session.exitstatus = next(statuses, status)
         if session.exitstatus in DECIDED and self._lost(result):
@@ -782,3 +783,10 @@ class LiveServer:
         if process.poll() is None:
             process.kill()
             process.communicate()
+
+
+def _exact_status(answer: object) -> int:
+    status = exact_scalar(answer)
+    if type(status) is not int:
+        raise TypeError(f"it returned {shown(answer)}, not a number")
+    return status

@@ -16,7 +16,7 @@ from pytest_ltm._core.journal.result import ConversationResult
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "samples")]
 
 from _chromium import Chromium
-from run_folders import held, journal, played, write_run
+from run_folders import held, journal, place_of, played, write_run
 
 from pytest_ltm._core.journal import events
 from pytest_ltm.reports.html import build_report
@@ -69,7 +69,7 @@ def large(folder: Path, rng: random.Random) -> Path:
     conversation = talk("agent", 120_000, 3, rng, 0.6)
     run = write_run(folder, conversation)
     texts = {n: (words(rng, 90_000), words(rng, 10_000)) for n in range(1, 100, 3)}
-    (run / "full~2k~0" / "journal.jsonl").write_text(
+    (run / place_of(conversation, 0) / "journal.jsonl").write_text(
         "".join(journal(conversation.scenarios, texts)), encoding="utf-8"
     )
     return run
@@ -105,7 +105,7 @@ def many(folder: Path, rng: random.Random) -> Path:
             for n in range(3 * len(rows) + 1)
             if n % 3 != 2
         }
-        (run / f"full~2k~{number}" / "journal.jsonl").write_text(
+        (run / place_of(conversation, number) / "journal.jsonl").write_text(
             "".join(journal(rows, texts)), encoding="utf-8"
         )
     return run

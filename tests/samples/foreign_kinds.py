@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from random import Random
 from typing import Any
 
-from pytest_ltm import AgentFault, Reply, TransientFault
+from pytest_ltm import AgentFault, LtmError, Reply, TransientFault
+from pytest_ltm._core.storage.errors import describe_error
 from pytest_ltm.agents import Usage
 
 _NAMES = """
@@ -250,3 +253,34 @@ def _usage(rng: Random, value: Any) -> Any:
     names = ("input_tokens", "output_tokens", "calls", "estimated")
     counts: dict[str, Any] = {"input_tokens": 1, rng.choice(names): value}
     return Usage(**counts)
+
+
+# What comes in.
+
+LIMIT = 0.05
+SCALARS = (str, int, float, bool, bytes, type(None))
+
+
+def is_exact(value: Any) -> bool:
+    if is_dataclass(value) and type(value) in {Reply, Usage}:
+        return all(is_exact(getattr(value, field.name)) for field in fields(value))
+    if type(value) is dict:
+        return all(is_exact(name) and is_exact(part) for name, part in value.items())
+    if type(value) in {list, tuple}:
+        return all(map(is_exact, value))
+    names = getattr(type(value), "__struct_fields__", None)
+    if names is not None:
+        return all(is_exact(getattr(value, name)) for name in names)
+    return type(value) in SCALARS
+
+
+def survive(call: Callable[[], Any]) -> Any:
+    """Return what a call comes to; a fault of ours that can be shown is as good."""
+    try:
+        value = call()
+    except LtmError as error:
+        texts = (str(error), describe_error(error))
+        traceback.format_exception(error)
+        value = [type(text) is str for text in texts]
+    assert is_exact(value), value
+    return value

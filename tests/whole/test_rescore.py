@@ -153,6 +153,31 @@ def test_a_changed_check_moves_just_its_own_verdict(project: Project) -> None:
     )
 
 
+THINKER = """
+class Bot:
+    def reply(self, message):
+        return "<think>Was it Kelvin?" if message.endswith("?") else "I see."
+"""
+
+
+def test_a_reply_that_only_thinks_has_no_score_when_it_is_read_as_speech(
+    project: Project,
+) -> None:
+    project.file(THINKER, "bot.py")
+    project.file(SCENARIOS)
+    project.pytest(*OPTIONS, "--ltm-span=600", "--ltm-thoughts=keep")
+    before = read_run(latest_run(project.path)).result
+
+    result, folder, _ = again(project, "--ltm-thoughts=strip")
+
+    rows = {row.scenario: row for row in read_run(folder).result.scenarios}
+    assert {row.scenario: row.score for row in before.scenarios}["cat"] == 0.5
+    assert (rows["cat"].score, rows["cat"].cause) == (None, "agent")
+    assert "the recorded reply is not an answer: nothing said" in rows["cat"].reason
+    assert rows["bird"].score == 0.5
+    assert result.ret == 75
+
+
 def test_a_watcher_that_says_something_else_moves(project: Project) -> None:
     played(project)
     changed(project, "Score(0.5", "Score(1.0")

@@ -28,14 +28,17 @@ from pytest_ltm._core.model.agent import (
     Usage,
     check_operations,
 )
+from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import (
     AgentFault,
+    DefinitionError,
     LtmError,
     TransientFault,
     text_of,
 )
+from pytest_ltm._core.storage.schema import Field
 from pytest_ltm._core.storage.secrets import redact_secrets
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
@@ -189,17 +192,19 @@ def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
 
     A plain one stays: no method of its own runs when it is shown, compared or searched
     for a cause, and it holds builtins only. Any other is replaced by a ForeignError of
-    the same name, text, frames and causes.
+    the same name, text, frames and causes. One of ours stays, but its causes may be
+    foreign.
     """
-    if _is_ours(type(error)) or not depth or _unwinds(error):
+    if not depth or _unwinds(error):
         return error
-    if inherits(error, AgentFault):
+    is_ours = is_of_package(type(error))
+    if inherits(error, AgentFault) and not is_ours:
         return _settle_fault(error)
     causes = [_settle_link(error, name, depth) for name in ("__cause__", "__context__")]
-    parts = _settle_parts(error, depth)
+    parts = () if is_ours else _settle_parts(error, depth)
     if parts:
         settled = _regroup(error, parts)
-    elif _is_plain(error):
+    elif is_ours or _is_plain(error):
         settled = error
     else:
         settled = _stand_in(error)
@@ -249,7 +254,7 @@ def _unwinds(error: BaseException) -> bool:
     )
 
 
-def _is_ours(kind: type) -> bool:
+def is_of_package(kind: type) -> bool:
     """Return whether a class is defined in this package, and does not only say so."""
     module = sys.modules.get(_static(kind, "__module__"))
     package = __name__.partition(".")[0]
@@ -376,6 +381,21 @@ def exact_items(value: object) -> list[Any] | None:
     if inherits(value, tuple):
         return list(tuple.__iter__(value))
     return None
+
+
+def exact_pairs(value: object) -> list[tuple[str, object]]:
+    """Return pairs of a name and a text, number, truth value or None; TypeError for anything else."""
+    pairs = [exact_items(pair) for pair in exact_items(value) or []]
+    if not all(pair is not None and len(pair) == 2 for pair in pairs):
+        raise TypeError(f"{shown(value)} is not a list of pairs")
+    return [
+        (exact_text(name), _exact_or_shown(part)) for name, part in filter(None, pairs)
+    ]
+
+
+def _exact_or_shown(value: object) -> object:
+    scalar = exact_scalar(value)
+    return scalar if _is_scalar(scalar) else shown(value)
 
 
 def exact_tree(value: object) -> Any:
@@ -509,6 +529,33 @@ def _exact_row(row: object) -> object:
     scalars = [exact_scalar(cell) for cell in cells]
     return tuple(
         scalar if _is_scalar(scalar) else exact_text(str(scalar)) for scalar in scalars
+    )
+
+
+def check_configuration(value: object, refuse: Refuse, *, where: str) -> dict[str, Any]:
+    """Return what `configuration()` returned: a mapping of JSON values. `where`: as errors call its owner."""
+    if not isinstance(value, Mapping):
+        raise refuse(f"configuration() returned {shown(value)}, not a mapping")
+    return cast("dict[str, Any]", check_json(value, refuse, where=where))
+
+
+def check_json(value: object, refuse: Refuse, *, where: str) -> Any:
+    """Return the JSON value that `configuration()` returned; `where`: as errors call its owner."""
+    try:
+        return exact_tree(Field(value, where, "configuration").json())
+    except DefinitionError as error:
+        raise refuse(str(error)) from error
+
+
+def check_filler(value: object, refuse: Refuse) -> FillerExchange:
+    """Return what a filler's `make()` returned."""
+    if not inherits(value, FillerExchange):
+        raise refuse(f"make() returned {shown(value)}, not a FillerExchange")
+    tokens = exact_scalar(value.message_tokens)
+    return FillerExchange(
+        check_text(value.message, refuse),
+        check_text(value.expected_reply, refuse),
+        tokens if type(tokens) is int and is_count(tokens) else None,
     )
 
 

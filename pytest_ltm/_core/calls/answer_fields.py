@@ -10,7 +10,9 @@ from pytest_ltm._core.model.account import name_end, sort_end, split_words
 
 DEEPEST_FIELD: Final = 8
 # What stands in these was written by the model, for people or for tools.
-_OPAQUE = re.compile(r" (?:content|text|usage|filter|argument|logprob|input|output)")
+OPAQUE_FIELD: Final = re.compile(
+    r" (?:content|text|usage|filter|argument|logprob|delta|input|output)"
+)
 _WRITTEN_FOR_TOOLS = frozenset({"arguments", "args", "input", "parameters"})
 _END = re.compile(
     r" (?:finish\w*|stop\w*|done|end\w*|incomplete|block\w*|terminat\w*)"
@@ -22,7 +24,7 @@ _THOUGHT = re.compile(
 # Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
 _CALL = re.compile(r"(?: custom)? (?:tool|function) (?:call|use)s?")
 _PLAIN_NAME = re.compile(r"[\w. -]+")
-_TEXT_FIELD = re.compile(r" (?:text|think|thought|reason|content|summary)\w*\Z")
+_TEXT_FIELD = re.compile(rf" (?:text|content|summary)\w*\Z|{_THOUGHT.pattern}")
 _BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")
 
 
@@ -79,7 +81,7 @@ def _ends_in(holder: Any, depth: int) -> Iterator[Any]:
         words = split_words(str(name))
         if _END.search(words):
             yield value
-        elif not _OPAQUE.search(words):
+        elif not OPAQUE_FIELD.search(words):
             yield from _ends_in(value, depth + 1)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.account import has_word, split_words
+from pytest_ltm._core.calls.answer_fields import OPAQUE_FIELD
+from pytest_ltm._core.model.account import has_word, split_words, stems_of
 
 # Statuses of the classes 4xx and 5xx that do not mean what their class does.
 _PASSING_4XX = frozenset({408, 409, 425, 429, 499})
@@ -18,25 +19,20 @@ _FINAL_5XX = frozenset({501, 505, 511})
 # With these the message was not taken; who says so asks to be left alone for a while.
 UNTAKEN = frozenset({425, 429, 503, 529})
 # What a server calls any error says nothing of this one, nor does the name of its status.
-_SAYS_NOTHING = re.compile(r" (?:invalid request|unknown|unexpected) (?:err|exception)")
+_SAYS_NOTHING = re.compile(
+    rf" (?:invalid request|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)| unexpectedly"
+)
+# A server that is not ready, or that cannot be reached, may be so later.
+_STATE_DENIED = re.compile(rf" (?:not|cannot|t)(?: \w+)? {stems_of('state')}")
 _PHRASES = {status.value: split_words(status.phrase) for status in HTTPStatus}
 _DEEPEST = 6
 _LONGEST = 300
-# Where a body holds what was said, counted or filtered, no error is looked for.
-_OPAQUE = re.compile(
-    r" (?:content|text|usage|filter|argument|logprob|delta|input|output)"
-)
 _LISTS = re.compile(r" (?:choice|candidate|event|result|data|err)")
-_ERROR_FIELD = re.compile(
-    r"(?: code| no| num\w*| msg| message| type| text| desc\w*| detail\w*| info| reason| status)?"
-)
-_ERROR_NAME = re.compile(
-    r" (?:err(?:ors?|code|msg|no|message)?|exceptions?|faults?|failure)(?= |\Z)"
-)
-_STATE_FIELD = re.compile(r" (?:type|object|status|state|event|result|kind)\Z")
-_CODE_FIELD = re.compile(r" (?:(?:status |ret ?|biz |http )?code|status|ret)\Z")
-_FINE = frozenset(
-    {"200", "", "0", "none", "null", "ok", "success", "false", "no error", "succeeded"}
+_ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
+_STATE_FIELD = re.compile(r" (?:type|object|stat\w+|event|result|kind)\Z")
+_CODE_FIELD = re.compile(r" (?:(?:ret)?code|status|ret)\Z")
+_FINE = re.compile(
+    rf"(?: (?:{stems_of('good')}|no(?:ne| error)?|null|ok|false|0|200))*"
 )
 
 
@@ -76,28 +72,26 @@ def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
 
 
 def may_pass(status: int, text: str) -> bool:
-    """Return whether an error may pass, by its words; by the class of its status where they say nothing.
+    """Return whether an error may pass: unless its words, or else its status, say that it will be said again.
 
     `status`: 200 where no number is known.
     """
     words = _SAYS_NOTHING.sub("", split_words(text))
     if status in _PHRASES:
         words = words.replace(_PHRASES[status], "")
-    state, again = has_word("passing", words), has_word("again", words)
-    if has_word("paid", words) and not again:
+    words = _STATE_DENIED.sub("", words)
+    if has_word("again", words):
+        return has_word("busy", words) or _class_passes(status)
+    if has_word("paid", words):
         return False
-    final = has_word("final", words)
-    if state:
-        return not final or status < 400 or _class_passes(status)
-    if final:
+    if has_word("final", words):
         return status in _PASSING_4XX
-    if again or has_word("perhaps", words):
-        return status < 400 or _class_passes(status)
-    return _class_passes(status)
+    return has_word("busy", words) or _class_passes(status)
 
 
 def _class_passes(status: int) -> bool:
-    return status in _PASSING_4XX or (status >= 500 and status not in _FINAL_5XX)
+    is_refused = 400 <= status < 500 and status not in _PASSING_4XX
+    return not is_refused and status not in _FINAL_5XX
 
 
 # --- Where in a body an error is.
@@ -117,7 +111,7 @@ def find_error(data: Any, depth: int = 0) -> Any:
         return None
     fields = {name: split_words(str(name)) for name in data}
     for name, words in fields.items():
-        if _names_error(words) and not _is_fine(data[name]):
+        if _names_error(words, data[name]) and not _is_fine(data[name]):
             is_all = isinstance(data[name], (dict, list)) or len(data) == 1
             return data[name] if is_all else _beside(data)
     if any(_tells_failure(words, data[name], fields) for name, words in fields.items()):
@@ -125,15 +119,19 @@ def find_error(data: Any, depth: int = 0) -> Any:
     inside = (
         find_error(data[name], depth + 1)
         for name, words in fields.items()
-        if not _OPAQUE.search(words)
+        # where a body holds what was said, counted or filtered
+        if not OPAQUE_FIELD.search(words)
         and (not isinstance(data[name], list) or _LISTS.match(words))
     )
     return next((error for error in inside if error is not None), None)
 
 
-def _names_error(words: str) -> bool:
-    named = _ERROR_NAME.match(words)
-    return named is not None and _ERROR_FIELD.fullmatch(words, named.end()) is not None
+def _names_error(words: str, value: Any) -> bool:
+    """Return whether a field is an error by its name; a number is one only as a code: `error_rate` is none."""
+    named = _ERROR_NAME.fullmatch(words)
+    if named is None or isinstance(value, (str, list, dict)):
+        return named is not None
+    return named["part"] is None or named["part"].startswith(("code", "no", "num"))
 
 
 def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
@@ -156,7 +154,7 @@ def _is_fine(value: Any, depth: int = 0) -> bool:
     if isinstance(value, dict) and depth <= _DEEPEST:
         return all(_is_fine(inner, depth + 1) for inner in value.values())
     if isinstance(value, (str, int, float)):
-        return str(value)[:_LONGEST].strip().lower() in _FINE
+        return _FINE.fullmatch(split_words(str(value)[:_LONGEST])) is not None
     return not value
 
 
@@ -165,7 +163,8 @@ def _beside(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in data.items()
-        if not isinstance(value, (dict, list)) or _names_error(split_words(str(name)))
+        if not isinstance(value, (dict, list))
+        or _names_error(split_words(str(name)), value)
     }
 
 
@@ -294,8 +293,7 @@ _NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
 )
 _LIMIT_AHEAD = re.compile(
-    r"max|limit|context|ctx|window|only|up to|at most|exceed|size|than|[<>]=?|allow|must be|range|support|超|最大|限",
-    re.IGNORECASE,
+    rf"{stems_of('limit')}|context|window|size|up to|at most|[<>]=?", re.IGNORECASE
 )
 _TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
 _LIMIT_BEHIND = re.compile(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
@@ -314,7 +312,11 @@ def too_long(status: int, text: str) -> TooLong | None:
     words = split_words(_REPLY_LIMIT.sub(" ", plain))
     if _BELOW_NOTHING.search(plain):
         return TooLong(None, None)
-    about = all(has_word(kind, words) for kind in ("prompt", "size", "excess"))
+    about = (
+        has_word("prompt", words)
+        and has_word("size", words)
+        and has_word("excess", words)
+    )
     if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return None
     result = _read_sizes(plain)

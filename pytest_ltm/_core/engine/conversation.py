@@ -18,6 +18,7 @@ from pytest_ltm._core.engine.lane import (
 )
 from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._core.journal import events
+from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import KeptVerdict, ended_early
 from pytest_ltm._core.model import schedule as _schedule
 from pytest_ltm._core.model.agent import Capabilities
@@ -118,6 +119,9 @@ class ConversationScript:
         | events.Watcher,
     ) -> None:
         """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
+
+    def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
+        """Raise AgentFault if what was recorded of an exchange is not an answer."""
 
     def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
         """The example waits."""
@@ -594,6 +598,7 @@ class Conversation:
         except _errors.AgentFault as fault:
             self._note(fault)
             raise
+        self.script.admit(self.channel.record, exchange)
         lane.note_exchange(request, exchange)
         if question is not None:
             lane.questions.append(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
+from pytest_ltm._core.calls.airlock import class_name, exact_items
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record
 
@@ -94,8 +95,11 @@ def sections_of(summary: Mapping[str, Any]) -> list[Section]:
 
 def as_sections(answer: object) -> tuple[Section, ...]:
     """Return the sections of a hook that may return one or several; TypeError for anything else."""
-    answers = answer if isinstance(answer, (list, tuple)) else (answer,)
+    answers = exact_items(answer)
+    if answers is None:
+        answers = [answer]
     for section in answers:
-        if not isinstance(section, Section):
-            raise TypeError(f"{section!r:.60}, which is not a Section")
+        if type(section) is not Section:
+            what = repr(section) if type(section) is str else class_name(section)
+            raise TypeError(f"{what:.60}, which is not a Section")
     return tuple(answers)

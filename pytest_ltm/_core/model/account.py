@@ -36,14 +36,21 @@ def split_words(text: str) -> str:
 
 
 @cache
-def _stems_of(kind: str) -> re.Pattern[str]:
-    stems = "|".join(re.escape(stem) for stem in _WORDS[kind])
-    return re.compile(rf" (?:{stems})|[\u3400-\u9fff](?:{stems})")
+def stems_of(kind: str) -> str:
+    """Return the expression of the beginnings of words of a kind; `{kind}` among them stands for another one."""
+    stems = "|".join(_WORDS[kind])
+    return f"(?:{re.sub(r'{([a-z ]+)}', lambda inner: stems_of(inner[1]), stems)})"
+
+
+@cache
+def _pattern_of(kind: str) -> re.Pattern[str]:
+    # scripts without spaces between words have no beginnings to look for
+    return re.compile(rf" {stems_of(kind)}|[\u3400-\u9fff]{stems_of(kind)}")
 
 
 def has_word(kind: str, words: str) -> bool:
     """Return whether a word of those that `split_words` returned begins as one of that kind in `account.yml`."""
-    return _stems_of(kind).search(words) is not None
+    return _pattern_of(kind).search(words) is not None
 
 
 class Outcome(Struct, frozen=True):
@@ -75,9 +82,9 @@ def sort_end(end: str) -> Account:
     words = split_words(end)
     if not end or _is_good(words):
         return "whole"
-    if has_word("kept back", words):
+    if re.search(stems_of("kept back"), words):
         return "kept back"
-    if has_word("passing", words):
+    if has_word("busy", words):
         return "broken off"
     if has_word("cut", words):
         return "cut"
@@ -87,10 +94,9 @@ def sort_end(end: str) -> Account:
 
 
 def _is_good(words: str) -> bool:
-    parts = words.split()
-    core = set(_WORDS["good"])
-    return not core.isdisjoint(parts) and core.union(_WORDS["good beside"]).issuperset(
-        parts
+    good, beside = stems_of("good"), stems_of("good beside")
+    return (
+        re.fullmatch(rf"( {beside})*( {good})( {good}| {beside})*", words) is not None
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, TypeVar
 
+from pytest_ltm._core.calls.airlock import exact_pairs
 from pytest_ltm._core.calls.hub import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
@@ -28,7 +29,7 @@ from pytest_ltm._core.session.conversation_setup import (
     UserLine,
 )
 from pytest_ltm._core.session.dataset import conversation_start, told_in
-from pytest_ltm._core.session.hook_calls import HookCalls
+from pytest_ltm._core.session.hook_calls import HookCalls, ask_first
 from pytest_ltm._core.session.item_body import (
     SKIPS,
     BodyConditions,
@@ -150,7 +151,9 @@ class PlayedConversation:
 
     def _jumped(self, before: datetime, now: datetime) -> None:
         config, spec = self.given.config, self.given.source.spec
-        config.hook.pytest_ltm_time_jumped(
+        ask_first(
+            config,
+            "pytest_ltm_time_jumped",
             config=config,
             spec=spec,
             agent=self._opened.port.agent,
@@ -281,7 +284,7 @@ class PlayedConversation:
         )
         if not body.conditions.withheld:
             for properties in self._hooks.ask_all(
-                "pytest_ltm_properties", result=result
+                "pytest_ltm_properties", exact_pairs, result=result
             ):
                 body.item.user_properties.extend(properties)
         if result.scored or result.cause in ("unscored", "ungraded"):

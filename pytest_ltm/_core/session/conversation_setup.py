@@ -33,6 +33,7 @@ from pytest_ltm._core.model.plan import (
     Plan,
 )
 from pytest_ltm._core.model.spec_files import spec_text
+from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import ItemPlace, LtmItem
 from pytest_ltm._core.session.options import option_text, path_base, read_option
@@ -297,7 +298,9 @@ def judge_of_run(config: pytest.Config) -> JudgeSpec:
     config.stash[_JUDGE] = read_option(
         config,
         "--ltm-judge",
-        lambda: config.hook.pytest_ltm_make_judge(config=config, spec=spec.judge),
+        lambda: ask_first(
+            config, "pytest_ltm_make_judge", config=config, spec=spec.judge
+        ),
     )
     return spec
 

@@ -7,14 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import DiskFault, describe_error
+from pytest_ltm._core.calls.airlock import (
+    class_name,
+    exact_text,
+    inherits,
+    read_attribute,
+    settle_error,
+)
+from pytest_ltm._core.storage.errors import (
+    ConfigurationError,
+    DiskFault,
+    LtmError,
+    describe_error,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.events import Event
 
 # What a hook may raise to end the session: a disk that failed, a run that is refused.
 _ENDING = (DiskFault, OSError, pytest.UsageError)
-_FAULTS = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+_FAULTS = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
 
 
 class HookCalls:
@@ -30,14 +46,21 @@ class HookCalls:
         self.is_over = False
         """Whether all conversations are: from then on no error of a hook ends anything."""
 
-    def ask_all(self, hook_name: str, /, **arguments: Any) -> Iterator[Any]:
-        """Yield what each implementation of a hook returns that is not None."""
+    def ask_all(
+        self,
+        hook_name: str,
+        /,
+        admit: Callable[[Any], Any] = _as_it_is,
+        **arguments: Any,
+    ) -> Iterator[Any]:
+        """Yield what each implementation of a hook returns that is not None, as `admit` makes something of it."""
         for hook in reversed(getattr(self._config.hook, hook_name).get_hookimpls()):
             values = [arguments[argument] for argument in hook.argnames]
             try:
-                result = hook.function(*values)
+                answer = hook.function(*values)
+                result = None if answer is None else admit(answer)
             except _ENDING as error:
-                if not self.is_over:
+                if not self.is_over and _ends_session(error, hook.function):
                     raise
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _FAULTS as error:
@@ -53,7 +76,8 @@ class HookCalls:
 
     def first_reason(self, session: pytest.Session) -> str:
         """Return the first reason of the prechecks, ""; where there is none."""
-        return next(self.ask_all("pytest_ltm_precheck", session=session), "")
+        reasons = self.ask_all("pytest_ltm_precheck", exact_text, session=session)
+        return next(reasons, "")
 
     def guard(self, observer: Callable[[Event], object]) -> Callable[[Event], None]:
         """Return an observer that is noted where it raises, and told no more."""
@@ -65,20 +89,43 @@ class HookCalls:
                 return
             try:
                 observer(event)
-            except _ENDING:
-                raise
-            except _FAULTS as error:
+            except (*_ENDING, *_FAULTS) as error:
+                if _ends_session(error, observer):
+                    raise
                 raised = True
-                self._note(f"an observer of {observer.__module__}", error)
+                module = read_attribute(observer, "__module__")
+                self._note(f"an observer of {module or class_name(observer)}", error)
 
         return observe
 
     def _note(self, hook_name: str, error: BaseException) -> None:
-        fault = f"the hook {hook_name} raised {describe_error(error)}"
+        fault = f"the hook {hook_name} raised {describe_error(settle_error(error))}"
         if fault not in self.faults:
             self.faults.append(fault)
 
 
+def _ends_session(error: BaseException, function: object) -> bool:
+    """Return whether what was raised ends the session: of others no OSError, which may be a network."""
+    if not isinstance(error, _ENDING):
+        return False
+    module = read_attribute(function, "__module__")
+    is_ours = inherits(module, str) and module.partition(".")[0] == "pytest_ltm"
+    return is_ours or not isinstance(error, OSError)
+
+
 def _plugin_name(plugin: object) -> str:
-    name = getattr(plugin, "__name__", None)
-    return str(name or type(plugin).__qualname__)
+    name = read_attribute(plugin, "__name__")
+    return exact_text(name) if inherits(name, str) else class_name(plugin)
+
+
+def ask_first(config: pytest.Config, hook_name: str, /, **arguments: Any) -> Any:
+    """Return what the first implementation of a hook returns that knows; ConfigurationError for what one raises."""
+    try:
+        return getattr(config.hook, hook_name)(**arguments)
+    except (LtmError, pytest.UsageError):
+        raise
+    except _FAULTS as error:
+        settled = settle_error(error)
+        raise ConfigurationError(
+            f"the hook {hook_name} raised {describe_error(settled)}"
+        ) from settled

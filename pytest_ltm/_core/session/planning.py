@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from pytest_ltm._core.calls.foreign_filler import admit_filler
 from pytest_ltm._core.calls.hub import sleep_here
 from pytest_ltm._core.model.filler import Filler
 from pytest_ltm._core.model.judge_spec import NO_JUDGE
@@ -26,6 +27,7 @@ from pytest_ltm._core.model.transcript import DEFAULT_COUNT, Count
 from pytest_ltm._core.session.collection import version_of
 from pytest_ltm._core.session.conversation_setup import run_judge
 from pytest_ltm._core.session.dataset import told_in
+from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm._core.session.options import span_of
@@ -55,14 +57,16 @@ def filler_for(
     counter: TokenCounter,
 ) -> Filler:
     """Return the filler of a conversation, in the language that its agent is talked to in."""
-    filler: Filler = config.hook.pytest_ltm_make_filler(
+    filler = ask_first(
+        config,
+        "pytest_ltm_make_filler",
         config=config,
         spec=settings.filler,
         rng=definition_rng(settings.seed.value, place.trial, "filler", ""),
         counter=counter,
         language=settings.language(place.agent),
     )
-    return filler
+    return admit_filler(filler)
 
 
 def _translator(config: pytest.Config, language: str) -> Callable[[str], str]:

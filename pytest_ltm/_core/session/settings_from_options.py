@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec import convert, structs
 
+from pytest_ltm._core.calls.foreign_filler import admit_filler
 from pytest_ltm._core.journal.cost import Limits, Prices, read_prices
 from pytest_ltm._core.model.dataset import Definitions
 from pytest_ltm._core.model.plan import Seed
@@ -27,6 +28,7 @@ from pytest_ltm._core.session.dataset import (
     dataset_of,
     questions_of,
 )
+from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.options import (
     chosen_spans,
     name_option_in_errors,
@@ -230,9 +232,16 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
         path = os.path.relpath(folder / spec.removeprefix("trivia:"))
         spec = f"trivia:{path}"
     counter = token_counter(_options.option_text(config, "ltm_tokenizer"))
-    config.hook.pytest_ltm_make_filler(
-        config=config, spec=spec, rng=Random(0), counter=counter, language="en"
+    filler = ask_first(
+        config,
+        "pytest_ltm_make_filler",
+        config=config,
+        spec=spec,
+        rng=Random(0),
+        counter=counter,
+        language="en",
     )
+    admit_filler(filler).configuration()
     return spec
 
 

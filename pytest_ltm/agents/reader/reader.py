@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _LANGUAGE, _SAID = "language", "said"
 # Also with the marks of Chinese, which has no space behind them.
-_SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*\s*|\n")
+# A mark within a word, as in an address, ends no sentence.
+_SENTENCE = re.compile(r"(?:[^.!?\n。！？]|[.!?](?=\w))+[.!?。！？]*\s*|\n")
 _QUOTED = re.compile(r"(?<=[\"“„「«])[^\"“”„」«»]{4,600}(?=[\"“”」»])")
 _QUIZ = "\nQ: "
 

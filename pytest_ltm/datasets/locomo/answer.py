@@ -22,6 +22,7 @@ from pytest_ltm.datasets.locomo.strict import (
     chosen_choice,
     official_f1,
 )
+from pytest_ltm.datasets.prompt_file import verbatim_prompt
 from pytest_ltm.datasets.rows import faults_of_data, json_of
 
 _TURN = re.compile(r"D(\d+):(\d+)")
@@ -146,9 +147,11 @@ class LocomoAnswer:
                     {**parts, "reference": str(self._gold or "")},
                     "locomo-answer",
                 )
+            if own := verbatim_prompt(self._facts):
+                parts = {"reference": str(self._gold or "")}
             decision = ask_judge(
                 judge,
-                PROMPTS[prompt],
+                own or PROMPTS[prompt],
                 question=str(self._facts["question"]),
                 answer=said or answer,
                 **parts,

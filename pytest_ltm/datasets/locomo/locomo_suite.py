@@ -41,6 +41,7 @@ from pytest_ltm.datasets.locomo.samples import (
     photos_in,
 )
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
+from pytest_ltm.datasets.prompt_file import PromptFile, load_prompts
 from pytest_ltm.language.overlap import make_rouge_scorer
 
 THRESHOLD = 0.5
@@ -70,6 +71,8 @@ class LocomoOptions:
     """A file of corrections that are shown beside the published answers; "": none."""
     images: str
     """A folder of photos; "": none."""
+    prompts: str
+    """A file with the words of questions and judge prompts; "": ours."""
     questions: Questions
     """Whether each question is asked of the history alone."""
 
@@ -92,6 +95,8 @@ class LocomoSuite:
             self._audit = (
                 load_audit(Path(choices.audit), data.samples) if choices.audit else None
             )
+        with _errors_of("prompts"):
+            self._prompts = _load_prompts(choices)
         if choices.embeddings:
             load_embedding(choices.embeddings)  # what is no function is told now
         samples = _chosen_samples(data, choices.conversations)
@@ -110,6 +115,7 @@ class LocomoSuite:
         )
         audited = self._audit.notes if self._audit else ()
         self.notes: Sequence[str] = (
+            *([self._prompts.note] if self._prompts else []),
             *data.notes,
             *([missing] if missing else []),
             *audited,
@@ -187,7 +193,8 @@ class LocomoSuite:
         sample, choices = self._samples[thread], self._choices
         return ToldConversation(
             history=self._past(thread),
-            opening=opening_message(sample, choices.telling),
+            opening=(self._prompts and self._prompts.opening)
+            or opening_message(sample, choices.telling),
             described={
                 "data": "locomo",
                 "sha256": self._data.sha256,
@@ -197,6 +204,7 @@ class LocomoSuite:
                 "wording": WORDING,
                 "after": choices.after,
                 **({"images": sorted(self._photos)} if self._photos else {}),
+                **({"prompts": self._prompts.sha256} if self._prompts else {}),
             },
         )
 
@@ -219,6 +227,7 @@ class LocomoSuite:
         # asked
         rng = random.Random(f"{self._seed} {sample.id} {question.index}")
         text, choices = phrase_question(question, self._choices.asking, rng)
+        text = self._reword_question(question, choices) or text
         corrected: dict[str, Any] | None = None
         if self._audit is not None:
             said = self._audit.correction_for(sample, question)
@@ -251,8 +260,17 @@ class LocomoSuite:
                 ]
                 if len(about) == 1
                 else [],
+                **(self._prompts.judge_prompt(entry) if self._prompts else {}),
             },
         )
+
+    def _reword_question(self, question: LocomoQuestion, choices: Sequence[str]) -> str:
+        """Return a question in the words of the file, "" where it has none for its category."""
+        if self._prompts is None:
+            return ""
+        parts = dict(zip("ab", choices, strict=False))
+        kind = question.category.label.replace("-", "_")
+        return self._prompts.ask(kind, question=question.text, **parts)
 
     def _title(self) -> str:
         asked = [
@@ -292,6 +310,18 @@ class LocomoSuite:
             if after
             else (Wait(history=number, tokens=last),)
         )
+
+
+def _load_prompts(choices: LocomoOptions) -> PromptFile | None:
+    """Return the prompts of the file; those of adversarial questions may name both choices."""
+    if not choices.prompts:
+        return None
+    kinds: dict[str, tuple[str, ...]] = {
+        kind.label.replace("-", "_"): () for kind in Category
+    }
+    if choices.asking == "official":
+        kinds[Category.ADVERSARIAL.label] = ("a", "b")
+    return load_prompts(Path(choices.prompts), kinds)
 
 
 def open_suite(

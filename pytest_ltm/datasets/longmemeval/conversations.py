@@ -312,6 +312,11 @@ LEGEND = (
 )
 
 
+def _kind_of(record: LongMemEvalRecord) -> str:
+    """Return the kind of a question, as a file of prompts names it."""
+    return "abstention" if record.abstention else record.type
+
+
 class LongMemEvalSuite:
     """The questions of a LongMemEval file."""
 
@@ -319,7 +324,7 @@ class LongMemEvalSuite:
         self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int
     ) -> None:
         self._file, self._choices = file, choices
-        kinds = (*TYPES, "abstention")
+        kinds = dict.fromkeys((*TYPES, "abstention"), ("date",))
         self._prompts = (
             load_prompts(Path(choices.prompts), kinds) if choices.prompts else None
         )
@@ -448,7 +453,11 @@ class LongMemEvalSuite:
                 },
                 "judge": "all" if self._is_official else self._choices.judge,
                 "notes": list(question.notes),
-                **self._judge_prompt(record),
+                **(
+                    self._prompts.judge_prompt(_kind_of(record))
+                    if self._prompts
+                    else {}
+                ),
             },
         )
 
@@ -458,22 +467,9 @@ class LongMemEvalSuite:
 
     def _wording_of(self, record: LongMemEvalRecord) -> str:
         """Return how a question is put: in the words of the file, or with its date in front."""
-        asked = self._prompts and self._prompts.ask(record.question, record.when)
+        parts = {"question": record.question, "date": record.when}
+        asked = self._prompts and self._prompts.ask(_kind_of(record), **parts)
         return asked or f"[{record.when}] {record.question}"
-
-    def _judge_prompt(self, record: LongMemEvalRecord) -> dict[str, Any]:
-        """Return the file's prompt for a question's judge, as a parameter of its definition; {} for ours."""
-        kind = "abstention" if record.abstention else record.type
-        text = self._prompts.judge_text(kind) if self._prompts else ""
-        if not self._prompts or not text:
-            return {}
-        return {
-            "judge_prompt": {
-                "sha256": self._prompts.sha256,
-                "text": text,
-                "parameters": dict(self._prompts.parameters),
-            }
-        }
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record."""

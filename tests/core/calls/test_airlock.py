@@ -6,51 +6,20 @@ import ast
 import contextlib
 import traceback
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from foreign_kinds import foreign_agent, foreign_error
+from foreign_kinds import LIMIT, SCALARS, foreign_agent, foreign_error, survive
 
 from pytest_ltm import LtmError, Reply
 from pytest_ltm._core.calls import airlock
 from pytest_ltm._core.calls.hub import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Mishap
-from pytest_ltm._core.storage.errors import describe_error
-from pytest_ltm.agents import Usage
 from pytest_ltm.agents._adapt import agent_source
 from pytest_ltm.agents._caller import AgentCaller
-
-LIMIT = 0.05
-SCALARS = (str, int, float, bool, bytes, type(None))
-
-
-def is_exact(value: Any) -> bool:
-    if is_dataclass(value) and type(value) in {Reply, Usage}:
-        return all(is_exact(getattr(value, field.name)) for field in fields(value))
-    if type(value) is dict:
-        return all(is_exact(name) and is_exact(part) for name, part in value.items())
-    if type(value) in {list, tuple}:
-        return all(map(is_exact, value))
-    names = getattr(type(value), "__struct_fields__", None)
-    if names is not None:
-        return all(is_exact(getattr(value, name)) for name in names)
-    return type(value) in SCALARS
-
-
-def survive(call: Callable[[], Any]) -> Any:
-    """Return what a call comes to; a fault of ours that can be shown is as good."""
-    try:
-        value = call()
-    except LtmError as error:
-        texts = (str(error), describe_error(error))
-        traceback.format_exception(error)
-        value = [type(text) is str for text in texts]
-    assert is_exact(value), value
-    return value
 
 
 def play(seed: int) -> None:

@@ -8,16 +8,19 @@ from typing import Any, cast
 
 import pytest
 from chat_server import Asked, ChatServer
+from locomo_files import second, talk
+from locomo_files import written as written_locomo
 from longmemeval_files import records, written
 
 from pytest_ltm._core.model.judge import CUT, PROMPTS, Inquiry
 from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets import LONGMEMEVAL
+from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
+from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
 from pytest_ltm.datasets.prompt_file import load_prompts
 
-KINDS = ("knowledge-update", "abstention")
+KINDS = {"knowledge-update": ("date",), "abstention": ("date",)}
 FILE = """\
 opening: "Listen: {not a part}"
 question: "On {date} I ask you, briefly: {question}"
@@ -41,12 +44,11 @@ def file(tmp_path: Path) -> Path:
 def test_texts_are_read_as_they_stand(file: Path) -> None:
     prompts = load_prompts(file, KINDS)
     assert prompts.opening == "Listen: {not a part}"
-    assert (
-        prompts.ask("Where?", "2023/05/30")
-        == "On 2023/05/30 I ask you, briefly: Where?"
-    )
-    assert prompts.judge_text("abstention") == "Is {answer} a refusal? "
-    assert prompts.judge_text("knowledge-update").endswith("(answer yes or no){{}}\n")
+    asked = prompts.ask("abstention", question="Where?", date="2023/05/30")
+    assert asked == "On 2023/05/30 I ask you, briefly: Where?"
+    texts = [prompts.judge_prompt(kind)["judge_prompt"]["text"] for kind in KINDS]
+    assert texts[0].endswith("(answer yes or no){{}}\n")
+    assert texts[1] == "Is {answer} a refusal? "
     assert prompts.parameters == {"temperature": 0.25, "max_tokens": 7}
     assert prompts.note.startswith("prompts of words.yml (sha256:")
 
@@ -59,6 +61,8 @@ def test_texts_are_read_as_they_stand(file: Path) -> None:
         ("judge: {default: 'x'}", r"does not name \{answer\}"),
         ("judge: {other: '{answer}'}", "other"),
         ("question: '{question'", "braces"),
+        ("question: {other: '{question}'}", "other"),
+        ("question: {abstention: '{question} {a}'}", r"nobody fills in \{a\}"),
         ("parameters: {temperature: 0}", "holds no prompt"),
         ("words: x", "words"),
         ("parameters: 7\nopening: x", "names and values"),
@@ -169,3 +173,106 @@ def test_what_servers_are_asked_equals_the_file_in_each_role(
         json.dumps(FILE.partition("default: |")[2].splitlines()[1].strip())[1:-1]
         in plan.read_text()
     )
+
+
+# --- LoCoMo.
+
+LOCOMO_FILE = """\
+opening: "Two people talk. {not a part}"
+question:
+  default: "Briefly: {question}"
+  temporal: "Briefly, with a date: {question}"
+  adversarial: "{question} Take one. (a) {a} (b) {b}"
+judge:
+  default: "Q={question} R={reference} A={answer} (yes or no)"
+  adversarial: "Does {answer} decline? {{}}"
+parameters: {temperature: 0.5}
+"""
+
+
+def opened_locomo(tmp_path: Path, content: str, **options: str) -> LocomoSuite:
+    data = written_locomo(tmp_path / "talks.json", [talk(), second()])
+    words = tmp_path / "locomo.yml"
+    words.write_text(content, encoding="utf-8")
+    values = {**options, "prompts": str(words)}
+    return cast("LocomoSuite", LOCOMO.open(data, values, seed=0))
+
+
+def test_questions_of_locomo_are_asked_in_the_words_of_their_category(
+    tmp_path: Path,
+) -> None:
+    suite = opened_locomo(tmp_path, LOCOMO_FILE)
+    plain = cast("LocomoSuite", LOCOMO.open(tmp_path / "talks.json", {}, seed=0))
+    for entry in ("temporal", "adversarial", "single_hop"):
+        thread, example = suite.places(entry)[0]
+        definition = suite.definition(entry, thread, example)
+        facts, [ask] = definition.parameters, definition.questions
+        choices = [*facts["choices"], "", ""][:2]
+        assert (
+            ask.text
+            == {
+                "temporal": f"Briefly, with a date: {facts['question']}",
+                "adversarial": f"{facts['question']} Take one. (a) {choices[0]} (b) {choices[1]}",
+                "single_hop": f"Briefly: {facts['question']}",
+            }[entry]
+        )
+        ours = plain.definition(entry, thread, example)
+        assert "judge_prompt" not in ours.parameters
+        assert ours.parameters["choices"] == facts["choices"]
+        assert ours.expected == definition.expected
+    described: Any = suite.told("conv_1").described
+    assert len(described["prompts"]) == 64
+    assert suite.told("conv_1").opening == "Two people talk. {not a part}"
+    described = plain.told("conv_1").described
+    assert "prompts" not in described
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "fault"),
+    [
+        ("question: '{question} {date}'", {}, r"nobody fills in \{date\}"),
+        ("question: {default: '{question} {a}'}", {}, r"nobody fills in \{a\}"),
+        (
+            "question: {adversarial: '{question} {a}'}",
+            {"asking": "free"},
+            r"nobody fills in \{a\}",
+        ),
+        ("judge: {events: '{answer}'}", {}, "events"),
+    ],
+)
+def test_a_file_that_locomo_cannot_use_is_refused(
+    tmp_path: Path, content: str, options: dict[str, str], fault: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"locomo\?prompts: .*{fault}"):
+        opened_locomo(tmp_path, content, **options)
+
+
+@pytest.mark.slow
+def test_what_servers_are_asked_about_locomo_equals_the_file_in_each_role(
+    tmp_path: Path, chat_server: ChatServer, pytester: pytest.Pytester
+) -> None:
+    suite = opened_locomo(tmp_path, LOCOMO_FILE, conversations="conv-2")
+    words, data = tmp_path / "locomo.yml", tmp_path / "talks.json"
+    asked: list[Asked] = chat_server.requests
+    chat_server.default = lambda request: (
+        "yes" if request.body["model"] == "judge-m" else "A reply with {braces}."
+    )
+    pytester.runpytest_subprocess(
+        f"--ltm-suite=locomo?data={data}&conversations=conv-2&prompts={words}",
+        f"--ltm-agent=openai:agent-m@{chat_server.url}",
+        f"--ltm-judge=openai:judge-m@{chat_server.url}?canaries=off",
+    )
+    sent = {
+        (request.body["model"], message["content"])
+        for request in asked
+        for message in request.messages
+    }
+    assert ("agent-m", "Two people talk. {not a part}") in sent
+    [entry] = [entry.name for entry in suite.suite.entries]
+    for thread, example in suite.places(entry):
+        definition = suite.definition(entry, thread, example)
+        question = definition.parameters["question"]
+        assert ("agent-m", f"Briefly: {question}") in sent
+        answer = "A reply with {braces}."
+        judged = f"Q={question} R={definition.expected} A={answer} (yes or no)"
+        assert ("judge-m", judged) in sent
