@@ -52,11 +52,6 @@ class Row:
         """The looks that found something wrong."""
         return [cell for cell in self.cells if cell.state == "fails"]
 
-    @property
-    def is_supported(self) -> bool:
-        """Whether anything could be looked at beside the controls."""
-        return any(cell.state in {"ok", "fails", "note"} for cell in self.cells)
-
     def lines(self) -> Iterator[str]:
         """Yield each failure as a sentence."""
         for cell in self.failures:

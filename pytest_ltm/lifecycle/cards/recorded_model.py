@@ -7,7 +7,6 @@ known by its hash, so no prompt of a library is copied.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -31,6 +30,9 @@ _DEFAULT = "https://api.openai.com/v1"
 _LIMIT = 300.0
 """Seconds for a reply of the real model."""
 _DAY = timedelta(days=1)
+_REFUSED = 400
+"""The lowest HTTP status of a refusal."""
+_SHOWN = 200
 
 
 class ModelReply(NamedTuple):
@@ -170,7 +172,7 @@ def standing_in(server: ModelServer) -> Iterator[ModelServer]:
     thread.start()
     before = {name: os.environ.get(name) for name in (ADDRESS, KEY)}
     os.environ[ADDRESS] = f"http://127.0.0.1:{httpd.server_port}/v1"
-    os.environ.setdefault(KEY, "replayed-without-a-key")
+    os.environ[KEY] = os.environ.get(KEY) or "replayed-without-a-key"
     try:
         yield server
     finally:
@@ -195,7 +197,7 @@ def recording_model(path: Path) -> Iterator[ModelServer]:
             f"--record: no memory called a model at {ADDRESS}, so there is nothing to record. Have it take its address "
             "from there"
         )
-    if wrong := [reply for reply in server.taken if reply.status >= HTTP_WRONG]:
+    if wrong := [reply for reply in server.taken if reply.status >= _REFUSED]:
         raise ConfigurationError(
             f"--record: the model refused {len(wrong)} of {len(server.taken)} calls, first with {wrong[0].status}: "
             f"{json.dumps(wrong[0].body)[:_SHOWN]}. Nothing was written"
@@ -216,10 +218,6 @@ def replayed_model(path: Path) -> Iterator[ModelServer]:
         )
 
 
-HTTP_WRONG = 400
-_SHOWN = 200
-
-
 class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     model: ModelServer
@@ -235,8 +233,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request to the model."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
         path = self.path.removeprefix("/v1")
         reply = self.server.model.answer(path, body, dict(self.headers))
         text = json.dumps(reply.body).encode()
