@@ -23,9 +23,9 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import Transcript
 from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm._core.storage.errors import UserError
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import is_prompted
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import is_prompted
+from pytest_ltm.agents.sources import agent_source
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.users.user_connection import (
     USER_MODEL_NAME,

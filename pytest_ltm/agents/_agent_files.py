@@ -17,15 +17,15 @@ from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, DefinitionError, did_you_mean
 from pytest_ltm._core.storage.schema import Field, load_yaml
 from pytest_ltm._core.storage.secrets import is_secret_name, remember_secret
-from pytest_ltm.agents._adapt import (
+from pytest_ltm.agents._module_agents import find_only_agent
+from pytest_ltm.agents.processes import Processes
+from pytest_ltm.agents.registry import AGENT_FILE, names_code, source_of_kind
+from pytest_ltm.agents.sources import (
     CONVERSATION_ID_PARAMETER,
     AgentSource,
     agent_source,
     is_keyless,
 )
-from pytest_ltm.agents._module_agents import find_only_agent
-from pytest_ltm.agents._processes import Processes
-from pytest_ltm.agents._registry import AGENT_FILE, names_code, source_of_kind
 
 _KEYS = ("agent", "parameters", "env", "process")
 

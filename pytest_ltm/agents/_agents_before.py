@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import AgentSource
 
 
 def make_timed_agent(argument: str, parameters: Field) -> AgentSource:
@@ -16,7 +16,7 @@ def make_timed_agent(argument: str, parameters: Field) -> AgentSource:
 
 def make_padded_agent(argument: str) -> AgentSource:
     """Return the source of `padded:SPEC`."""
-    from pytest_ltm.agents._wrapping import make_padded
+    from pytest_ltm.agents.wrapping import make_padded
 
     return make_padded(argument, find_agent)
 

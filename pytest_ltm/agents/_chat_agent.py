@@ -29,20 +29,20 @@ from pytest_ltm._core.model.tools import AnsweredCall, Call, Tools
 from pytest_ltm._core.storage.disk import image_type
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field, escape_json_text
-from pytest_ltm.agents._adapt import (
+from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     current_reading,
     is_keyless,
 )
-from pytest_ltm.agents._unbuilt import (
+from pytest_ltm.agents.unbuilt import (
     ENCODING,
     FRAME,
     FixedContext,
     Offer,
     reply_tokens,
 )
-from pytest_ltm.agents._wrapping import Timing, stamp_message
+from pytest_ltm.agents.wrapping import Timing, stamp_message
 from pytest_ltm.providers.specs import Spec
 
 Message: TypeAlias = dict[str, Any]

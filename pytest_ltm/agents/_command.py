@@ -14,13 +14,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.airlock import is_amount
 from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
 from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
 from pytest_ltm._core.model.tools import Call, Tools, shown_tools
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, TransientFault
 from pytest_ltm._core.storage.schema import Field, to_record
-from pytest_ltm.agents import _adapt
+from pytest_ltm.agents import sources
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 
 # The capabilities that a process may have.
@@ -69,7 +70,7 @@ class CommandAgent:
         self._now = ""
         self._told: list[tuple[str, str, str]] = []
         self._state: tuple[int, Any] | None = None
-        _adapt.grant_capabilities(
+        sources.grant_capabilities(
             self, settings.capabilities, settings.max_message_tokens
         )
 
@@ -121,9 +122,9 @@ class CommandAgent:
         answer = self._asked(request, "reply")
         calls: tuple[Call, ...] = ()
         if "tools" in request:
-            calls = _adapt.parse_calls(answer.get("tool_calls"), self._called())
+            calls = sources.parse_calls(answer.get("tool_calls"), self._called())
         if not isinstance(answer["reply"], str):
-            value = _adapt.shorten_foreign_text(json.dumps(answer["reply"]))
+            value = sources.shorten_foreign_text(json.dumps(answer["reply"]))
             raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")
         return Reply(
             answer["reply"],
@@ -148,9 +149,9 @@ class CommandAgent:
             raise AgentError(
                 f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}"
             )
-        return _adapt.parse_usage(
+        return sources.parse_usage(
             counts
-        ) if "usage" in answer else None, cost if _adapt.is_amount(cost) else None
+        ) if "usage" in answer else None, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
         state = self._asked({"save": True}, "state")["state"]
@@ -212,7 +213,7 @@ class CommandAgent:
         if refusal is None and wanted in answer:
             return
         told = str(answer["error"]) if refusal is None else refusal.message
-        words = f"{self._called()} told an error: {_adapt.shorten_foreign_text(told)}"
+        words = f"{self._called()} told an error: {sources.shorten_foreign_text(told)}"
         if refusal is not None and refusal.passing:
             raise TransientFault(words, taken=refusal.status not in UNTAKEN)
         raise AgentError(words)
@@ -262,7 +263,7 @@ def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]
     }
 
 
-def make_command(command: str, parameters: Field) -> _adapt.AgentSource:
+def make_command(command: str, parameters: Field) -> sources.AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
     given = {
         name: _READERS[name](child)
@@ -279,7 +280,7 @@ def make_command(command: str, parameters: Field) -> _adapt.AgentSource:
         and not (Path(settings.folder or os.curdir) / words[0]).exists()
     ):
         raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
-    return _adapt.AgentSource(
+    return sources.AgentSource(
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
         owned=True,
@@ -307,8 +308,8 @@ def _declared_capabilities(field: Field) -> tuple[str, ...]:
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     "folder": lambda field: field.text("a folder"),
-    "variables": _adapt.parse_texts,
-    "timeout": _adapt.parse_seconds,
+    "variables": sources.parse_texts,
+    "timeout": sources.parse_seconds,
     "capabilities": _declared_capabilities,
     "max_message_tokens": Field.tokens,
 }

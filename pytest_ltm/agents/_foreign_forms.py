@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pytest_ltm._core.calls.airlock import text_of_reply
 from pytest_ltm._core.model.agent import Reply
-from pytest_ltm.agents._capabilities import required_parameters
+from pytest_ltm.agents.capabilities import required_parameters
 
 _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)
 _LIST_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})

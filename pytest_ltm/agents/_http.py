@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
+from pytest_ltm._core.calls.airlock import is_amount
 from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
 from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
 from pytest_ltm._core.calls.trace_context import add_trace
@@ -34,7 +35,7 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm._core.storage.secrets import remember_secret
-from pytest_ltm.agents import _adapt
+from pytest_ltm.agents import sources
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
@@ -250,7 +251,7 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
     def value(match: re.Match[str]) -> str:
         result = os.environ.get(match[1])
-        if not result and _adapt.is_keyless():
+        if not result and sources.is_keyless():
             return ""
         if not result:
             raise AgentError(
@@ -291,8 +292,8 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
         lambda field: None if field.value is None else _parse_path(field),
     ),
     "body": lambda field: field.mapping() and field.json(),
-    "headers": _adapt.parse_texts,
-    "timeout": _adapt.parse_seconds,
+    "headers": sources.parse_texts,
+    "timeout": sources.parse_seconds,
     **dict.fromkeys(
         ("reset", "history", "settle", "delete"),
         lambda field: field.text("a URL, or a path on the agent's server"),
@@ -351,7 +352,7 @@ class HttpAgent:
         self._conversation, self._now, self._begun = _new_id(), "", False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
-        _adapt.grant_capabilities(
+        sources.grant_capabilities(
             self, settings.capabilities, settings.max_message_tokens
         )
 
@@ -400,7 +401,7 @@ class HttpAgent:
         called = None
         with suppress(LookupError):
             called = settings.tool_calls.read(data)
-        calls = _adapt.parse_calls(called, settings.place(""))
+        calls = sources.parse_calls(called, settings.place(""))
         if calls:
             return Reply("", usage, cost, calls=calls)
         return self._replied(data, usage, cost)
@@ -562,14 +563,14 @@ class HttpAgent:
         except LookupError as error:
             if may_lack:
                 return ""
-            body = _adapt.shorten_foreign_text(json.dumps(data))
+            body = sources.shorten_foreign_text(json.dumps(data))
             raise _unusable_answer(
                 f"{place} answered with {error.args[0]}. Body: {body}", usage
             ) from None
         if text is None and may_lack:
             return ""
         if not isinstance(text, str):
-            value = _adapt.shorten_foreign_text(json.dumps(text))
+            value = sources.shorten_foreign_text(json.dumps(text))
             raise _unusable_answer(
                 f"{place}: {path.text!r} is {value}, not a text", usage
             )
@@ -586,7 +587,7 @@ class HttpAgent:
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
         told = self._settings.numbers.keys() - {"cost_usd"}
-        return _adapt.parse_usage(result) if told else None, cost if _adapt.is_amount(
+        return sources.parse_usage(result) if told else None, cost if is_amount(
             cost
         ) else None
 
@@ -598,7 +599,7 @@ def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     return fault
 
 
-def make_http(scheme: str, place: str, parameters: Field) -> _adapt.AgentSource:
+def make_http(scheme: str, place: str, parameters: Field) -> sources.AgentSource:
     """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work.
 
     `http:URL` is a URL as well, of any scheme.
@@ -606,7 +607,7 @@ def make_http(scheme: str, place: str, parameters: Field) -> _adapt.AgentSource:
     is_place = scheme == "https" or place.startswith("//")
     url = f"{scheme}:{place}" if is_place else place
     settings = read_settings(url, parameters)
-    if not _adapt.is_keyless():
+    if not sources.is_keyless():
         try:
             import httpx2  # noqa: F401 - an extra
         except ImportError:
@@ -616,7 +617,7 @@ def make_http(scheme: str, place: str, parameters: Field) -> _adapt.AgentSource:
     given = Promised(
         settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers)
     )
-    return _adapt.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
+    return sources.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
 
 
 def _new_id() -> str:
@@ -626,7 +627,7 @@ def _new_id() -> str:
 
 def _body_start(response: Any) -> str:
     return (
-        _adapt.shorten_foreign_text(response.text)
+        sources.shorten_foreign_text(response.text)
         if response.text.strip()
         else "an empty body"
     )

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._adapt import AgentSource, agent_source, is_keyless
+from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
 
 # The exchanges that are shown again before the next message, of those that were told
 # and not asked.

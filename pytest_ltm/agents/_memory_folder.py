@@ -12,10 +12,11 @@ from pytest_ltm._core.model.agent import COMPACTION, Reply
 from pytest_ltm._core.model.tools import Tool, Tools
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, TemporaryFolder
-from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
-from pytest_ltm.agents._wrapping import FreshPromptAgent, await_result
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.agents.sources import AgentSource, agent_source
+from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
 
 # The files that are read when a session begins, where they are there.
 READ_FIRST = ("AGENTS.md", "CLAUDE.md", "MEMORY.md")
@@ -180,7 +181,7 @@ class FolderAgent(FreshPromptAgent):
             said = await await_result(self._agent.reply(message, tools=tools))
             turns.append(said if isinstance(said, Reply) else Reply(said))
             tools.answer(turns[-1].calls)
-        from pytest_ltm.agents._caller import join_turns
+        from pytest_ltm.agents.caller import join_turns
 
         return join_turns(turns)
 

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_ltm._core.storage.clock import paused_since, process_pauses
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.sanitize import LineSanitizer
-from pytest_ltm.agents._adapt import shorten_foreign_text
+from pytest_ltm.agents.sources import shorten_foreign_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._capabilities import (
+from pytest_ltm.agents.capabilities import (
     accepts_arguments,
     protocol_members,
 )

@@ -25,13 +25,13 @@ from pytest_ltm._core.model.tools import Tools, shown_tools
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
-from pytest_ltm.agents._adapt import (
+from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.agents.processes import Processes
+from pytest_ltm.agents.sources import (
     AgentUnavailable,
     grant_capabilities,
     is_keyless,
 )
-from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
-from pytest_ltm.agents._processes import Processes
 
 # With our sys.path, so that the module is found where it would be found here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"

@@ -32,17 +32,17 @@ from pytest_ltm._core.model.tools import read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
-from pytest_ltm.agents._adapt import (
-    AgentSource,
-    allow_missing_keys,
-    capabilities_of,
-    dotted_source,
-)
-from pytest_ltm.agents._caller import check_summary, check_taking
-from pytest_ltm.agents._capabilities import closing_method, near_misses, user_arguments
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
+from pytest_ltm.agents.caller import check_summary, check_taking
+from pytest_ltm.agents.capabilities import (
+    capabilities_of,
+    closing_method,
+    near_misses,
+    user_arguments,
+)
 from pytest_ltm.agents.logged_errors import LoggedErrors
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.agents.sources import AgentSource, allow_missing_keys, dotted_source
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000
@@ -132,12 +132,12 @@ class _Child:
             if not request["is_file"]:
                 source = dotted_source(spec, base=base)
             else:  # imported only here, as each conversation waits for imports
-                from pytest_ltm.agents._registry import find_agent
+                from pytest_ltm.agents.registry import find_agent
 
                 source = find_agent(spec, base=base)
         _check_source(source)
         if request.get("look"):
-            from pytest_ltm.agents._profile import profile_of
+            from pytest_ltm.agents.profile import profile_of
 
             profile = profile_of(source)
             return {

@@ -91,7 +91,7 @@ def _controls() -> list[AgentKind]:
         ),
         AgentKind(
             "replay",
-            lazy(f"{_AGENTS}._replay:replay_source"),
+            lazy(f"{_AGENTS}.replay:replay_source"),
             "Gives the replies that a run recorded (or a journal.jsonl, or a published master log).",
             "RUN",
             embedded=True,
@@ -117,13 +117,13 @@ def _adapters() -> list[AgentKind]:
         *(_chat_model(name, partial(chat, name)) for name in provider_names()),
         _ADAPTER(
             "store",
-            lazy(f"{_AGENTS}._mcp:make_store"),
+            lazy(f"{_AGENTS}.mcp:make_store"),
             "A memory store that is not an agent; rules read what it finds, or a model: `?reader=openai:MODEL`.",
             "pkg.mod:Class",
         ),
         _ADAPTER(
             "mcp",
-            lazy(f"{_AGENTS}._mcp:make_mcp"),
+            lazy(f"{_AGENTS}.mcp:make_mcp"),
             "A memory server that speaks MCP over stdio, as a store; a file says which tools add and search.",
             "COMMAND",
         ),

@@ -11,8 +11,7 @@ from typing import Any
 
 from pytest_ltm._core.model.agent import CAPABILITIES
 from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._capabilities import (
+from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
     protocol_members,
@@ -20,6 +19,7 @@ from pytest_ltm.agents._capabilities import (
     user_arguments,
 )
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.agents.sources import AgentSource
 
 _SERVERS = frozenset({"http", "https"})
 """Kinds whose agents are served by one server anyway."""

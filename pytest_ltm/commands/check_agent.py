@@ -33,10 +33,10 @@ from pytest_ltm._core.storage.clock import START, stopwatch_seconds
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import near_misses, protocol_members
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import near_misses, protocol_members
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.commands.arguments import (
     add_flags,
     add_json,

@@ -19,11 +19,11 @@ from pytest_ltm._core.storage.disk import Appender, read_regular, write_whole
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, ScenarioError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
-from pytest_ltm.datasets._dataset_registry import KINDS, reader_of
-from pytest_ltm.datasets._interchange import History, HistoryReader, write_interchange
 from pytest_ltm.datasets.converters.chats import read_chats
 from pytest_ltm.datasets.converters.messages import Splitting
 from pytest_ltm.datasets.converters.shapes import LAYOUTS
+from pytest_ltm.datasets.dataset_registry import KINDS, reader_of
+from pytest_ltm.datasets.interchange import History, HistoryReader, write_interchange
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in

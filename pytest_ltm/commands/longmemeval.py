@@ -34,7 +34,7 @@ from pytest_ltm.commands.arguments import (
     add_output,
     add_run,
 )
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval import evaluation
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.datasets.rows import json_of, read_json_rows

@@ -9,8 +9,8 @@ from typing import Any
 
 import pluggy
 
-from pytest_ltm.agents._adapt import AgentSource, agent_source
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import AgentSource, agent_source
 
 hookimpl = pluggy.HookimplMarker("pytest")
 

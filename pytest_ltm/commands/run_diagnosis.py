@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ltm._core.engine.port import Checkpoints
+from pytest_ltm._core.engine.held_agent import Checkpoints
 from pytest_ltm._core.engine.recording_folder import (
     CHECKPOINTS,
     JOURNAL,

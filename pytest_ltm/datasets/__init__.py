@@ -18,14 +18,14 @@ if TYPE_CHECKING:
         chapter_from_book,
         chapter_from_dataset,
     )
-    from pytest_ltm.datasets._dataset_registry import (
+    from pytest_ltm.datasets.dataset_registry import (
         CONVERTED,
         LOCOMO,
         LOGS,
         LONGMEMEVAL,
         history_dataset,
     )
-    from pytest_ltm.datasets._interchange import (
+    from pytest_ltm.datasets.interchange import (
         History,
         Picture,
         Question,
@@ -60,7 +60,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "_chapterbreak": "Chapter chapter_from_book chapter_from_dataset",
         "pytest_ltm._core.model.dataset": "Dataset DatasetOption DatasetSuite ToldConversation",
-        "_dataset_registry": "CONVERTED LOCOMO LOGS LONGMEMEVAL history_dataset",
-        "_interchange": "History Picture Question Session ToolCall Turn",
+        "dataset_registry": "CONVERTED LOCOMO LOGS LONGMEMEVAL history_dataset",
+        "interchange": "History Picture Question Session ToolCall Turn",
     },
 )

@@ -10,7 +10,7 @@ from pytest_ltm.api import hookimpl
 
 if TYPE_CHECKING:
     from pytest_ltm.api import Dataset, Suite
-    from pytest_ltm.datasets._published import DefinitionsFolder
+    from pytest_ltm.datasets.published import DefinitionsFolder
 
 
 @hookimpl(tryfirst=True)
@@ -25,7 +25,7 @@ def pytest_ltm_datasets(register: Callable[[Dataset], None]) -> None:
 @hookimpl(trylast=True)
 def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
     """Return a folder of definition files, ours or published ones."""
-    from pytest_ltm.datasets._published import DefinitionsFolder
+    from pytest_ltm.datasets.published import DefinitionsFolder
 
     return DefinitionsFolder(folder)
 
@@ -33,6 +33,6 @@ def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
 @hookimpl(trylast=True)
 def pytest_ltm_read_suite(path: Path, scenarios: Collection[str]) -> Suite:
     """Return the suite in a file, ours or a published configuration."""
-    from pytest_ltm.datasets._published import load_any_suite
+    from pytest_ltm.datasets.published import load_any_suite
 
     return load_any_suite(path, scenarios)

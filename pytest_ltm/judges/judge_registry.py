@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.agents._capabilities import accepts_arguments
+from pytest_ltm.agents.capabilities import accepts_arguments
 from pytest_ltm.judges.chat import make_client
 from pytest_ltm.judges.model_calls import ModelCaller
 from pytest_ltm.providers import model_forms, names_model, suggest_provider

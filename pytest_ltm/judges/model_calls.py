@@ -21,7 +21,7 @@ from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
-from pytest_ltm.agents._unbuilt import ENCODING
+from pytest_ltm.agents.unbuilt import ENCODING
 
 if TYPE_CHECKING:
     from pytest_ltm.judges.chat import JudgeModelClient

@@ -17,7 +17,7 @@ from pytest_ltm._core.storage.disk import open_regular, read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.schema import load_packaged_yaml, show_value
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis

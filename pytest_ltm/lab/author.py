@@ -19,8 +19,8 @@ from pytest_ltm._core.storage.errors import (
     TransientFault,
     describe_error,
 )
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.providers import (
     model_forms,
     names_model,

@@ -29,7 +29,7 @@ from pytest_ltm._core.model.plan import (
 from pytest_ltm._core.model.transcript import Exchange, Kind
 from pytest_ltm._core.storage.errors import DatasetError, describe_error
 from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm.datasets._published import scenario_of
+from pytest_ltm.datasets.published import scenario_of
 from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 

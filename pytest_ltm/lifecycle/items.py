@@ -231,8 +231,8 @@ def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any
     """Return what finds out how the stores of a spec are made."""
 
     def find() -> Callable[[], Any]:
-        from pytest_ltm.agents._adapt import agent_source
-        from pytest_ltm.agents._registry import find_agent
+        from pytest_ltm.agents.registry import find_agent
+        from pytest_ltm.agents.sources import agent_source
 
         made = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
         source = (

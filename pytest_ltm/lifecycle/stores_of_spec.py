@@ -8,10 +8,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._capabilities import capabilities_of, user_arguments
+from pytest_ltm.agents.capabilities import capabilities_of, user_arguments
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.memory.stores import Stored
+from pytest_ltm.agents.sources import AgentSource
 
 NOBODY = Scope(user="")
 """Whose words they are where an agent takes no user."""

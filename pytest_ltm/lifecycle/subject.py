@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import LtmError, describe_error
-from pytest_ltm.agents._mcp import Server
+from pytest_ltm.agents.mcp import Server
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import (
     Scope,

@@ -17,21 +17,21 @@ from pytest_ltm._core.journal.run_file import LATEST, find_run
 from pytest_ltm._core.session.options import read_option
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings
 from pytest_ltm._core.storage.errors import AgentError, LtmError, describe_error
-from pytest_ltm.agents._adapt import (
-    AgentSource,
-    agent_source,
-    allow_missing_keys,
-    rereading,
-)
-from pytest_ltm.agents._processes import Processes
-from pytest_ltm.agents._registry import (
+from pytest_ltm.agents.memory.backends import backends_are_shared
+from pytest_ltm.agents.processes import Processes
+from pytest_ltm.agents.registry import (
     find_agent,
     label_for,
     reading_variants,
     split_specs,
 )
-from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.agents.shared_agents import share_agents
+from pytest_ltm.agents.sources import (
+    AgentSource,
+    agent_source,
+    allow_missing_keys,
+    rereading,
+)
 from pytest_ltm.providers import PROVIDERS, share_limits
 
 REPLAY = "replay:"
@@ -82,7 +82,7 @@ def agent_sources(
         )
     if all(not agent.family for agent in settings.agents):
         return sources
-    from pytest_ltm.agents._ingested_once import join_families
+    from pytest_ltm.agents.ingested_once import join_families
 
     families = {
         agent.label: f"{agent.family} {agent.language}"
@@ -137,7 +137,7 @@ def _agent_source(
     if hook_agent is not None:
         return agent_source(hook_agent, spec=spec)
     if spec.startswith(REPLAY):
-        from pytest_ltm.agents._replay import replay_source
+        from pytest_ltm.agents.replay import replay_source
 
         return replay_source(spec.removeprefix(REPLAY), ltm_dir=settings.ltm_dir)
     apart = Processes(
@@ -173,7 +173,7 @@ def fix_latest(
     if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
         return chosen
     from pytest_ltm._core.session.resume_command_line import begun_by_controller
-    from pytest_ltm.agents._replay import resolve_latest
+    from pytest_ltm.agents.replay import resolve_latest
 
     agents_by_label = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
     fixed = tuple(

@@ -23,8 +23,8 @@ from pytest_ltm._core.internals.item_context import suspend_item_context
 from pytest_ltm._core.internals.threads import route_agent_output
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import ConfigurationError, DiskFault, Stopped
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._spec_facts import spec_within
+from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.spec_facts import spec_within
 from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pytest_ltm._core.journal import cost as _cost
 from pytest_ltm._core.model.agent import Promised
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.locks import Shared
-from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents.sources import AgentSource
 
 if TYPE_CHECKING:
     from pytest_ltm.records.budget import Budget
@@ -50,7 +50,7 @@ def _known_price(
     unmetered: bool = False,
 ) -> KnownPrice:
     """Return what is known of a cost before anything is said; `given`: the price that the options name."""
-    from pytest_ltm.agents._spec_facts import model_of
+    from pytest_ltm.agents.spec_facts import model_of
 
     if price is not None:
         return KnownPrice(
@@ -100,7 +100,7 @@ class RunCosts:
         *,
         spends: bool,
     ) -> None:
-        from pytest_ltm.agents._spec_facts import is_free, spec_within
+        from pytest_ltm.agents.spec_facts import is_free, spec_within
 
         self._prices, self._limits, self._folder = (
             settings.prices,

@@ -32,7 +32,7 @@ from pytest_ltm._core.session.conversation_setup import (
 )
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.storage.errors import UserError
-from pytest_ltm.agents._profile import CostSimulator, profile_of
+from pytest_ltm.agents.profile import CostSimulator, profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.figures.forecast import (
     MESSAGE,

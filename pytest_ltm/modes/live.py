@@ -16,7 +16,8 @@ from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.engine.held_agent import Checkpoints
+from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.internals.setup import users_traceback
 from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
 from pytest_ltm._core.journal.result import (
@@ -51,9 +52,9 @@ from pytest_ltm._core.storage.secrets import (
     redact_secrets,
     redacted_data,
 )
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import near_misses
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
 from pytest_ltm.records.recorded_results import recorded_result
@@ -321,7 +322,7 @@ class LiveMode(ConversationMode):
         source = self.given.source
         if source.kind != "replay":
             return users_for(self.given, opened)
-        from pytest_ltm.agents._replay import RecordedUsers
+        from pytest_ltm.agents.replay import RecordedUsers
 
         recalled = RecordedUsers(
             source.spec.removeprefix("replay:"),

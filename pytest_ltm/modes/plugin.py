@@ -11,7 +11,7 @@ from pytest_ltm.api import hookimpl
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents.sources import AgentSource
     from pytest_ltm.api import (
         AgentChoice,
         ConversationInputs,
@@ -149,7 +149,7 @@ def pytest_ltm_reply_count(spec: str, ltm_dir: Path) -> Count | None:
 
     if not spec.startswith(REPLAY):
         return None
-    from pytest_ltm.agents._replay import recorded_count
+    from pytest_ltm.agents.replay import recorded_count
 
     return recorded_count(spec.removeprefix(REPLAY), ltm_dir)
 

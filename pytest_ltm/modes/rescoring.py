@@ -16,8 +16,8 @@ from msgspec import structs
 
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
+from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.port import RecordedAgent
 from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, ending_told
 from pytest_ltm._core.journal import events

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._profile import profile_of
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.profile import profile_of
+from pytest_ltm.agents.sources import AgentSource
 
 
 def find_lacking(source: AgentSource, needed: set[str]) -> set[str]:

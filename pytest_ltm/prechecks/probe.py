@@ -15,9 +15,10 @@ from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversat
 from pytest_ltm._core.session.planning import plan_for
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm.agents._adapt import AgentSource, capabilities_of
-from pytest_ltm.agents._spec_facts import is_free
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.backends import backends_are_shared
+from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.spec_facts import is_free
 from pytest_ltm.records import probe_record
 
 if TYPE_CHECKING:
@@ -165,6 +166,6 @@ class Probe:
 def _separates_users(source: AgentSource) -> bool:
     """Return whether the agents from there are told whose messages they hear."""
     # Few runs have a store that users share.
-    from pytest_ltm.agents._profile import profile_of
+    from pytest_ltm.agents.profile import profile_of
 
     return "SeparatesUsers" in profile_of(source).capabilities

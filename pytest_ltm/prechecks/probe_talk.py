@@ -27,8 +27,8 @@ from pytest_ltm._core.storage.errors import (
     DiskFault,
 )
 from pytest_ltm._core.storage.wording import pluralize
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._profile import CostSimulator, profile_of
+from pytest_ltm.agents.profile import CostSimulator, profile_of
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory

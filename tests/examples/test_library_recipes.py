@@ -20,7 +20,7 @@ from _commands import ROOT, run
 from chance import chance_put_back
 from json_server import Answer, serving
 
-from pytest_ltm.agents._framework_adapters import load_frameworks
+from pytest_ltm.agents.framework_adapters import load_frameworks
 
 RECIPES = ROOT / "conftest_examples"
 

@@ -20,8 +20,8 @@ import recorded_gate
 import recorded_verdicts
 from golden_runs import RENAMED, played, record
 
-from pytest_ltm.datasets._interchange import SCHEMA as LOGS_SCHEMA
-from pytest_ltm.datasets._interchange import interchange_schema
+from pytest_ltm.datasets.interchange import SCHEMA as LOGS_SCHEMA
+from pytest_ltm.datasets.interchange import interchange_schema
 from pytest_ltm.reports.summary import SCHEMA, summary_schema
 
 EMPTY = """\

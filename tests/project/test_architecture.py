@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -65,6 +66,53 @@ def bases(node: ast.ClassDef) -> list[Class]:
 
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def private_parts(module: str) -> list[str]:
+    """Return the private parts of a module's name below its room."""
+    return [part for part in module.split(".")[2:] if is_private(part)]
+
+
+def imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield module and name of each import of ours, also of those that a text names for later."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            module, colon, name = node.value.partition(":")
+            if colon and name.isidentifier():
+                yield module, name
+
+
+def test_no_room_imports_what_is_private_in_another() -> None:
+    rooms = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"__pycache__"}
+    found = [
+        f"{module}: {home}.{name}"
+        for module, tree in modules().items()
+        for home, name in imported_names(tree)
+        if home.startswith("pytest_ltm.")
+        and room_of(home) in rooms - {room_of(module)}
+        and (private_parts(f"{home}.{name}"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("from pytest_ltm.agents._http import make_http", "_http"),
+        ("from pytest_ltm.agents import _http", "_http"),
+        ("from pytest_ltm.agents.registry import _FILE", "_FILE"),
+        ("lazy('pytest_ltm.agents._http:make_http')", "_http"),
+    ],
+)
+def test_an_import_of_something_private_is_found(text: str, imported: str) -> None:
+    [(home, name)] = imported_names(ast.parse(text))
+    assert private_parts(f"{home}.{name}") == [imported]
 
 
 @pytest.mark.slow

@@ -32,14 +32,14 @@ from pytest_ltm._core.model.schedule import parse_sessions_option
 from pytest_ltm._core.model.suite import load_suite
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm.agents._registry import find_agent, split_specs
-from pytest_ltm.agents._replay import find_recordings, replay_agent
+from pytest_ltm.agents.registry import find_agent, split_specs
+from pytest_ltm.agents.replay import find_recordings, replay_agent
 from pytest_ltm.commands import main
-from pytest_ltm.datasets._published import read_any
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
+from pytest_ltm.datasets.published import read_any
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file

@@ -19,13 +19,9 @@ from hypothesis import strategies as st
 
 from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.conversation import AgendaScript, Conversation
+from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._core.engine.port import (
-    MAX_CONSECUTIVE_FAULTS,
-    LivePort,
-    Recorded,
-    RecordedAgent,
-)
+from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
@@ -40,7 +36,7 @@ from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import COUNTS, Count, Exchange, Transcript
 from pytest_ltm._core.storage.clock import SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault, LtmError
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)

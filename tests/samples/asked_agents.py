@@ -13,8 +13,8 @@ import pytest
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.sources import agent_source
 
 interruptible = pytest.mark.skipif(
     not can_interrupt(), reason="no interval timer on this system"

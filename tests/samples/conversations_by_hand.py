@@ -16,7 +16,7 @@ from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.storage.clock import SimulatedClock
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 
 class ByHand(GreenBody):

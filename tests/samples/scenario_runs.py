@@ -13,7 +13,7 @@ from pytest_ltm import Definition
 from pytest_ltm._core.model.plan import PlannedExample
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._published import from_published
+from pytest_ltm.datasets.published import from_published
 from pytest_ltm.testing import Played, run_conversation
 
 

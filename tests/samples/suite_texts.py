@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_ltm._core.model.plan import PlannedExample, definition_rng
 from pytest_ltm._core.model.suite import built_in
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.testing import run_conversation
 
 

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import warnings
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from suite_words import with_parameters
 # pytester forgets the modules that a run inside this process imports: what is here
 # already is imported once only.
 PRELOADED = (
-    "filelock",
     "greenlet",
     "numpy",  # cannot be imported twice
     "pytest_ltm.agents",
@@ -35,7 +33,6 @@ PRELOADED = (
     "rouge_score.rouge_scorer",
     "tiktoken",
     "yaml",
-    *(feature.module for feature in entry_points(group="pytest_ltm")),
 )
 for _name in PRELOADED:
     if find_spec(_name.partition(".")[0]) and (

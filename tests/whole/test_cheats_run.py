@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from pytest_ltm.agents._wrapping import padded_spec
+from pytest_ltm.agents.wrapping import padded_spec
 from pytest_ltm.commands import main
 from pytest_ltm.lab.cheat_agents import skipped_window
 from pytest_ltm.lab.commands.cheats import LEARNED_POINTS, PADDING

@@ -12,8 +12,8 @@ from chat_server import ChatServer
 from run_folders import latest_run
 
 from pytest_ltm._core.session.state import LANE
-from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.profile import profile_of
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.figures.forecast import Forecast
 from pytest_ltm.modes import dry_run as _dry_run
 from pytest_ltm.reports import forecast as _forecast

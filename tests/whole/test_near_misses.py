@@ -7,7 +7,7 @@ from conftest import Project
 
 from pytest_ltm._core.model.scenario import Wait
 from pytest_ltm._core.storage.errors import AgentError, ScenarioError
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.commands import USAGE, main
 
 DOG = """

@@ -13,7 +13,7 @@ from run_folders import latest_run
 
 from pytest_ltm._core.storage.disk import Appender
 from pytest_ltm._core.storage.errors import AgentFault, DiskFault
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

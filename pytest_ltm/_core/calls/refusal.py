@@ -27,6 +27,7 @@ _STATE_DENIED = re.compile(rf" (?:not|cannot|t)(?: \w+)? {stems_of('state')}")
 _PHRASES = {status.value: split_words(status.phrase) for status in HTTPStatus}
 _DEEPEST = 6
 _LONGEST = 300
+_FEWEST_WORDS = 2
 _LISTS = re.compile(r" (?:choice|candidate|event|result|data|err)")
 _ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
 _STATE_FIELD = re.compile(r" (?:type|object|stat\w+|event|result|kind)\Z")
@@ -86,7 +87,9 @@ def may_pass(status: int, text: str) -> bool:
         return False
     if has_word("final", words):
         return status in _PASSING_4XX
-    return has_word("busy", words) or _class_passes(status)
+    # with a status that tells nothing, neither does a single word
+    is_mute = status < 300 and len(words.split()) < _FEWEST_WORDS
+    return has_word("busy", words) or (_class_passes(status) and not is_mute)
 
 
 def _class_passes(status: int) -> bool:

@@ -13,9 +13,9 @@ from pytest_ltm._core.engine.conversation import (
     Conversation,
     ConversationScript,
 )
+from pytest_ltm._core.engine.held_agent import AgentLine
 from pytest_ltm._core.engine.lane import GreenBody
 from pytest_ltm._core.engine.port import (
-    AgentLine,
     Calling,
     LivePort,
     Port,

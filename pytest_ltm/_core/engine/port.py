@@ -8,13 +8,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_ltm._core.calls.trace_context import carry_trace
+from pytest_ltm._core.engine.agent_bill import AgentBill
+from pytest_ltm._core.engine.held_agent import (
+    AgentLine,
+    Checkpoints,
+    HeldAgent,
+    RecordedAgent,
+)
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Account, Tariff
 from pytest_ltm._core.journal.retrieval import retrieval_ranks
@@ -27,19 +33,16 @@ from pytest_ltm._core.journal.timings import (
 )
 from pytest_ltm._core.model.account import sort_end
 from pytest_ltm._core.model.agent import (
-    NOT_RESTORABLE,
     Capabilities,
     ExpectedReply,
     MemoryOperation,
     Reply,
-    Usage,
 )
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.tools import AnsweredCall, Tools, format_call
-from pytest_ltm._core.model.transcript import Exchange, Kind, Transcript
+from pytest_ltm._core.model.transcript import Kind, Transcript
 from pytest_ltm._core.storage.clock import Clock, stopwatch_seconds
-from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, ConversationOver
+from pytest_ltm._core.storage.errors import AgentFault
 
 E = TypeVar("E", bound=events.Event)
 T = TypeVar("T")
@@ -56,78 +59,6 @@ class TracedConversation(Protocol):
         self, number: int, /, *, patient: bool
     ) -> tuple[MemoryOperation, ...]:
         """Return what came in since the last question; `patient`: what is due is waited for."""
-
-
-class AgentLine(Protocol):
-    """Talks to one agent; whatever goes wrong there is an AgentFault."""
-
-    agent: Any
-    capabilities: Capabilities
-    max_message_tokens: int
-
-    @property
-    def lost(self) -> Usage | None:
-        """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
-
-    @property
-    def saves_cheaply(self) -> bool:
-        """Whether saving takes less time in all than talking does."""
-
-    def ask(
-        self,
-        message: str,
-        images: Sequence[str] = (),
-        user: str = "",
-        *,
-        alone: bool = False,
-        tools: Tools | None = None,
-    ) -> Reply:
-        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself.
-
-        `tools`: what it may call before it replies.
-        """
-
-    def compact(self) -> Reply:
-        """Have the agent compact; return the summary that it continues from."""
-
-    def tell(self, message: str, reply: str, user: str = "") -> Reply:
-        """Tell an exchange, and return what that took as a reply without a text."""
-
-    def save(self) -> bytes:
-        """Return the agent's state."""
-
-    def load(self, state: bytes) -> None:
-        """Put the agent back into a state."""
-
-    def reset(self) -> None:
-        """Have the agent forget everything."""
-
-    def tell_time(self, now: datetime) -> None:
-        """Tell the time, if the agent wants to know."""
-
-    def announce(self, example: str) -> None:
-        """Say whose message comes next, if the agent wants to know."""
-
-    def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Hand a control what full marks ask for in reply to the next message."""
-
-    def retrieved(self) -> tuple[str, ...] | None:
-        """Return what the agent retrieved for its last reply, if it shows that."""
-
-    def in_context(self) -> tuple[str, ...]:
-        """Return what stood before the agent for its last reply anyway, as far as it shows that."""
-
-    def settle(self) -> None:
-        """Wait until what the agent was told can be found, if it says when that is."""
-
-    def written(self) -> tuple[MemoryOperation, ...]:
-        """Return what the agent's memory did since this was last asked, if it shows that."""
-
-    def delete(self, record: str) -> None:
-        """Have the agent delete a record of its memory."""
-
-    def close(self) -> str | None:
-        """Let the agent go; returns a notice if it would not go quietly."""
 
 
 class Enclosed(Struct, frozen=True):
@@ -199,71 +130,9 @@ class Port(Protocol):
         """Let the agent go; returns a notice if it would not go quietly."""
 
 
-class Checkpoints:
-    """States in a folder, `<exchange>.bin`; without a folder the last ones are held in memory."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self._held: dict[int, bytes] = {}
-        """By exchange; the state itself where there is no folder."""
-        if folder is not None and folder.is_dir():
-            self._held = {
-                int(path.stem): b""
-                for path in folder.glob("*.bin")
-                if path.stem.isdecimal()
-            }
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no state is kept."""
-        return not self._held
-
-    def has_state(self, number: int) -> bool:
-        """Return whether the state after an exchange is kept."""
-        return number in self._held
-
-    def keep_state(self, number: int, state: bytes) -> None:
-        """Keep the state after an exchange, and forget all but the last two; DiskFault if that cannot be."""
-        if self._folder is not None:
-            try:
-                self._folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise disk_fault(self._folder, error) from error
-            write_whole(self._folder / f"{number}.bin", state)
-        # Written before older ones go: a process that is killed in between has the
-        # state that it needs.
-        self._held[number] = b"" if self._folder is not None else state
-        # Two are kept: that of the last exchange in the journal, and the one that was
-        # about to get there.
-        for old in sorted(self._held)[:-2]:
-            del self._held[old]
-            if self._folder is not None:
-                (self._folder / f"{old}.bin").unlink(missing_ok=True)
-
-    def state(self, number: int) -> bytes:
-        """Return the state after an exchange that is kept."""
-        if self._folder is None:
-            return self._held[number]
-        try:
-            return read_regular(self._folder / f"{number}.bin")
-        except OSError as error:
-            raise disk_fault(self._folder / f"{number}.bin", error) from error
-
-
-NOT_COMPACTED_AGAIN = (
-    "the agent has compacted, and its context cannot be told again: it is not Checkpointable "
-    "(save, load)"
-)
 # The number of faults in a row after which the agent counts as gone: more messages
 # would only cost.
 MAX_CONSECUTIVE_FAULTS = 3
-
-
-class RecordedAgent(Struct, frozen=True):
-    """What a journal knows of an agent that need not be there."""
-
-    capabilities: Capabilities
-    max_message_tokens: int
 
 
 class Calling(Protocol):
@@ -305,62 +174,32 @@ class LivePort:
         watch: Callable[[], float] = stopwatch_seconds,
         traced: TracedConversation | None = None,
     ) -> None:
-        self._make, self._known, self._checkpoints = (
-            make,
-            known,
-            checkpoints or Checkpoints(None),
+        self._counter, self._clock = counter, clock
+        self._timings, self._watch = timings, watch
+        self._calling, self._traces = calling, traced
+        self._bill = AgentBill(tariff or Tariff(), account)
+        self._held = HeldAgent(
+            make, known, checkpoints or Checkpoints(None), self._bill
         )
-        self._counter, self._clock, self._timings, self._watch = (
-            counter,
-            clock,
-            timings,
-            watch,
-        )
-        self._calling, self._tariff, self._account = (
-            calling,
-            tariff or Tariff(),
-            account,
-        )
-        self._traces = traced
-        self._said = Transcript()
-        self._line: AgentLine | None = None
-        self._first: bytes | None = None
-        """The state before the first message."""
-        self._used = False
-        """The agent has heard something since it was made."""
-        # What is recorded was said to another process's agent; this one has heard
-        # nothing of it.
-        self._behind = known is not None
-        self._strayed = False
-        """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
-        self._lost: Usage | None = None
-        """What was used and came to nothing, and is not charged yet."""
         self._exchange = -1
         """The number of the last message that went out."""
         self._asked: tuple[events.MessageSent, float] | None = None
         """The last message that was answered, and the seconds that it took."""
 
     @property
-    def line(self) -> AgentLine:
-        """What talks to the agent; AgentError if the agent cannot be made."""
-        if self._line is None:
-            self._line = self._make()
-        return self._line
-
-    @property
     def agent(self) -> Any:
         """The agent itself; it is made on first use."""
-        return self.line.agent
+        return self._held.line.agent
 
     @property
     def capabilities(self) -> Capabilities:
         """What the agent can do beyond replying."""
-        return (self._known or self.line).capabilities
+        return self._held.capabilities
 
     @property
     def max_message_tokens(self) -> int:
         """How long one message may be."""
-        return (self._known or self.line).max_message_tokens
+        return self._held.max_message_tokens
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
         """Return None: nothing is recorded."""
@@ -368,13 +207,12 @@ class LivePort:
 
     def open(self, said: Transcript) -> None:
         """Keep what an agent that is made later has to know."""
-        self._said = said
+        self._held.said = said
 
     def ready(self, by: str) -> None:
         """Have the agent there, and look at the clock; ConversationOver where the budget is spent."""
-        if self._account is not None:
-            # Before the agent is made, since making one may cost as well.
-            self._account.check()
+        # Before the agent is made, since making one may cost as well.
+        self._bill.check()
         self._have(by)
         self._clock.tick()
 
@@ -395,9 +233,9 @@ class LivePort:
             tuple[str, ...],
             tuple[MemoryOperation, ...],
         ]:
-            line, self._used = self.line, True
+            line = self._held.use()
             if (
-                "Settles" in self.capabilities and self._said
+                "Settles" in self.capabilities and self._held.said
             ):  # its own seconds: they are not the reply's
                 began = self._watch()
                 line.settle()
@@ -412,7 +250,7 @@ class LivePort:
                 line.prompt(enclosed.prompts)
             line.tell_time(self._clock.now)
             if strays:
-                self._hold_state()
+                self._held.stray()
             try:
                 with self._tracing(message.exchange):
                     reply = (
@@ -427,19 +265,19 @@ class LivePort:
                         )
                     )
             finally:
-                self._lose(line.lost)
+                self._bill.lose(line.lost)
             seconds = self._watch() - began
             # The reply is paid for; a fault in what is asked about it must not hide
             # that.
-            with self._losing(reply.usage):
+            with self._bill.losing(reply.usage):
                 retrieved, in_context = line.retrieved(), line.in_context()
                 if enclosed.deletes and "DeletesRecords" in self.capabilities:
                     with self._tracing(message.exchange):
                         for record in enclosed.deletes:
                             line.delete(record)
                 memory = line.written() + self._traced(patient=message.kind == "ask")
-                if self.capabilities.saves and not message.alone:
-                    self._checkpoints.keep_state(message.exchange, line.save())
+                if not message.alone:
+                    self._held.save_state(message.exchange)
             return reply, seconds, retrieved, in_context, memory
 
         with self._accounting():
@@ -460,7 +298,7 @@ class LivePort:
             if retrieved is None
             else self._places(message, retrieved, in_context),
             now=self._clock.tick(),
-            lost=self._charge_lost(),
+            lost=self._bill.charge_lost(),
             finish_reason=reply.finish_reason,
             thoughts=reply.thoughts,
             account="" if account == "whole" else account,
@@ -470,26 +308,18 @@ class LivePort:
         )
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
-        """Tell the agent.
-
-        It is saved unless it is cheaper to tell it again than to save it: saving takes
-        no more time in all than talking does, else a long history would cost the square
-        of its length.
-        """
+        """Tell the agent, and save it unless telling it again is cheaper."""
         self._exchange = told.exchange
         self._have("")
 
         def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
-            began, line = stopwatch_seconds(), self.line
+            began, line = stopwatch_seconds(), self._held.line
             with self._tracing(told.exchange):
-                took = self._tell(told.message, told.reply, self._clock.now)
+                took = self._held.tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
             memory = line.written() + self._traced()
-            if self.capabilities.saves and (
-                self._checkpoints.is_empty or line.saves_cheaply
-            ):
-                with self._losing(took.usage):
-                    self._checkpoints.keep_state(told.exchange, line.save())
+            with self._bill.losing(took.usage):
+                self._held.save_if_cheap(told.exchange)
             return took, seconds, memory
 
         with self._accounting():
@@ -502,11 +332,11 @@ class LivePort:
             usage=took.usage,
             cost_usd=took.cost_usd,
             hypothetical=took.hypothetical,
-            lost=self._charge_lost(),
+            lost=self._bill.charge_lost(),
             mishaps=took.mishaps,
             memory=_as_asked(memory, "filler"),
         )
-        self._charge(told, calls=0)
+        self._bill.charge(told, calls=0)
         return told
 
     def written(self, reply: events.ReplyReceived) -> None:
@@ -519,25 +349,11 @@ class LivePort:
         self._timings.write(
             ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6))
         )
-        self._charge(reply, calls=1, counted=(message.tokens, reply.tokens))
+        self._bill.charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def new_session(self) -> str | None:
         """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
-
-        def renew() -> str | None:
-            if self._line is None or not self._used or not self._said.remembered:
-                return None
-            saves, last = self.capabilities.saves, self._said.remembered[-1].number
-            if saves and not self._checkpoints.has_state(last):
-                self._checkpoints.keep_state(last, self._line.save())
-            self._behind, self._used = (
-                saves and "KeepsUsers" not in self.capabilities,
-                False,
-            )
-            notice, self._line = self._line.close(), None
-            return notice
-
-        return self._calling("", renew)
+        return self._calling("", self._held.renew)
 
     def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
         """Note an attempt that is followed by another, in the timings: the exchange counts once."""
@@ -552,117 +368,18 @@ class LivePort:
 
     def close(self) -> str | None:
         """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
-        if self._account is not None:
-            self._account.release()
-        return None if self._line is None else self._line.close()
+        self._bill.release()
+        return self._held.close()
 
     # --- the agent, as the conversation needs it
 
     def _have(self, by: str) -> None:
-        fresh = (
-            not self._used and self._line is not None and not self.capabilities.saves
-        )
-        if self._behind or not (self._used or fresh):
+        if not self._held.is_ready:
             self._calling(by, self.restore)
 
     def restore(self) -> None:
         """Have an agent there that has heard what was said, and nothing else; ConversationOver if that cannot be."""
-        try:
-            line = self.line
-        except AgentError as error:
-            raise ConversationOver(str(error)) from error
-        if self._behind:
-            try:
-                can, exchanges = self.capabilities, self._said.remembered
-                strayed = self._strayed or len(exchanges) < len(self._said)
-                # A state holds questions asked alone, too, unless the agent can be put
-                # back before them.
-                if can.rewinds or (can.saves and not strayed):
-                    self._load()
-                elif "AcceptsHistory" in can and "Stateless" not in can:
-                    if any(exchange.kind == "compact" for exchange in exchanges):
-                        raise ConversationOver(NOT_COMPACTED_AGAIN)
-                    self._tell_all()
-                elif exchanges and not can.restorable:
-                    raise ConversationOver(NOT_RESTORABLE)
-            except AgentError as error:
-                raise ConversationOver(
-                    f"the agent cannot be restored to where it was: {error}"
-                ) from error
-        elif not self._used and self.capabilities.saves:
-            with contextlib.suppress(
-                AgentFault
-            ):  # it will be told after the first message
-                self._first = line.save()
-        self._behind, self._strayed, self._used = False, False, True
-        with contextlib.suppress(AgentFault):
-            self.line.written()  # what telling it all again wrote is known
-
-    def _hold_state(self) -> None:
-        """Before the agent strays, keep the state that it is put back to; without one it is told all again."""
-        if self.capabilities.rewinds:
-            remembered = self._said.remembered
-            if not remembered:
-                self._first = self.line.save() if self._first is None else self._first
-            elif not self._checkpoints.has_state(remembered[-1].number):
-                self._checkpoints.keep_state(remembered[-1].number, self.line.save())
-        self._behind = self._strayed = True
-
-    def _load(self) -> None:
-        remembered, checkpoints, tells = (
-            self._said.remembered,
-            self._checkpoints,
-            "AcceptsHistory" in self.capabilities,
-        )
-        if not remembered:
-            if self._first is not None:
-                self.line.load(self._first)
-            return
-        place = len(remembered) - 1
-        # What was told can be told again, so the state may be older than the last
-        # exchange.
-        while (
-            remembered[place].told
-            and place
-            and not checkpoints.has_state(remembered[place].number)
-        ):
-            place -= 1
-        number = remembered[place].number
-        if not checkpoints.has_state(number) and tells:
-            self._tell_all()
-            return
-        if not checkpoints.has_state(number) or (
-            remembered[-1].number != number and not tells
-        ):
-            raise AgentError(
-                f"there is no checkpoint of exchange {remembered[-1].number}"
-            )
-        self.line.load(checkpoints.state(number))
-        self._tell_again(remembered[place + 1 :])
-
-    def _tell_all(self) -> None:
-        if self._strayed:
-            self.line.reset()
-        elif self._used and self._line is not None:
-            self._line.close()
-            self._line = None
-        self._tell_again(self._said.remembered)
-
-    def _tell_again(self, exchanges: Sequence[Exchange]) -> None:
-        for exchange in exchanges:
-            self._lose(
-                self._tell(
-                    exchange.message, exchange.raw_reply, exchange.now, exchange.user
-                ).usage
-            )
-
-    def _tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
-        line, self._used = self.line, True
-        line.tell_time(now)
-        try:
-            return line.tell(message, reply, user)
-        finally:
-            self._lose(line.lost)
+        self._held.restore()
 
     def _tracing(self, exchange: int) -> contextlib.AbstractContextManager[None]:
         """Have spans of what is called within belong to an exchange."""
@@ -679,7 +396,7 @@ class LivePort:
             else self._traces.operations(self._exchange, patient=patient)
         )
 
-    # --- its replies and what they cost
+    # --- what its replies are made of
 
     def _counted_calls(self, tools: Tools | None) -> tuple[AnsweredCall, ...]:
         """Return the calls of a reply with their tokens."""
@@ -702,17 +419,19 @@ class LivePort:
         in_context: Sequence[str],
     ) -> tuple[tuple[int, int], ...]:
         """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
-        earlier_needles = [self._said.number(number) for number in message.about]
+        earlier_needles = [self._held.said.number(number) for number in message.about]
         # What is said may have a watcher, which asks for all that was said before: the
         # last hundred on that chance.
         earlier = (
-            self._said.exchanges_of(message.by)[-100:]
+            self._held.said.exchanges_of(message.by)[-100:]
             if message.kind == "say"
             else earlier_needles
         )
         needles = {exchange.number: exchange.message for exchange in earlier}
         return (
-            tuple(retrieval_ranks(retrieved, in_context, needles, self._said).items())
+            tuple(
+                retrieval_ranks(retrieved, in_context, needles, self._held.said).items()
+            )
             if needles
             else ()
         )
@@ -723,62 +442,13 @@ class LivePort:
         try:
             yield
         except AgentFault as fault:
-            # It may have heard a message that it did not reply to: it is restored
-            # before the next.
-            can = self.capabilities
-            self._behind |= can.saves or (fault.interrupted and "AcceptsHistory" in can)
-            self._strayed = False
-            fault.usage = self._charge_lost()
-            if self._account is not None:
-                self._account.release()
+            self._held.note_fault(fault)
+            fault.usage = self._bill.charge_lost()
+            self._bill.release()
             raise
         except BaseException:  # Ctrl-C: what was sent is on its way
-            if self._account is not None:
-                self._account.charge_reserved()
+            self._bill.charge_reserved()
             raise
-
-    def _charge(
-        self,
-        took: events.ReplyReceived | events.FillerSent,
-        *,
-        calls: int,
-        counted: tuple[int, int] = (0, 0),
-    ) -> None:
-        """Charge what was answered or told; what was told and used nothing is free."""
-        if self._account is None:
-            return
-        if took.hypothetical or not (
-            calls or took.usage is not None or took.cost_usd is not None
-        ):
-            self._account.release()
-            return
-        usd, tokens = self._tariff.charged_amounts(took, counted=counted)
-        metered = (
-            took.usage is not None or took.cost_usd is not None or self._tariff.free
-        )
-        self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
-
-    def _lose(self, usage: Usage | None) -> None:
-        if usage is not None:
-            self._lost = usage + self._lost
-
-    @contextlib.contextmanager
-    def _losing(self, usage: Usage | None) -> Iterator[None]:
-        """Note what a reply used as lost if the agent cannot be asked what belongs to it."""
-        try:
-            yield
-        except AgentFault:
-            self._lose(usage)
-            raise
-
-    def _charge_lost(self) -> Usage | None:
-        """Return what was used and came to nothing, and charge it."""
-        lost_usage, self._lost = self._lost, None
-        if lost_usage is not None and self._account is not None:
-            self._account.charge_wasted(
-                usd=self._tariff.dollars_for(lost_usage), tokens=lost_usage.total
-            )
-        return lost_usage
 
 
 def _as_asked(

@@ -16,11 +16,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._core.engine.port import (
-    MAX_CONSECUTIVE_FAULTS,
-    Checkpoints,
-    RecordedAgent,
-)
+from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
+from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.timings import Resumed, Timings

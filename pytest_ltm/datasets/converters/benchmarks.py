@@ -20,14 +20,6 @@ from msgspec import field
 from pytest_ltm._core.model.filler import split_by_tokens
 from pytest_ltm._core.storage.disk import open_text
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import (
-    History,
-    OfficialRule,
-    Picture,
-    Question,
-    Session,
-    Turn,
-)
 from pytest_ltm.datasets.converters.published_files import (
     Foreign,
     date_as,
@@ -37,6 +29,14 @@ from pytest_ltm.datasets.converters.published_files import (
     kind_name,
     leaving_out,
     lines_as,
+)
+from pytest_ltm.datasets.interchange import (
+    History,
+    OfficialRule,
+    Picture,
+    Question,
+    Session,
+    Turn,
 )
 from pytest_ltm.datasets.locomo.samples import Category, load_locomo
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines

@@ -14,7 +14,6 @@ from typing import Literal
 
 from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import History, Session, Turn
 from pytest_ltm.datasets.converters.messages import (
     ExportedMessage,
     Splitting,
@@ -23,6 +22,7 @@ from pytest_ltm.datasets.converters.messages import (
     seconds_of,
 )
 from pytest_ltm.datasets.converters.shapes import READ, READERS, layout_of
+from pytest_ltm.datasets.interchange import History, Session, Turn
 
 UNPACKED = 4_000_000_000
 """Bytes that the files of a zip may have."""

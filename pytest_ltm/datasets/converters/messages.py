@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, NamedTuple
 
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import ToolCall
+from pytest_ltm.datasets.interchange import ToolCall
 from pytest_ltm.language.speech import speech
 
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import UNREADABLE
+from pytest_ltm.datasets.interchange import UNREADABLE
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.rows import no_json, read_at_once
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm.datasets._interchange import ToolCall
 from pytest_ltm.datasets.converters.messages import (
     ExportedMessage,
     Splitting,
@@ -22,6 +21,7 @@ from pytest_ltm.datasets.converters.messages import (
     utc_time,
 )
 from pytest_ltm.datasets.converters.shapes import iter_objects
+from pytest_ltm.datasets.interchange import ToolCall
 
 _USERS, _MODELS = {"user", "human"}, {"assistant", "ai", "model"}
 # Fields in which frameworks put what went in, or came out, as a text.

@@ -27,7 +27,7 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     did_you_mean,
 )
-from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import (
     Category,

@@ -22,7 +22,7 @@ from pytest_ltm._core.model.filler import PastExchange
 from pytest_ltm._core.storage.disk import read_image, read_regular
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.rows import (
     faults_of_data,
     fields_of,

@@ -16,7 +16,7 @@ from pytest_ltm._core.model.suite import SuiteEntry
 from pytest_ltm._core.model.words import content_stems
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.datasets._dataset_registry import NOTE_KINDS
+from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import (
     LocomoSession,
     Sample,

@@ -25,7 +25,7 @@ from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.disk import open_regular
 from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._interchange import (
+from pytest_ltm.datasets.interchange import (
     FORMAT,
     MATCHES,
     RECALL_AT,

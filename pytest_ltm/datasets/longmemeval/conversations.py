@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     did_you_mean,
 )
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import (
     HistorySession,
     HistoryTurn,

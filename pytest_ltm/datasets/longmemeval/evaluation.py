@@ -19,7 +19,7 @@ from pytest_ltm._core.model.judge import (
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored, with_bounds
 from pytest_ltm._core.model.words import plain_words
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.prompt_file import verbatim_prompt
 from pytest_ltm.language.clauses import normalize_text, phrase_positions

@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.rows import (
     check_size,
     faults_of_data,

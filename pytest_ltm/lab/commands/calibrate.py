@@ -16,7 +16,7 @@ from pytest_ltm._core.model.scenario import read_json
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
-from pytest_ltm.datasets._published import (
+from pytest_ltm.datasets.published import (
     ENDING,
     FOLDERS,
     DefinitionsFolder,

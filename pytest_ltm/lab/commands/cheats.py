@@ -32,8 +32,8 @@ from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents._wrapping import padded_spec
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.wrapping import padded_spec
 from pytest_ltm.commands.arguments import add_output, add_pytest_options
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, score_text

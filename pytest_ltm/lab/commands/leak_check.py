@@ -16,10 +16,10 @@ from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm.commands.pytest_runs import play_run
-from pytest_ltm.datasets._published import DefinitionsFolder
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
+from pytest_ltm.datasets.published import DefinitionsFolder
 from pytest_ltm.figures.statistics.totals import mean_or_none
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.lab.cheat_agents import (

@@ -27,6 +27,7 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
+    is_comparable,
     is_equal_amount,
     read_quantities,
 )
@@ -50,10 +51,12 @@ _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
-_FEW_WORDS = 6
+_FEW_WORDS, _FEW_BEHIND, _PAIR = 6, 3, 2
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 # So many of a question's telling words, and such a share of them, are an echo of it.
-_ECHOED, _ECHO_SHARE = 2, 0.4
+_ECHOED, _ECHO_SHARE, _MOST = 2, 0.4, 0.6
+# Such a share of a claim's other words makes another clause its parallel.
+_PARALLEL = 0.6
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
@@ -93,6 +96,20 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     """
     topic = _Topic(question, gold)
     text, spots = _find_gold(gold, reply)
+    doubt = _doubt_about_places(topic, gold, reply, text, spots)
+    if doubt != _UNPROVEN:
+        return doubt
+    # an amount may be asserted in one form, and only explained in another
+    digits, equal = _find_amounts(gold, reply)
+    if len(equal) <= len(spots):
+        return doubt
+    return _doubt_about_places(topic, gold, reply, digits, equal)
+
+
+def _doubt_about_places(
+    topic: _Topic, gold: Gold, reply: str, text: str, spots: list[Span]
+) -> str:
+    """Return the same for the places of a text that name what is expected."""
     sentences = _sentences_of(text, spots, gold)
     is_open_row = _ends_in_others(sentences)
     if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
@@ -107,7 +124,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
         if doubt in _CONTRARY and mention.sentence in homes:
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
-    if spots != _find_values(gold, reply)[1]:
+    if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
         # words of it may be anywhere in an explanation, but not in other items
         row = [clause for clause in clauses if clause.sentence == homes[0]]
         is_rival = any(_is_other_item(clause, named[0], topic) for clause in row)
@@ -116,7 +133,7 @@ def assertion_doubt(gold: Gold, question: str, reply: str) -> str:
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
     is_settled = gold.kind == "yes or no" or not claims
-    return "" if is_settled else _rival_doubt(clauses, claims, topic)
+    return "" if is_settled else _rival_doubt(clauses, named, claims, topic)
 
 
 def _is_emphasised(gold: Gold, reply: str) -> bool:
@@ -175,6 +192,8 @@ class _Topic:
         if len(own) < _ECHOED:
             own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
         self._asked = own - wording - _EMPTY
+        # somebody may be called by a short form: "Mel" is Melanie
+        self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._amounts = tuple(chain.from_iterable(gold.amounts))
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
@@ -188,7 +207,8 @@ class _Topic:
             key = meaning_key(word)
             if key in self._keys or key in _EMPTY or RE.contracted.fullmatch(word):
                 continue
-            if not any(is_of_root(key, asked) for asked in self._keys):
+            is_short = any(map(word.startswith, self._names))
+            if not is_short and not any(is_of_root(key, asked) for asked in self._keys):
                 strange.append(word)
         return strange
 
@@ -207,6 +227,26 @@ class _Topic:
             return True
         return any(amount not in self._keys for amount in RE.amount.findall(text))
 
+    def holds_like(self, text: str) -> bool:
+        """Return whether a text may name another value of the expected one's kind."""
+        if not self.is_amount:
+            return self.holds_rival(text)
+        amounts = read_quantities(write_digits(RE.label.sub("", text)))
+        units = [amount.unit for amount in self._amounts]
+        return any(
+            self._is_rival_amount(amount)
+            for amount in amounts
+            if any(is_comparable(amount.unit, unit) for unit in units)
+        )
+
+    def leads_with_rival(self, text: str) -> bool:
+        """Return whether a text begins with another value, not with what says where or how: "up from nine"."""
+        if not self.is_amount:
+            return RE.with_place.match(text.strip()) is None
+        digits = write_digits(text)
+        amounts = filter(self._is_rival_amount, read_quantities(digits))
+        return any(not plain_words(digits[: amount.start]) for amount in amounts)
+
     def is_echo(self, clause: str) -> bool:
         """Return whether a clause has the question's own words: "your cat is called ..."."""
         words = set(map(meaning_key, plain_words(clause)))
@@ -216,6 +256,15 @@ class _Topic:
             if key in words or any(is_of_root(key, word) for word in words)
         ]
         return len(echoed) >= max(_ECHOED, _ECHO_SHARE * len(self._asked))
+
+    def is_full_echo(self, lead: str, strange: Sequence[str]) -> bool:
+        """Return whether nearly all words of the question lead to a value, the first of them before any strange one."""
+        words = list(words_with_digits(plain_words(lead)))
+        keys = list(map(meaning_key, words))
+        echoed = [key for key in self._asked if key in keys]
+        if len(echoed) < max(_ECHOED, _MOST * len(self._asked)):
+            return False
+        return min(map(keys.index, echoed)) < words.index(strange[0])
 
     def is_compared(self, before: str) -> bool:
         """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
@@ -283,12 +332,20 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = [spot for spot in spots if not _is_part_of_number(text, spot)]
     if spots or not gold.amounts:
         return text, spots
+    digits, spots = _find_amounts(gold, reply)
+    return (digits, spots) if spots else (text, [])
+
+
+def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
+    """Return a reply with its numbers in digits, and where it has an amount equal to an expected one."""
     digits = write_digits(reply)
     amounts = [amount for parts in gold.amounts for amount in parts]
-    for quantity in read_quantities(digits):
-        if any(is_equal_amount(amount, quantity) for amount in amounts):
-            spots.append((quantity.start, quantity.end))
-    return (digits, spots) if spots else (text, [])
+    spots = [
+        (quantity.start, quantity.end)
+        for quantity in read_quantities(digits)
+        if any(is_equal_amount(amount, quantity) for amount in amounts)
+    ]
+    return digits, spots
 
 
 def _is_part_of_number(text: str, spot: Span) -> bool:
@@ -377,6 +434,7 @@ _ASIDE, _SUBJECT = "names it aside", "says something else of it"
 _AMONG, _OTHERS = "names it among others", "says it of something else"
 _ANOTHER = "names another one, too"
 _UNPROVEN = "does so in words that no rule knows"
+_COMMENTED = "says something of it that no rule knows"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
 
 
@@ -398,11 +456,18 @@ class _Mention(Struct, frozen=True):
     """What stands before it in its sentence."""
     rest: str
     """What stands behind it in its sentence."""
+    is_last: bool
+    """Whether no other sentence follows."""
 
     @property
     def start(self) -> int:
         """Where it stands in the reply."""
         return self.sentence.start + len(self.led)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its sentence is all that the reply says, in one part."""
+        return self.is_last and self.sentence.start == 0 and len(self.parts) == 1
 
     @property
     def part(self) -> _Part:
@@ -427,6 +492,11 @@ def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
         after=text[end : parts[last].end],
         led=text[:start],
         rest=text[end:],
+        is_last=not any(
+            plain_words(other.text)
+            for other in sentences
+            if other.start > sentence.start
+        ),
     )
 
 
@@ -470,15 +540,18 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     An echo has the question's words in the value's own clause; a conclusion calls it
     the answer, or what it came to. What is bare has at most words of the question and
     of functions before the value: a statement, if the reply opens with it. In
-    other words, the clause has one verb or attribute that the question has not.
+    other words, the clause of an amount has one verb that the question has not, or
+    somebody is called by kin and name.
     """
     before = RE.settles.split(mention.before)[-1]
-    if topic.is_echo(f"{_fronted_text(mention)} {mention.before} {mention.after}"):
-        return "echo"
     before = RE.changed.sub(" to ", before)
     turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
-    if turns or not _is_plain_tail(mention, topic):
+    turns = turns or _is_doubted(mention, topic)
+    if turns or not _is_plain_tail(mention, topic) or _is_governed(before, topic):
         return _NO_CLAIM
+    clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
+    if topic.is_echo(clause):
+        return "echo" if _is_plain_lead(before, mention, topic) else _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
     if topic.is_compared(before):
@@ -486,14 +559,55 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     return _claim_after(before, mention, topic)
 
 
+def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a sentence asks whether something is the value, or says to what it was changed."""
+    if mention.sentence.text.rstrip().endswith("?") and not topic.is_question:
+        return True
+    target = RE.target.match(mention.after)
+    return target is not None and bool(topic.strange_words(target[0]))
+
+
+def _is_governed(before: str, topic: _Topic) -> bool:
+    """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
+    relation = RE.relation.search(before)
+    if relation and topic.strange_words(relation[1]):
+        return True
+    if topic.has_mark(RE.others_say, before):
+        return True
+    *governors, _ = RE.governed.split(before)
+    if governors and not plain_words(governors[0]):
+        return True
+    # "by the end of May you had ..." only says when
+    clauses = [text for text in governors if not RE.frame.match(text)]
+    return any(map(topic.strange_words, clauses))
+
+
+def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
+    """Return whether strange words before a value, in an echo of the question, are its attribute or one verb."""
+    strange = topic.strange_words(before)
+    if not strange:
+        return True
+    # before a value that is itself the subject, nothing but what governs it has a place
+    is_subject = RE.predicate.match(mention.after) and not topic.shares_words(before)
+    if is_subject or RE.speaker.match(before):
+        return False
+    if topic.is_full_echo(before, strange):
+        return True
+    return _is_attribute(strange, before) or _has_known_subject(strange, before)
+
+
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     strange = topic.strange_words(before)
     if not strange:
         opens = mention.sentence.start == 0 and mention.first == 0
         return "statement" if opens else "bare"
-    is_known = _is_attribute(strange, before)
-    if not _is_noun_alone(mention):
-        is_known = _has_known_subject(strange, before)
+    if RE.copula_lead.match(before) and len(strange) == 1:
+        return "bare" if _is_attribute(strange, before) else _NO_CLAIM
+    is_phrase = mention.is_whole and _is_noun_alone(mention)
+    if is_phrase and len(RE.article.sub("", before).split()) == 1:
+        return "in other words"
+    is_telling = topic.is_amount or RE.kin_before.search(before) is not None
+    is_known = is_telling and _has_known_subject(strange, before)
     return "in other words" if is_known else _NO_CLAIM
 
 
@@ -506,18 +620,20 @@ def _is_attribute(strange: Sequence[str], before: str) -> bool:
 def _has_known_subject(strange: Sequence[str], before: str) -> bool:
     """Return whether a clause has a known subject and one strange word, or says who a name is: "you visited"."""
     words = plain_words(RE.article.sub("", before))
-    is_clause = RE.clause_word.search(before) is not None
     is_near = len(strange) == 1 or RE.kin_before.search(before) is not None
-    return is_clause and is_near and words[0] not in strange
+    return is_near and words[0] not in strange
 
 
 def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
     label = RE.row.match(mention.sentence.text)
-    if label is None or mention.first == 0 or RE.verb_word.search(label[1]):
+    if label is None or mention.first == 0 or plain_words(label[1]) == ["no"]:
         return False
-    if RE.interjection.fullmatch(label[1]):
+    if RE.interjection.fullmatch(label[1]) or RE.rests_on.match(label[1]):
         return False
-    return topic.labels_another(mention.sentence.text)
+    if topic.has_mark(RE.turns, RE.role.sub("", label[1])):
+        return True
+    is_clause = len(plain_words(label[1])) > _PAIR and RE.verb_word.search(label[1])
+    return not is_clause and topic.labels_another(mention.sentence.text)
 
 
 def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
@@ -545,13 +661,29 @@ def _fronted_text(mention: _Mention) -> str:
 
 def _is_plain_tail(mention: _Mention, topic: _Topic) -> bool:
     """Return whether what stands behind a value in its part goes on as its clause may: "Ghent in the end"."""
-    words = plain_words(mention.after)
     if not topic.strange_words(mention.after) or RE.adjunct.match(mention.after):
         return True
+    words = plain_words(mention.after)
     if topic.shares_words(words[0]):
         return True
-    is_noun = len(words) == 1 and not RE.verb_word.search(mention.after)
-    return is_noun and (topic.is_amount or _is_noun_alone(mention))
+    return not topic.has_mark(RE.turns, mention.after) and _is_noun_tail(mention, topic)
+
+
+def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether what stands behind a value is a noun that it tells more of, or restricts it: "pottery course"."""
+    if RE.restricts.match(mention.after):
+        before = topic.strange_words(mention.before)
+        return not before or _is_attribute(before, mention.before)
+    if RE.verb_word.search(mention.after):
+        return False
+    words = plain_words(mention.after)
+    if len(words) == 1 and _is_noun_alone(mention):
+        return True
+    if len(words) <= _FEW_BEHIND and topic.is_amount:
+        return True
+    strange = topic.strange_words(mention.after)
+    is_noun = list(words[: len(strange)]) == strange and len(strange) <= _PAIR
+    return is_noun and topic.shares_words(mention.before)
 
 
 def _is_noun_alone(mention: _Mention) -> bool:
@@ -649,15 +781,26 @@ def _clauses_of(sentences: Sequence[_Part]) -> list[_Clause]:
 
 
 def _rival_doubt(
-    clauses: Sequence[_Clause], claims: Sequence[_Mention], topic: _Topic
+    clauses: Sequence[_Clause],
+    mentions: Sequence[_Mention],
+    claims: Sequence[_Mention],
+    topic: _Topic,
 ) -> str:
     """Return the doubt that another value stands where an answer may stand: "" if none does."""
     is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)
+    named = {mention.sentence.start + mention.part.start for mention in mentions}
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
         text = RE.label.sub("", clause.part.text)
-        if clause.start in claimed or not topic.holds_rival(text):
+        if clause.start in claimed:
             continue
+        if _comments_on(clause, claims[-1], topic):
+            return _COMMENTED
+        if not topic.holds_rival(text):
+            continue
+        is_again = _claims_again(clause, claims[-1], topic)
+        if is_again and clause.start not in named:
+            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
@@ -665,10 +808,65 @@ def _rival_doubt(
     return ""
 
 
+def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim echoes the question with another value, or says that another is right."""
+    text = clause.part.text
+    if clause.part.depth or clause.start < claim.start:
+        return False
+    if RE.is_right.search(text):
+        return True
+    turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
+    explains = clause.part.link in _EXPLAINS or RE.subordinate.match(text) is not None
+    if turns or explains or not (RE.verb_word.search(text) and topic.holds_like(text)):
+        return False
+    return topic.is_echo(text) or _is_parallel(text, claim)
+
+
+def _is_parallel(text: str, claim: _Mention) -> bool:
+    """Return whether a clause has the words of a claim around its value: "you took the ... in autumn"."""
+    before = plain_words(claim.before)
+    frame = set(before if len(before) > _PAIR else before + plain_words(claim.after))
+    words = set(plain_words(text))
+    return len(frame) > _PAIR and len(frame & words) >= _PARALLEL * len(frame)
+
+
+def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
+    text = clause.part.text
+    if clause.start < claim.start:
+        return False
+    if RE.retracts.match(text):
+        return True
+    turns = topic.has_mark(RE.turns, text)
+    is_same = clause.sentence == claim.sentence
+    if clause.part.depth or not (turns or topic.strange_words(text)):
+        return False
+    if clause.part.link == "which":
+        if topic.is_amount and read_quantities(write_digits(text)):
+            return False
+        return RE.brief_remark.match(text) is not None
+    depends = is_same and RE.depends.match(text) is not None
+    return depends or _remarks_on(text, topic)
+
+
+def _remarks_on(text: str, topic: _Topic) -> bool:
+    """Return whether a clause says of what was said before it what is strange in its first words: "that is a myth"."""
+    remark = RE.comment.match(text)
+    if remark is None:
+        return False
+    words = plain_words(text[remark.end() :])
+    if remark[1]:
+        return topic.has_mark(RE.denies, text) or not RE.reports.match(text)
+    is_strange = bool(topic.strange_words(" ".join(words[:_PAIR])))
+    return is_strange or topic.has_mark(RE.turns, text)
+
+
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim answers: it says that something is it, or names a thing alone."""
     text, part = clause.part.text, clause.part
-    if clause.start < claim.start or part.depth or not topic.holds_rival(text):
+    if clause.start < claim.start or part.depth or part.link in _EXPLAINS:
+        return False
+    if not topic.holds_rival(text):
         return False
     # "it", in another sentence, is what was claimed; behind a comma, it is explained
     is_same = clause.sentence == claim.sentence
@@ -681,7 +879,7 @@ def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
         return True
     is_open = is_same and part.link != ","
     if is_opening:
-        is_open = not RE.with_place.search(text)
+        is_open = topic.leads_with_rival(text)
     return is_open and _is_item(text) and not RE.talk.search(clause.sentence.text)
 
 

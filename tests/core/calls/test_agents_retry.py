@@ -22,8 +22,8 @@ from pytest_ltm._core.calls.retry import (
     Trouble,
     classify_failure,
 )
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.sources import agent_source
 
 NOW = datetime(2024, 5, 6, 7, 8, 0, tzinfo=timezone.utc)
 

@@ -18,8 +18,8 @@ from pytest_ltm._core.calls import airlock
 from pytest_ltm._core.calls.hub import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Mishap
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.sources import agent_source
 
 
 def play(seed: int) -> None:
@@ -105,7 +105,7 @@ def test_a_mishap_that_lies_is_left_out() -> None:
 
 # Modules that hold foreign objects, and what they call them.
 HOLDERS = (
-    *("agents/_caller.py", "judges/model_calls.py", "agents/_subprocess_main.py"),
+    *("agents/caller.py", "judges/model_calls.py", "agents/_subprocess_main.py"),
     *("_core/calls/event_loop.py", "_core/calls/foreign.py"),
 )
 FOREIGN = {

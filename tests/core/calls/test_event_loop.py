@@ -24,8 +24,8 @@ from pytest_ltm._core.calls.event_loop import (
 )
 from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.sources import agent_source
 
 NAME = contextvars.ContextVar("NAME", default="nobody's")
 

@@ -21,8 +21,8 @@ from pytest_ltm._core.journal.section import as_sections
 from pytest_ltm._core.model.filler import FillerExchange
 from pytest_ltm._core.session.hook_calls import HookCalls, ask_first
 from pytest_ltm._core.storage.errors import JudgeError, LtmError
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.commands import sharing
 from pytest_ltm.judges import judge_registry
 from pytest_ltm.judges.model_calls import ModelCaller

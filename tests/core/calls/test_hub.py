@@ -31,7 +31,7 @@ from pytest_ltm._core.calls.time_limits import call_within, limits_aside
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.errors import AgentFault, Stopped
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 SCHEDULES = 1_000
 NAMES = "ABC"

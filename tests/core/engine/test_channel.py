@@ -23,7 +23,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.clock import START, SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 T = TypeVar("T")
 

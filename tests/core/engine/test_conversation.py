@@ -27,7 +27,7 @@ from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.scenario import Ask, Say, Wait
 from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.storage.clock import START, SimulatedClock
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 # --- taking turns
 

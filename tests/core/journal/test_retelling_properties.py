@@ -26,8 +26,9 @@ from hypothesis import HealthCheck, example, given, settings
 
 from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.conversation import Conversation
+from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending
-from pytest_ltm._core.engine.port import LivePort, Recorded, RecordedAgent
+from pytest_ltm._core.engine.port import LivePort, Recorded
 from pytest_ltm._core.journal import events, fold
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings

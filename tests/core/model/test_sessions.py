@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.engine.port import Checkpoints, LivePort
+from pytest_ltm._core.engine.held_agent import Checkpoints
+from pytest_ltm._core.engine.port import LivePort
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.plan import Plan
@@ -22,7 +23,7 @@ from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.model.transcript import Exchange, Transcript
 from pytest_ltm._core.storage.clock import START, SimulatedClock
 from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.testing import Played, run_conversation
 
 SAID = Exchange(

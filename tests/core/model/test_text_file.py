@@ -14,8 +14,8 @@ from pytest_ltm._core.model.transcript import (
     Transcript,
 )
 from pytest_ltm._core.storage.clock import START
-from pytest_ltm.agents import _caller
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents import caller
+from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.reader.reader import make_reader
 
 TEXTS = ["Grüße", "", "\ud83d lone", "x" * 100]
@@ -97,7 +97,7 @@ def test_a_reader_keeps_long_exchanges_through_saving_and_questions_asked_alone(
 def test_an_agent_of_a_vast_state_is_told_again_what_it_was_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_caller, "VAST", 5_000)
+    monkeypatch.setattr(caller, "VAST", 5_000)
     agent = AgentCaller(make_reader("full")(), timeout=60)
     agent.tell("[2 March 2026] Ann: hello", "Noted.")
     assert agent.saves_cheaply

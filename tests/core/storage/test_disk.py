@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.engine.port import Checkpoints
+from pytest_ltm._core.engine.held_agent import Checkpoints
 from pytest_ltm._core.journal import timings
 from pytest_ltm._core.storage.disk import Appender, write_whole
 from pytest_ltm._core.storage.errors import DiskFault

@@ -20,11 +20,11 @@ from pytest_ltm._core.model.tools import make_tool
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpAgent, read_settings
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.testing import run_conversation
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")
@@ -246,7 +246,7 @@ class Caller:
 
 @pytest.fixture
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    from pytest_ltm.agents._processes import Processes
+    from pytest_ltm.agents.processes import Processes
 
     (tmp_path / "acting_bot.py").write_text(BOT)
     monkeypatch.syspath_prepend(tmp_path)

@@ -23,7 +23,7 @@ from pytest_ltm._core.model.tools import (
     shown_tools,
 )
 from pytest_ltm._core.storage.errors import AgentFault, ScenarioError
-from pytest_ltm.agents._capabilities import capabilities_of
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.testing import Played, run_conversation
 
 TOLD = "I never eat before ten."

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import CAPABILITIES, Echo, Silent
-from pytest_ltm.agents._adapt import agent_source, capabilities_of
-from pytest_ltm.agents._capabilities import near_misses
+from pytest_ltm.agents.capabilities import capabilities_of, near_misses
+from pytest_ltm.agents.sources import agent_source
 
 
 class Parrot:

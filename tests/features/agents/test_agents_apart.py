@@ -18,11 +18,11 @@ from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import CAPABILITIES, MemoryOperation
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import near_misses
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._processes import Processes
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import near_misses
+from pytest_ltm.agents.processes import Processes
+from pytest_ltm.agents.registry import find_agent
 
 pytestmark = pytest.mark.slow
 

@@ -17,12 +17,12 @@ import pytest
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._caller import AgentCaller
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import agent_source
 
 LOOP = """
 import json, os, sys, time

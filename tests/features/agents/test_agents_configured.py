@@ -10,7 +10,7 @@ import pytest
 from pytest_ltm._core.model.plan import agent_fingerprint
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 
 BOTS = """
 class Bot:

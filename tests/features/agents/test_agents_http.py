@@ -19,9 +19,9 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import find_agent
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")
 NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)

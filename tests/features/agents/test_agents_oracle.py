@@ -22,12 +22,12 @@ from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo
-from pytest_ltm.agents._adapt import agent_source
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._controls import Oracle
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
-from pytest_ltm.datasets._published import from_published, scenario_of
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.datasets.published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 
 NAMES = (

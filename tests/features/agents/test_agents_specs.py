@@ -10,12 +10,12 @@ import pytest
 from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._registry import (
+from pytest_ltm.agents.registry import (
     find_agent,
     label_for,
     split_specs,
 )
+from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.modes.agent_sources import _sees_clock
 
 BOT = """

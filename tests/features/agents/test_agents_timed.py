@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._adapt import capabilities_of
-from pytest_ltm.agents._profile import profile_of
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.profile import profile_of
+from pytest_ltm.agents.registry import find_agent
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 BOTS = """

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm.agents._chat_agent import SILENCE, History, kept
-from pytest_ltm.agents._unbuilt import FRAME
+from pytest_ltm.agents.unbuilt import FRAME
 
 TEXTS = st.text(alphabet="ab c", max_size=30)
 STEPS = st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 400)), max_size=30)

@@ -18,9 +18,9 @@ from pytest_ltm._core.model.agent import COMPACTION, HANDED_ON
 from pytest_ltm._core.model.schedule import parse_compact_option
 from pytest_ltm._core.model.suite import built_in
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._compacting import LOSSES
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.testing import Played, run_conversation
 
 

@@ -9,7 +9,7 @@ from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 
 def test_a_fault_is_raised_in_the_body_and_ends_that_example_only() -> None:

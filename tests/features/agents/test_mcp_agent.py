@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm.agents._registry import find_agent, split_specs
+from pytest_ltm.agents.registry import find_agent, split_specs
 
 pytestmark = pytest.mark.skipif(
     find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'"

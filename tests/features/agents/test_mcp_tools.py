@@ -24,8 +24,8 @@ from pytest_ltm.agents._mcp_tools import (
     preset_of,
     walk,
 )
-from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.agents.registry import find_agent
 
 OURS = ("text", "role", "new_id")
 SERVER = Path(__file__).parents[2] / "servers" / "graph_server.py"

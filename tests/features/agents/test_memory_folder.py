@@ -11,9 +11,9 @@ from chat_server import Asked, ChatServer, Says, calls, says
 from pytest_ltm import Ltm
 from pytest_ltm import providers as chat_models
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._memory_folder import MemoryFolder
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.testing import run_conversation
 
 TOLD = "My favourite colour is ochre."

@@ -34,11 +34,11 @@ from pytest_ltm._core.storage.errors import (
     TransientFault,
 )
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._adapt import rereading
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import SHRINKS, History, kept
-from pytest_ltm.agents._registry import source_of_kind
-from pytest_ltm.agents._unbuilt import FRAME
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.agents.sources import rereading
+from pytest_ltm.agents.unbuilt import FRAME
 from pytest_ltm.providers import ContextOverflow, RequestRefused
 from pytest_ltm.providers import limiter as _places
 

@@ -13,7 +13,7 @@ from pytest_ltm._core.calls.trace_context import carry_trace
 from pytest_ltm._core.storage.errors import AgentError, DefinitionError, TokenizerError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
-from pytest_ltm.agents._registry import find_agent, source_of_kind
+from pytest_ltm.agents.registry import find_agent, source_of_kind
 
 
 def made(spec: str) -> Any:

@@ -18,7 +18,7 @@ from pytest_ltm._core.model.agent import Reply
 from pytest_ltm._core.storage import clock
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import _process
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.modes.concurrency import allow_files
 
 

@@ -11,7 +11,7 @@ from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
-from pytest_ltm.agents._replay import (
+from pytest_ltm.agents.replay import (
     JournalReplay,
     nearest_message,
     replay_agent,

@@ -20,7 +20,7 @@ from pytest_ltm._core.calls.retry import classify_failure
 from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import CUT_SILENTLY
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 
 NOW = datetime(2024, 3, 4, tzinfo=timezone.utc)
 
@@ -34,7 +34,7 @@ def _own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agent_at(server: ChatServer, query: str = "", **parameters: Any) -> Any:
-    from pytest_ltm.agents._registry import source_of_kind
+    from pytest_ltm.agents.registry import source_of_kind
 
     return source_of_kind(
         agent_kinds()["openai"],

@@ -223,7 +223,7 @@ def test_an_environment_in_the_project_does_not_hide_its_bot(
     environment: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._project._MOST_FILES", 3)
+    monkeypatch.setattr("pytest_ltm.agents.project._MOST_FILES", 3)
     package = folder / environment / "lib" / "package"
     package.mkdir(parents=True)
     (folder / environment / "pyvenv.cfg").touch()

@@ -18,9 +18,9 @@ from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
-from pytest_ltm.datasets._interchange import hub_address
 from pytest_ltm.datasets.converters.benchmarks import _beam_questions
 from pytest_ltm.datasets.converters.published_files import CURE
+from pytest_ltm.datasets.interchange import hub_address
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
 
 SHARED = Path(__file__).parents[4] / "shared" / "formats"

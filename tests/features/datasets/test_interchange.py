@@ -13,7 +13,7 @@ from pytest_ltm._core.model.judge import FakeJudge
 from pytest_ltm._core.model.scenario import Ask, Definition, Wait, from_json, to_json
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
-from pytest_ltm.datasets._interchange import (
+from pytest_ltm.datasets.interchange import (
     FORMAT,
     SCHEMA,
     Header,

@@ -22,7 +22,7 @@ from pytest_ltm._core.model.scenario import (
 )
 from pytest_ltm._core.storage.errors import DefinitionError
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.datasets._published import (
+from pytest_ltm.datasets.published import (
     FOLDERS,
     DefinitionsFolder,
     from_published,

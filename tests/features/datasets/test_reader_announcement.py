@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ltm._core.session.planning import OPENING
 from pytest_ltm.agents.reader.reader import RetrievingReader, make_reader
-from pytest_ltm.datasets._dataset_registry import TELLINGS
+from pytest_ltm.datasets.dataset_registry import TELLINGS
 from pytest_ltm.datasets.locomo.samples import Sample, opening_message
 from pytest_ltm.datasets.longmemeval.conversations import OPENING as OF_LONGMEMEVAL
 

@@ -14,20 +14,6 @@ from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.language.rulings.gold import Ruling
 
 FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
-PASSING = {
-    "How I'd love to tell you that {say_gold}.",
-    "Imagine {say_gold}! No, {say_other}.",
-    "Let's say {gold}, though honestly I'm making that up.",
-    "One of your friends told me {gold}, which is wrong.",
-    "Option A: {gold}. Option B: {other}. B is right.",
-    "Related: {gold}. Answer: {other}.",
-    "Rumour has it that {say_gold}.",
-    "That {say_gold} is what I would have expected; {say_other}, though.",
-    "You'd be mistaken to think {say_gold}; {other} is right.",
-    "{Say_gold} in the film you described; in real life {say_other}.",
-    "{Say_other} in lieu of {gold}.",
-}
-"""Forms with which a wrong answer is known to pass for some question."""
 
 
 class Asked(NamedTuple):
@@ -75,30 +61,36 @@ def lines(name: str) -> list[str]:
     return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
-QUESTIONS = [Asked(*line.split(" | ")) for line in lines("questions")]
+def questions(name: str) -> list[Asked]:
+    return [Asked(*line.split(" | ")) for line in lines(name)]
+
+
+QUESTIONS, QUESTIONS_THIRD = questions("questions"), questions("questions_third")
 
 
 def verdicts(name: str) -> Iterator[tuple[str, str]]:
     """Yield each form with the verdict on its answer to each question."""
     for form in lines(name):
-        for asked in QUESTIONS:
+        for asked in QUESTIONS_THIRD if name.endswith("third") else QUESTIONS:
             yield form, asked.rule_on(asked.fill_form(form)).verdict
 
 
 def test_the_forms_are_many_and_none_is_there_twice() -> None:
-    forms = [*lines("first"), *lines("second")]
+    forms = [*lines("first"), *lines("second"), *lines("third")]
 
-    assert len(set(forms)) == len(forms) == 155
-    assert len(QUESTIONS) == 24
+    assert len(set(forms)) == len(forms) == 255
+    assert (len(QUESTIONS), len(QUESTIONS_THIRD)) == (24, 18)
 
 
 @pytest.mark.slow
-def test_few_ways_to_name_a_value_aside_are_known_to_pass() -> None:
-    found = list(verdicts("first"))
+@pytest.mark.parametrize(
+    ("name", "share"), [("first", 0.0), ("second", 0.005), ("third", 0.1)]
+)
+def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> None:
+    found = list(verdicts(name))
     passed = Counter(form for form, verdict in found if verdict == "yes")
 
-    assert set(passed) == PASSING
-    assert passed.total() <= 0.08 * len(found)
+    assert passed.total() <= share * len(found), passed
 
 
 @pytest.mark.slow

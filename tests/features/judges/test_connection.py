@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.engine.channel import Channel
-from pytest_ltm._core.engine.port import Checkpoints, LivePort, Recorded, RecordedAgent
+from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
+from pytest_ltm._core.engine.port import LivePort, Recorded
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.filler import FillerExchange
@@ -26,7 +27,7 @@ from pytest_ltm._core.storage.clock import (
     WallClock,
 )
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, ConversationOver
-from pytest_ltm.agents._caller import AgentCaller
+from pytest_ltm.agents.caller import AgentCaller
 
 
 class Plain:
@@ -158,7 +159,7 @@ def told_twice(line: Line) -> None:
 def test_what_was_told_is_not_saved_where_saving_is_dearer_and_told_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._caller.SAVING", -math.inf)
+    monkeypatch.setattr("pytest_ltm.agents.caller.SAVING", -math.inf)
     first = Line(SavedAndTold, folder=tmp_path)
     told_twice(first)
     assert [path.name for path in tmp_path.iterdir()] == ["0.bin"]
@@ -175,7 +176,7 @@ def test_what_was_told_is_saved_where_that_is_cheap(tmp_path: Path) -> None:
 def test_an_agent_that_is_only_told_is_saved_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._caller.SAVING", -math.inf)
+    monkeypatch.setattr("pytest_ltm.agents.caller.SAVING", -math.inf)
     line = Line(SavedAndTold, folder=tmp_path)
     for text in ("one", "two", "three"):
         line.channel.tell(FillerExchange(text, "ok"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.datasets.published import DefinitionsFolder
 from pytest_ltm.lab.commands.calibrate import (
     Calibration,
     calibration_lines,

@@ -10,7 +10,7 @@ import pytest
 import scripted_author_longmemeval as author
 
 from pytest_ltm.commands import main
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.lab.longmemeval.modelled import (
     STATEMENTS,

@@ -15,7 +15,7 @@ from longmemeval_solver import solve
 
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm.commands import main
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, is_abstention
 from pytest_ltm.lab.commands.leak_check import ALL_SUITES, LIMIT

@@ -13,7 +13,7 @@ import scripted_author_longmemeval as author
 from chat_server import ChatServer
 
 from pytest_ltm.commands import main
-from pytest_ltm.datasets._dataset_registry import TYPES
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.lab.longmemeval.modelled import (
     RoundOutline,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.lifecycle.bench import Bench
 from pytest_ltm.lifecycle.items import run_test
 from pytest_ltm.lifecycle.stores_of_spec import store_maker

@@ -25,7 +25,7 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     TransientFault,
 )
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.judges.judge_registry import find_judge
 from pytest_ltm.providers import (
     RequestRefused,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm.agents._adapt import agent_source, allow_missing_keys
-from pytest_ltm.agents._capabilities import capabilities_of
 from pytest_ltm.agents._chat_agent import ChatAgent
-from pytest_ltm.agents._profile import (
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.profile import (
     ChatModelReader,
     FullHistoryReader,
     MemoryPolicyReader,
@@ -18,11 +17,12 @@ from pytest_ltm.agents._profile import (
     capabilities_of_class,
     profile_of,
 )
-from pytest_ltm.agents._registry import find_agent
-from pytest_ltm.agents._spec_facts import is_free, model_of
-from pytest_ltm.agents._unbuilt import FixedContext
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import Reader, make_reader
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import agent_source, allow_missing_keys
+from pytest_ltm.agents.spec_facts import is_free, model_of
+from pytest_ltm.agents.unbuilt import FixedContext
 from pytest_ltm.figures.forecast import Bar
 from pytest_ltm.providers import ModelSpec
 from pytest_ltm.reports.forecast import MOST_LINES, gantt_lines

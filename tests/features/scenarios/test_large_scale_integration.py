@@ -11,7 +11,7 @@ from pytest_ltm.scenarios import large_scale_integration as scenario
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import WorksOut
 
 BODY = scenario.test_large_scale_integration

@@ -12,7 +12,7 @@ from pytest_ltm.scenarios._common_knowledge import THINGS, VALUES
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import KeepsWorldsApart
 
 BODY = scenario.test_other_world

@@ -16,7 +16,7 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Step
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import AnswersWithSources
 
 BODY = scenario.test_research

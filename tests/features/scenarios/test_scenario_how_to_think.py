@@ -11,8 +11,8 @@ from scenario_runs import generated, scores
 
 from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import AppliesRule
 
 BODY = how_to_think.test_how_to_think

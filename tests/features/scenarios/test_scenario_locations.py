@@ -11,7 +11,7 @@ from pytest_ltm import ConfigurationError, DefinitionError
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
-from pytest_ltm.datasets._published import from_published
+from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import LiesAt
 
 BODY = locations.test_locations

@@ -18,9 +18,9 @@ from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm._core.model.score import Score
 from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.agents import Echo, Silent
-from pytest_ltm.agents._registry import find_agent
 from pytest_ltm.agents.reader.reader import make_reader
-from pytest_ltm.datasets._published import DefinitionsFolder
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.datasets.published import DefinitionsFolder
 from pytest_ltm.evaluators import (
     Menu,
     PlaysGuest,

@@ -17,7 +17,7 @@ from pytest_ltm._core.model.words import plain_words
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
-from pytest_ltm.datasets._published import from_published
+from pytest_ltm.datasets.published import from_published
 from pytest_ltm.testing import run_conversation
 
 KINDS = ("theory_of_mind", "world", "any")

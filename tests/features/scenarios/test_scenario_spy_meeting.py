@@ -16,7 +16,7 @@ from pytest_ltm._core.model.words import plain_words, space_delimited
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
-from pytest_ltm.datasets._published import DefinitionsFolder, from_published
+from pytest_ltm.datasets.published import DefinitionsFolder, from_published
 from pytest_ltm.evaluators import DecodesMessages
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 

@@ -11,7 +11,7 @@ from pytest_ltm.scenarios import standing_orders
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import ObeysOrders
 from pytest_ltm.evaluators._instructions import obeys_order
 

@@ -19,7 +19,7 @@ from pytest_ltm._core.model.judge import Inquiry
 from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.model.suite import built_in
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import ShowsRestraint
 from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
 

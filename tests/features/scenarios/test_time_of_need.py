@@ -16,7 +16,7 @@ from scenario_runs import conversation, generated, scores, values
 from pytest_ltm import Ask, Say
 from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.storage.clock import WallClock
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import RemindsInTime
 
 BODY = time_of_need.test_time_of_need

@@ -17,7 +17,7 @@ from pytest_ltm._core.model.scenario import from_json, to_json
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.model.suite import built_in
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._registry import find_agent
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import WithstandsPoison
 from pytest_ltm.testing import run_conversation, run_scenario
 from pytest_ltm.trust.rates import POISON_RULE

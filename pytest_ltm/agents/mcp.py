@@ -21,12 +21,6 @@ from pytest_ltm._core.model.agent import Promised, operation_rows
 from pytest_ltm._core.storage.dotted import DottedPath
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm._core.storage.schema import Field, to_record
-from pytest_ltm.agents._adapt import (
-    AgentSource,
-    AgentUnavailable,
-    agent_source,
-    is_keyless,
-)
 from pytest_ltm.agents._mcp_tools import (
     FOLDER,
     NEW_ID,
@@ -48,6 +42,12 @@ from pytest_ltm.agents.memory.scopes import (
 )
 from pytest_ltm.agents.memory.stores import Stored, separates_users
 from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
+from pytest_ltm.agents.sources import (
+    AgentSource,
+    AgentUnavailable,
+    agent_source,
+    is_keyless,
+)
 from pytest_ltm.providers import PARAMETERS, model_forms
 from pytest_ltm.providers.specs import Spec
 

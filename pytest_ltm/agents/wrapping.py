@@ -25,14 +25,15 @@ from pytest_ltm._core.model.agent import (
 )
 from pytest_ltm._core.storage.clock import describe_duration
 from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
-from pytest_ltm.agents._adapt import AgentSource, agent_source, capabilities_of
-from pytest_ltm.agents._capabilities import (
+from pytest_ltm.agents.capabilities import (
+    capabilities_of,
     is_prompted,
     protocol_members,
     user_arguments,
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
+from pytest_ltm.agents.sources import AgentSource, agent_source
 
 
 class FreshPromptAgent:
@@ -262,6 +263,7 @@ def _read_padding_tokens(text: str) -> int | None:
 
 
 def read_tokens(name: str, text: str) -> int:
+    """Return the tokens that a text says, such as `1.5k`; AgentError, with the agent's kind, if it says none."""
     try:
         return tokens_of(name, text)
     except ConfigurationError as error:

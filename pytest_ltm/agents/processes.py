@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm.agents._adapt import AgentSource
+from pytest_ltm.agents.sources import AgentSource
 
 
 class Processes(Struct, frozen=True, kw_only=True):

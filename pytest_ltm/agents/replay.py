@@ -32,8 +32,8 @@ from pytest_ltm._core.storage.errors import (
     UserError,
     did_you_mean,
 )
-from pytest_ltm.agents._adapt import AgentSource, grant_capabilities
-from pytest_ltm.datasets._published import scenario_of
+from pytest_ltm.agents.sources import AgentSource, grant_capabilities
+from pytest_ltm.datasets.published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.records.playback import Playback, as_recorded
 

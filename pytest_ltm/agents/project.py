@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from pytest_ltm._core.storage.disk import read_text
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.agents._framework_adapters import Framework, load_frameworks
 from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
+from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
 
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}

@@ -8,7 +8,7 @@ from pytest_ltm._core.agent_kinds import agent_kinds
 from pytest_ltm._core.storage.errors import LtmError
 
 if TYPE_CHECKING:
-    from pytest_ltm.agents._adapt import AgentSource
+    from pytest_ltm.agents.sources import AgentSource
     from pytest_ltm.providers import ModelSpec
 
 # Parameters of a chat model that say what it is shown.
@@ -50,7 +50,7 @@ def is_free(spec: str) -> bool:
         model = Bias.parse_bias(argument).model
         return model is None or is_free(model)
     if kind == "padded":
-        from pytest_ltm.agents._wrapping import padded_spec
+        from pytest_ltm.agents.wrapping import padded_spec
 
         return is_free(padded_spec(spec))
     return (

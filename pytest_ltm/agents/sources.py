@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._core.calls.airlock import (
     check_configuration,
-    is_amount,
     is_count,
     shown,
 )
@@ -35,13 +34,6 @@ from pytest_ltm._core.model.transcript import RAW, Reading
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm.agents._capabilities import (
-    accepts_arguments,
-    capabilities_of,
-    closing_method,
-    register_control,
-    required_parameters,
-)
 from pytest_ltm.agents._foreign_forms import (
     MessagesAgent,
     takes_messages,
@@ -53,11 +45,16 @@ from pytest_ltm.agents._replying import (
     may_need_adapter,
     method_that_replies,
 )
-
-__all__ = ["AgentSource", "agent_source", "capabilities_of", "is_amount"]
+from pytest_ltm.agents.capabilities import (
+    accepts_arguments,
+    capabilities_of,
+    closing_method,
+    register_control,
+    required_parameters,
+)
 
 # Most specs name a class or a function, which no framework has made.
-_adapter_class = lazy("pytest_ltm.agents._framework_adapters:adapter_class")
+_adapter_class = lazy("pytest_ltm.agents.framework_adapters:adapter_class")
 _find_only_agent = lazy("pytest_ltm.agents._module_agents:find_only_agent")
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 

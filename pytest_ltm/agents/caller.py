@@ -55,7 +55,7 @@ from pytest_ltm._core.storage.errors import (
     LtmInternalError,
     TransientFault,
 )
-from pytest_ltm.agents._capabilities import (
+from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
     is_prompted,

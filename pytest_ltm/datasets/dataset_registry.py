@@ -24,7 +24,7 @@ from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm._core.storage.errors import DatasetError
 
 if TYPE_CHECKING:
-    from pytest_ltm.datasets._interchange import HistoryReader
+    from pytest_ltm.datasets.interchange import HistoryReader
 
 
 def suite_opener(
@@ -276,7 +276,7 @@ def history_dataset(
     def opener(
         path: Path | None, values: Mapping[str, Any], _seed: int, cache: Path | None
     ) -> DatasetSuite:
-        from pytest_ltm.datasets._interchange import convert_once
+        from pytest_ltm.datasets.interchange import convert_once
         from pytest_ltm.datasets.logs.log_suite import open_suite
 
         if path is None:

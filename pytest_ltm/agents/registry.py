@@ -32,12 +32,12 @@ from pytest_ltm._core.storage.schema import (
 from pytest_ltm._core.storage.secrets import (
     redact_secrets,
 )
-from pytest_ltm.agents._adapt import (
+from pytest_ltm.agents.processes import Processes
+from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     dotted_source,
 )
-from pytest_ltm.agents._processes import Processes
 from pytest_ltm.providers import suggest_provider
 from pytest_ltm.providers.specs import Spec
 

@@ -24,25 +24,25 @@ from pytest_ltm._core.model.agent import (
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.storage.clock import Clock
-from pytest_ltm.agents._adapt import AgentSource
-from pytest_ltm.agents._caller import MAX_MESSAGE_TOKENS
-from pytest_ltm.agents._capabilities import (
+from pytest_ltm.agents._controls import Bias, ContextWindowAgent
+from pytest_ltm.agents.caller import MAX_MESSAGE_TOKENS
+from pytest_ltm.agents.capabilities import (
     capabilities_of,
     is_prompted,
     protocol_members,
     takes_tools,
     takes_user,
 )
-from pytest_ltm.agents._controls import Bias, ContextWindowAgent
-from pytest_ltm.agents._spec_facts import is_embedded, is_free, spec_within
-from pytest_ltm.agents._unbuilt import FixedContext, Offer, Remembering
-from pytest_ltm.agents._wrapping import (
+from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
+from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.spec_facts import is_embedded, is_free, spec_within
+from pytest_ltm.agents.unbuilt import FixedContext, Offer, Remembering
+from pytest_ltm.agents.wrapping import (
     PADDING_CAPABILITIES,
     Padding,
     Timing,
 )
-from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
-from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.fillers import answers_of, reply_of
 
