@@ -22,6 +22,7 @@ from pytest_ltm._core.calls.airlock import (
     exact_scalar,
     inherits,
     is_count,
+    look,
     read_attribute,
     shown,
 )
@@ -355,8 +356,13 @@ class AgentCaller:
 
     def _whose(self, method: str, user: str) -> dict[str, Any]:
         """Return how a method of the agent is told whose message it is."""
+        if not user:
+            return {}
         scope = Scope(user=user, at=self._told_time)
-        return user_arguments(getattr(self.agent, method), scope)
+        arguments: dict[str, Any] = look(
+            lambda: user_arguments(getattr(self.agent, method), scope), {}
+        )
+        return arguments
 
     def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:
         """Return a reply that is one; AgentFault for one that was broken off, kept back, or says nothing.

@@ -68,7 +68,7 @@ def used_names() -> set[str]:
             used.update(alias.name for alias in node.names)
         else:
             own.update(names_given(node))
-    of_named_tuples = {"_fields", "_replace"}
+    of_named_tuples = {"_asdict", "_fields", "_replace"}
     return used - (own - {"_file", "_request"}) - of_named_tuples
 
 

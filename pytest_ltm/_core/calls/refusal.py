@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -27,7 +28,6 @@ _STATE_DENIED = re.compile(rf" (?:not|cannot|t)(?: \w+)? {stems_of('state')}")
 _PHRASES = {status.value: split_words(status.phrase) for status in HTTPStatus}
 _DEEPEST = 6
 _LONGEST = 300
-_FEWEST_WORDS = 2
 _LISTS = re.compile(r" (?:choice|candidate|event|result|data|err)")
 _ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
 _STATE_FIELD = re.compile(r" (?:type|object|stat\w+|event|result|kind)\Z")
@@ -88,8 +88,14 @@ def may_pass(status: int, text: str) -> bool:
     if has_word("final", words):
         return status in _PASSING_4XX
     # with a status that tells nothing, neither does a single word
-    is_mute = status < 300 and len(words.split()) < _FEWEST_WORDS
+    is_mute = status < 300 and _is_single_word(words)
     return has_word("busy", words) or (_class_passes(status) and not is_mute)
+
+
+def _is_single_word(words: str) -> bool:
+    """Return whether a text is one word; wide letters are of scripts that write words without a space."""
+    has_wide_letters = any(unicodedata.east_asian_width(sign) == "W" for sign in words)
+    return len(words.split()) <= 1 and not has_wide_letters
 
 
 def _class_passes(status: int) -> bool:

@@ -266,6 +266,12 @@ class _Topic:
             return False
         return min(map(keys.index, echoed)) < words.index(strange[0])
 
+    def is_begun(self, lead: str, strange: Sequence[str]) -> bool:
+        """Return whether a word of the question stands before the first strange one of a lead: "I planted two"."""
+        words = list(words_with_digits(plain_words(lead)))
+        keys = map(meaning_key, words[: words.index(strange[0])])
+        return any(key in self._asked for key in keys)
+
     def is_compared(self, before: str) -> bool:
         """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
         if not self.is_amount or _is_result(before) or RE.changed.search(before):
@@ -589,7 +595,10 @@ def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
         return True
     # before a value that is itself the subject, nothing but what governs it has a place
     is_subject = RE.predicate.match(mention.after) and not topic.shares_words(before)
-    if is_subject or RE.speaker.match(before):
+    if is_subject:
+        return False
+    # "I planted two" has the question's verb; "I invented" has one of its own
+    if RE.speaker.match(before) and not topic.is_begun(before, strange):
         return False
     if topic.is_full_echo(before, strange):
         return True

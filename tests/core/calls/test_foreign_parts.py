@@ -157,15 +157,15 @@ def is_told(error: BaseException) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.nightly("253 objects of each: one part in eleven at a merge", every=11)
+@pytest.mark.nightly("253 objects of each: one part in five at a merge", every=5)
 @pytest.mark.parametrize(
     "play", [play_judge, play_filler, play_store, play_hook, play_exporter]
 )
-@pytest.mark.parametrize("block", range(11))
+@pytest.mark.parametrize("block", range(5))
 def test_no_object_of_others_ends_or_hangs_what_asks_it(
     play: Callable[[Random], None], block: int
 ) -> None:
-    for seed in range(block, SEEDS, 11):
+    for seed in range(block, SEEDS, 5):
         error = find_end_of(play, seed)
         if play not in UNLIMITED:
             assert error is None or isinstance(error, LtmError), seed
