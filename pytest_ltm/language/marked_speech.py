@@ -377,6 +377,7 @@ def _without_next_turn(text: str) -> str:
     """
     if RE.role_alone.match(text):
         return ""
+    text = _without_dialogue(text)
     for match in RE.next_turn.finditer(text):
         before = text[: match.start()]
         if RE.introduced.search(before):
@@ -384,7 +385,14 @@ def _without_next_turn(text: str) -> str:
         is_quoted = before.count("```") % 2 or before.count('"') % 2
         if before.strip() and not is_quoted:
             return before
+    return text
+
+
+def _without_dialogue(text: str) -> str:
+    """Return a text up to where two speak whose labels are no known roles, after something plain was said."""
     dialogue = RE.dialogue.search(text)
-    before = text[: dialogue.start()] if dialogue else ""
+    if dialogue is None:
+        return text
+    before = text[: dialogue.start()]
     is_plain = before.strip() and not RE.label_ahead.search(before)
     return before if is_plain and not RE.introduced.search(before) else text
