@@ -307,8 +307,12 @@ _MOST_WORDS = 6
 
 
 def _is_prose(section: str) -> bool:
-    """Return whether a section has a sentence that ends: what leads up to an answer, and is none of several."""
-    return len(section.split()) >= _FEWEST_WORDS and section.rstrip()[-1] in ".!?"
+    """Return whether a section is a sentence that ends: not a list of names, of which most words are capitalised."""
+    words = section.split()
+    if len(words) < _FEWEST_WORDS or section.rstrip()[-1] not in ".!?":
+        return False
+    capitalised = sum(word.strip("(\"'").istitle() for word in words)
+    return 2 * capitalised <= len(words)
 
 
 def _is_short(label: str) -> bool:
