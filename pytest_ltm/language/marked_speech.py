@@ -393,7 +393,7 @@ def _without_next_turn(text: str) -> str:
 
 
 def _without_dialogue(text: str) -> str:
-    """Return a text up to where two speak whose labels are no known roles, after something plain was said."""
+    """Return a text up to where two others speak, whatever their labels, after something plain was said."""
     dialogue = RE.dialogue.search(text)
     if dialogue is None:
         return text
