@@ -152,7 +152,6 @@ def _cells(metrics: Mapping[str, list[float]], names: Sequence[str]) -> list[str
 def _table(
     heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]
 ) -> Iterator[str]:
-    for row in chain(
-        (heads, ["---"] * len(heads)), rows
-    ):  # each as soon as it is measured
+    for row in chain((heads, ["---"] * len(heads)), rows):
+        # each as soon as it is measured
         yield f"| {' | '.join(row)} |"

@@ -268,10 +268,11 @@ def on_workers(folder: Path, moments: Sequence[float], chance: random.Random) ->
         chance: chooses among the workers.
     """
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    # other plugins cost most of a worker's start
     apart = {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": path,
-    }  # other plugins cost most of a worker's start
+    }
     environment = {**os.environ, **apart, "LTM_DRILL_SECONDS": "0.01"}
     began, kills, used = stopwatch_seconds(), 0, 0.0
     with (folder / "output.txt").open("wb") as output:

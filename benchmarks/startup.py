@@ -106,9 +106,8 @@ def _seconds(case: Case) -> float:
 
 
 def _environments(folder: Path) -> Environments:
-    source = shutil.copytree(
-        PROJECT, folder / "source", ignore=LEFT_OUT
-    )  # nothing is built in the checkout
+    # nothing is built in the checkout
+    source = shutil.copytree(PROJECT, folder / "source", ignore=LEFT_OUT)
     bare = _environment(folder / "bare", f"pytest=={version('pytest')}")
     used = _environment(folder / "used", f"pytest=={version('pytest')}", str(source))
     image = shutil.copytree(folder / "used", folder / "image", symlinks=True)

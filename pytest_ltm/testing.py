@@ -75,9 +75,8 @@ class CountingFiller:
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return filler of about `tokens` tokens whose message has at most `max_message_tokens`."""
         self.made += 1
-        size = max(
-            1, min(tokens - 4, max_message_tokens - 8)
-        )  # its number takes a few tokens
+        # its number takes a few tokens
+        size = max(1, min(tokens - 4, max_message_tokens - 8))
         return FillerExchange(f"Filler {self.made}:" + " word" * size, "ok")
 
     def configuration(self) -> object:

@@ -471,9 +471,8 @@ def _with_exceptions(
         rng.sample(HABITS, topics), rng.sample(list(OCCASIONS), topics), strict=True
     ):
         usual, exceptional = rng.sample(habit.values, 2)
-        clause = filled(
-            rng, habit.clause
-        )  # the same in both, so that the words of a question lead to both or neither
+        # the same in both, so that the words of a question lead to both or neither
+        clause = filled(rng, habit.clause)
         rule = worded(rng, RULES, clause=clause.format(v=usual))
         other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
         subject = next(variants([habit.clause])).format(v="...")

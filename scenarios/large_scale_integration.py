@@ -293,9 +293,8 @@ def _count(rng: random.Random, ledger: Book) -> Question:
         for one in range(pounds[2], pounds[-3])
         if one not in pounds
     }
-    number = rng.choice(
-        [one for one, many in more.items() if many != one]
-    )  # else who repeats the question is right
+    # else who repeats the question is right
+    number = rng.choice([one for one, many in more.items() if many != one])
     return Question(
         worded(rng, ABOVE, number=number), NUMBER, [str(more[number])], [str(number)]
     )

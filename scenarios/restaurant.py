@@ -473,9 +473,8 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
     ] or [gone]
     if avoids := visit.guest.avoids:
         strange = [dish for dish in strange if avoids not in dish] or strange
-        if any(
-            avoids in dish for dish in right
-        ):  # ordered without it, which would have to be brought as well
+        if any(avoids in dish for dish in right):
+            # ordered without it, which would have to be brought as well
             visit.guest = replace(visit.guest, brings="dish")
     yield _waiter(
         rng,

@@ -247,9 +247,8 @@ def _often(rng: random.Random) -> When:
 def _clock(rng: random.Random) -> tuple[list[int], str]:
     """Return an hour and a minute, and how people say it, with the zone that all agents are told."""
     hour = rng.choice(list(HOURS)) + rng.choice((0, 12))
-    minute = rng.choice(
-        (15, 30, 45) if hour == BEGINS else (0, 15, 30, 45)
-    )  # "at nine" is not said at nine sharp
+    # "at nine" is not said at nine sharp
+    minute = rng.choice((15, 30, 45) if hour == BEGINS else (0, 15, 30, 45))
     late, spoken = hour > 12, HOURS[hour % 12]
     of_day = "in the morning" if not late else "in the evening"
     forms = [f"{hour}:{minute:02}", f"{hour % 12}:{minute:02} {'pm' if late else 'am'}"]

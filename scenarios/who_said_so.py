@@ -204,9 +204,8 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     ]
     asked += [(WHEN, rng.choice(tips)), (OWN, own[1])]
     rng.shuffle(asked)
-    asked.insert(
-        0, (NEXT, rng.choice(tips[:-1]))
-    )  # before any other question names contests
+    # before any other question names contests
+    asked.insert(0, (NEXT, rng.choice(tips[:-1])))
     questions = [_ask(rng, kind, tip, tips) for kind, tip in asked]
     picks = [(PICK, tip) for tip in tips if tip.source == AGENT]
     places = {tip.contest: place for place, (_, tip) in enumerate(picks)}

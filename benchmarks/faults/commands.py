@@ -87,9 +87,8 @@ def _give(
     folder: Path, words: Sequence[str], seconds: float = runs.LIMIT, to: str = OUTPUT
 ) -> tuple[int | None, str]:
     """Give a command, and kill it after so many seconds; return its exit status, None if killed, and its screen."""
-    output = (
-        [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]
-    )  # without a slash it is a run ID
+    # without a slash it is a run ID
+    output = [] if words[0] in {"show", "doctor"} else ["-o", f"./{to}"]
     command = [sys.executable, "-m", "pytest_ltm", *words, *output]
     try:
         done = subprocess.run(

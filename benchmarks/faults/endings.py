@@ -133,9 +133,8 @@ def signals(setting: Setting) -> Iterator[Case]:
         words = [*given, "-p", "xdist", "-n2"] if on_workers else given
         ended = runs.run(folder, words, SLOWLY, disturb=strike)
         told = f"{of.name} after {moment:.2f} s{', twice' * twice}{', to the group' * group}{', -n2' * on_workers}"
-        impatient = (
-            twice and of == signal.SIGINT
-        )  # the second Ctrl-C is pytest's own, and ends it at once
+        # the second Ctrl-C is pytest's own, and ends it at once
+        impatient = twice and of == signal.SIGINT
         why = _disorder(folder, of, ended, impatient) or _lost(
             folder, given, calm, SLOWLY
         )

@@ -307,9 +307,8 @@ def _link(path: Path) -> None:
 
 def _socket(path: Path) -> None:
     here = Path.cwd()
-    with socket.socket(
-        socket.AF_UNIX
-    ) as one:  # the address may have a hundred letters only
+    with socket.socket(socket.AF_UNIX) as one:
+        # the address may have a hundred letters only
         descriptor = os.open(path.parent, os.O_RDONLY)
         one.bind(f"/proc/self/fd/{descriptor}/{path.name}")
         os.close(descriptor)
@@ -345,9 +344,8 @@ def places(setting: Setting) -> Iterator[Case]:
             return one("something was written where the link leads")
         if ended.status in runs.FINE and "journal" in file:
             return one("it was not noticed")
-        if (
-            path.is_symlink() or not path.is_file()
-        ):  # a file that is written as a whole takes the place
+        if path.is_symlink() or not path.is_file():
+            # a file that is written as a whole takes the place
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
             aside.rename(path)
         again = runs.resumed(where)

@@ -63,9 +63,8 @@ def prepared(folder: Path, count: int = 2) -> Path:
     shutil.copy(killed.AGENTS, folder / "drilled.py")
     (folder / "test_talk.py").write_text(TALK.format(count=count), encoding="utf-8")
     (folder / "conftest.py").touch()
-    (folder / "pytest.ini").write_text(
-        "[pytest]\n", encoding="utf-8"
-    )  # the root: pytest looks at nothing above
+    # the root: pytest looks at nothing above
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return folder
 
 

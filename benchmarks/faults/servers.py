@@ -157,9 +157,8 @@ def _play(folder: Path, name: str, how: str, calm: Run, spent: int) -> Outcome:
 def _over_budget(folder: Path, how: str, server: Server, budget: int) -> str | None:
     """Return by how much the budget was exceeded by what the server got, or what it was not charged for."""
     sent, dearest = sum(server.prompts), max(server.prompts, default=0)
-    if (
-        how in STATUSES
-    ):  # refused: nobody bills that, and after a few of them the agent is gone
+    if how in STATUSES:
+        # refused: nobody bills that, and after a few of them the agent is gone
         return (
             f"{len(server.prompts)} requests were made"
             if len(server.prompts) > MOST

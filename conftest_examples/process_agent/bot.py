@@ -9,8 +9,7 @@ class Bot:
 
     def reply(self, message):
         if "red button" in message and not self.careful:
-            ctypes.string_at(
-                0
-            )  # reads where nothing is: the process ends with a segmentation fault
+            # reads where nothing is: the process ends with a segmentation fault
+            ctypes.string_at(0)
         self.notes.append(message)
         return " ".join(self.notes) if message.endswith("?") else "Noted."

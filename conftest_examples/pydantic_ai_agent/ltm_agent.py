@@ -34,8 +34,7 @@ class Agent:
             Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens),
         )
 
-    def accept(
-        self, message, reply
-    ):  # filler goes into the history without calling the model
+    def accept(self, message, reply):
+        # filler goes into the history without calling the model
         asked, said = UserPromptPart(message), TextPart(reply)
         self.history = [*self.history, ModelRequest([asked]), ModelResponse([said])]

@@ -78,14 +78,16 @@ def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness
     """Return whether the calls made are the wanted ones, each once, in any order."""
     if len(wanted) != len(made):
         return OTHER
-    left = list(made)
+    unmatched = list(made)
     fits: list[Sameness] = []
     for call in wanted:
-        ranked = {compare_whole_calls(call, other): other for other in reversed(left)}
+        ranked = {
+            compare_whole_calls(call, other): other for other in reversed(unmatched)
+        }
         best = _any(list(ranked))
         fits.append(best)
         if best is not OTHER:
-            left.remove(ranked[best])
+            unmatched.remove(ranked[best])
     return _all(fits)
 
 
@@ -179,14 +181,14 @@ def _compare_lists(
     """Return whether lists have equal items, in any order."""
     if len(wanted) != len(made):
         return OTHER
-    left = list(made)
+    unmatched = list(made)
     fits: list[Sameness] = []
     for value in wanted:
-        ranked = [compare_arguments(value, other, name) for other in left]
+        ranked = [compare_arguments(value, other, name) for other in unmatched]
         best = _any(ranked)
         fits.append(best)
         if best is not OTHER:
-            left.pop(ranked.index(best))
+            unmatched.pop(ranked.index(best))
     return _all(fits)
 
 
@@ -198,9 +200,9 @@ def _compare_texts(wanted: str, made: str, name: str) -> Sameness:
     if sameness is not UNKNOWN:
         return sameness
     # A tool is told of things by what they were called.
-    words, others = _name_words(wanted), _name_words(made)
-    shared = len(words & others)
-    return OTHER if 2 * shared < min(len(words), len(others)) else UNKNOWN
+    words, other_words = _name_words(wanted), _name_words(made)
+    shared = len(words & other_words)
+    return OTHER if 2 * shared < min(len(words), len(other_words)) else UNKNOWN
 
 
 def _name_words(text: str) -> set[str]:
@@ -217,11 +219,11 @@ def _show_wanted(rule: CallRule, wanted: Sequence[Call]) -> str:
         return ", ".join(call.name for call in wanted)
     if not wanted:
         return "nothing"
-    shown = [
+    wanted_calls = [
         _show_call(call.name or "any tool", _wanted_arguments(call)) for call in wanted
     ]
     more = " and nothing else" if rule in ("only", "sequence") and wanted else ""
-    return f"{', '.join(shown)}{more}"
+    return f"{', '.join(wanted_calls)}{more}"
 
 
 def _show_call(name: str, arguments: Mapping[str, object]) -> str:
@@ -235,9 +237,9 @@ def _show_call(name: str, arguments: Mapping[str, object]) -> str:
 def _show_made(calls: Sequence[AnsweredCall]) -> str:
     if not calls:
         return "called nothing"
-    shown = [
+    shown_calls = [
         f"{call} (refused)" if call.refused else str(call)
         for call in calls[:_MOST_SHOWN]
     ]
-    left = len(calls) - len(shown)
-    return f"called {', '.join(shown)}{f' and {left} more' if left else ''}"
+    hidden = len(calls) - len(shown_calls)
+    return f"called {', '.join(shown_calls)}{f' and {hidden} more' if hidden else ''}"

@@ -140,9 +140,8 @@ class History:
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(
             1.0, self.ratio
         ):
-            return (
-                counted < _ENOUGH
-            )  # whoever counts next to nothing counts something else than the prompt
+            # whoever counts next to nothing counts something else than the prompt
+            return counted < _ENOUGH
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
         return True
@@ -300,9 +299,8 @@ class ChatAgent(TakesTurns):
         """Return the reply to a message of this estimated size, and remember both."""
         try:
             answer = self._fitting(message, size)
-        except (
-            BaseException
-        ):  # also a time limit from outside: what was sent is paid for
+        except BaseException:
+            # also a time limit from outside: what was sent is paid for
             lost_usage = self._completions.lost
             if lost_usage is not None:
                 self._used += usage_of(

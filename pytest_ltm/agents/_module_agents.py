@@ -91,9 +91,8 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
     object_classes = {type(value) for value in objects.values()}
     class_names = []
     for name, kind in classes.items():
-        with contextlib.suppress(
-            TypeError, ValueError
-        ):  # built in C: calling it will tell
+        with contextlib.suppress(TypeError, ValueError):
+            # built in C: calling it will tell
             if kind in object_classes and any(required_parameters(kind)):
                 continue
         class_names.append(name)

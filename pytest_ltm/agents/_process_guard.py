@@ -19,9 +19,8 @@ import select
 import signal
 import sys
 
-assert (
-    sys.platform != "win32"
-)  # nobody starts it there: job objects and process groups are others
+# nobody starts it there: job objects and process groups are others
+assert sys.platform != "win32"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _IS_LINUX = sys.platform == "linux"
 
@@ -49,9 +48,8 @@ def _start_command(command: list[str], ready: int) -> int:
             signal.SIGPIPE,
             signal.SIGXFSZ,
         ):
-            signal.signal(
-                number, signal.SIG_DFL
-            )  # what is ignored here would be ignored there
+            # what is ignored here would be ignored there
+            signal.signal(number, signal.SIG_DFL)
         _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == guard:
             os.execvp(command[0], command)  # noqa: S606 - as the user says it

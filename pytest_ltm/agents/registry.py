@@ -78,7 +78,8 @@ def find_agent(
         ValueError,
         OverflowError,
         RecursionError,
-    ) as error:  # of paths, addresses, numbers beyond limits
+    ) as error:
+        # of paths, addresses, numbers beyond limits
         reason = getattr(error, "strerror", None) or describe_error(error)
         raise AgentError(
             f"agent {show_value(Spec.parse(spec, role='agent').head)} cannot be used: {reason}"

@@ -67,27 +67,29 @@ def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields
             columns.setdefault(name, []).append(value)
     for name in (text, *scope):
         if name and name not in columns:
-            meant = did_you_mean(name, columns)
+            suggestion = did_you_mean(name, columns)
             raise ConfigurationError(
-                f"{dump.name} has no field {name!r}.{meant} It has {', '.join(columns)}"
+                f"{dump.name} has no field {name!r}.{suggestion} It has {', '.join(columns)}"
             )
     text = text or _choose_text(columns, dump)
-    others = {name: values for name, values in columns.items() if name != text}
-    identity = _choose_id(others, len(dump.rows))
+    other_columns = {name: values for name, values in columns.items() if name != text}
+    identity = _choose_id(other_columns, len(dump.rows))
     ids = set(_iter_texts(columns[identity])) if identity else set()
     links = tuple(
         name
-        for name, values in others.items()
+        for name, values in other_columns.items()
         if ids and name != identity and _share_known(values, ids) >= _SOME
     )
-    rest = {name: values for name, values in others.items() if name not in links}
+    unlinked_columns = {
+        name: values for name, values in other_columns.items() if name not in links
+    }
     return Fields(
         text,
         identity,
-        _choose_date(rest),
-        tuple(scope) or _choose_scope(rest),
+        _choose_date(unlinked_columns),
+        tuple(scope) or _choose_scope(unlinked_columns),
         links,
-        _choose_uses(rest),
+        _choose_uses(unlinked_columns),
     )
 
 
@@ -153,8 +155,8 @@ def _is_named(name: str, words: str) -> bool:
 
 def _are_most(values: Iterator[Any] | Sequence[Any]) -> bool:
     listed = list(values)
-    there = sum(value is not None for value in listed)
-    return bool(listed) and there >= _MOST * len(listed)
+    count = sum(value is not None for value in listed)
+    return bool(listed) and count >= _MOST * len(listed)
 
 
 def _share_known(values: Sequence[Any], ids: set[str]) -> float:

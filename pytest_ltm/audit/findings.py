@@ -132,15 +132,15 @@ def read_wording(text: str) -> Wording:
     if not words:
         return Wording((), frozenset(), (), "", is_denied=False, is_single=False)
     place = _claim_place(words, value_places)
-    before = words[:place]
-    frame = [*before, "", *words[place + 1 :]]
+    words_before = words[:place]
+    frame = [*words_before, "", *words[place + 1 :]]
     return Wording(
         tuple(words),
         frozenset(words[value] for value in value_places),
         tuple(word for word in frame if not _denies(word)),
         words[place],
         is_denied=any(map(_denies, words)),
-        is_single=_is_single(before, is_value=place in value_places),
+        is_single=_is_single(words_before, is_value=place in value_places),
     )
 
 
@@ -156,13 +156,13 @@ def _denies(word: str) -> bool:
     return word in word_lists()["negation"] or word.endswith("n't")
 
 
-def _is_single(before: Sequence[str], *, is_value: bool) -> bool:
+def _is_single(words_before: Sequence[str], *, is_value: bool) -> bool:
     """Return whether what stands before a claim is known to be true of one thing at a time."""
-    words = set(before)
+    words = set(words_before)
     lists = word_lists()
     if not words.isdisjoint(lists["only_one"]):
         return not words.isdisjoint(lists["identity"])
-    is_class = bool(before) and before[-1] in {"a", "an"}
+    is_class = bool(words_before) and words_before[-1] in {"a", "an"}
     return is_value and not is_class and not words.isdisjoint(lists["one_at_a_time"])
 
 
@@ -210,9 +210,9 @@ def _find_near(
 
 
 def _are_near(wording: Wording, other: Wording) -> bool:
-    words, others = set(wording.plain), set(other.plain)
-    common = len(words & others)
-    if common < SIMILAR * len(words | others):
+    words, other_words = set(wording.plain), set(other.plain)
+    common = len(words & other_words)
+    if common < SIMILAR * len(words | other_words):
         return False
     if wording.frame == other.frame and wording.claim != other.claim:
         return False
@@ -249,9 +249,9 @@ def _find_held(
     for start in range(len(words) - SHORTEST_ECHOED + 1):
         beginning = words[start : start + SHORTEST_ECHOED]
         for other in by_beginning.get(beginning, ()):
-            held = wordings[other].plain
-            is_shorter = len(held) < len(words)
-            if is_shorter and words[start : start + len(held)] == held:
+            held_words = wordings[other].plain
+            is_shorter = len(held_words) < len(words)
+            if is_shorter and words[start : start + len(held_words)] == held_words:
                 return start, other
     return None
 
@@ -288,11 +288,11 @@ def _compare_claims(
     elif same_time:
         yield Finding("contradiction", place, evidence, same_time[-1])
     elif not exclusive:
-        others = [
+        other_values = [
             other for other in places[:number] if wordings[other].claim != mine.claim
         ]
-        if others:
-            yield Finding("other value", place, evidence, others[-1])
+        if other_values:
+            yield Finding("other value", place, evidence, other_values[-1])
 
 
 def _exclude(wording: Wording, other: Wording) -> bool:

@@ -229,14 +229,14 @@ def _rows_of_prose(text: str) -> Iterator[tuple[str, Row]]:
             name, colon, value = line.partition(":")
             if colon and value.strip():
                 shared[name.strip()] = value.strip().strip("\"'")
-    begun = first_line
+    block_start = first_line
     block: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], first_line):
         ends = not line.strip() or _ITEM.match(line) or _HEADING.match(line)
         if ends and block:
-            yield f"line {begun}", {**shared, TEXT: " ".join(block)}
+            yield f"line {block_start}", {**shared, TEXT: " ".join(block)}
             block = []
         if line.strip() and not _HEADING.match(line):
             if not block:
-                begun = number
+                block_start = number
             block.append(_ITEM.sub("", line).strip())

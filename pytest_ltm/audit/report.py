@@ -44,7 +44,7 @@ class Audit(Struct, frozen=True):
         return len(self.memories) - len({finding.place for finding in self.findings})
 
 
-def text_lines(audit: Audit, most: int) -> Iterator[str]:
+def text_lines(audit: Audit, limit: int) -> Iterator[str]:
     """Yield the counts by kind, each with its first findings."""
     yield f"{len(audit.memories):,} memories in {audit.name}: {describe_fields(audit.fields)}"
     for kind in KINDS:
@@ -52,11 +52,11 @@ def text_lines(audit: Audit, most: int) -> Iterator[str]:
         if not findings:
             continue
         yield f"{len(findings):>8,}  {audit.share_of(kind):6.1%}  {kind}: {MEANINGS[kind]}"
-        for finding in findings[:most]:
+        for finding in findings[:limit]:
             for line in _evidence_lines(audit, finding):
                 yield clip_text(f"{'':18}{line}", _WIDTH)
-        if len(findings) > most:
-            yield f"{'':18}… and {len(findings) - most:,} more"
+        if len(findings) > limit:
+            yield f"{'':18}… and {len(findings) - limit:,} more"
     clean = audit.clean_count
     yield f"{clean:>8,}  {clean / len(audit.memories):6.1%}  without a finding"
 
@@ -80,8 +80,10 @@ def describe_fields(fields: Fields) -> str:
 def _evidence_lines(audit: Audit, finding: Finding) -> Iterator[str]:
     yield one_line(f"{audit.memories[finding.place].place}: {finding.evidence}")
     if finding.other is not None:
-        other = audit.memories[finding.other]
-        yield one_line(f"  beside {other.place}: {quote_safely(other.text)}")
+        other_memory = audit.memories[finding.other]
+        yield one_line(
+            f"  beside {other_memory.place}: {quote_safely(other_memory.text)}"
+        )
 
 
 def audit_record(audit: Audit) -> dict[str, Any]:

@@ -155,10 +155,11 @@ _PRIVATE = re.compile(
 )
 _LARGEST = 2_000_000_000
 _MOST_FILES = 50_000
+# deflate reaches 1,000 on a repeated byte; journals reach 30
 _RATIO, _SMALL = (
     300,
     1_000_000,
-)  # deflate reaches 1,000 on a repeated byte; journals reach 30
+)
 # Shorter runs of characters of a data set's texts stay.
 _GRAM = 16
 _LARGEST_DATA = 80_000_000
@@ -425,9 +426,8 @@ class DataTexts:
                 else self._text[part[0] : part[0] + part[1]]
             )
             size -= len(texts[-1])
-            if (
-                size < 0
-            ):  # at once: each of a million parts may stand for all of the data set
+            if size < 0:
+                # at once: each of a million parts may stand for all of the data set
                 raise ValueError("it is larger than it says")
         return "".join(texts)
 

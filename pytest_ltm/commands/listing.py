@@ -87,11 +87,12 @@ def list_scenarios() -> Iterator[str]:
             for mark in getattr(function, "pytestmark", ())
             if mark.name == "ltm"
         ]
+        # the nearest wins
         values = {
             key: value
             for keywords in reversed(marks)
             for key, value in keywords.items()
-        }  # the nearest wins
+        }
         facts = ", ".join(
             f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
         )

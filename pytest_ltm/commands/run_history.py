@@ -282,9 +282,8 @@ def draw_trend(arguments: Namespace) -> int:
         width = max(shutil.get_terminal_size().columns, LEAST)
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         signs = PLAIN
-        with suppress(
-            UnicodeEncodeError, LookupError
-        ):  # a terminal of few characters gets those that it has
+        with suppress(UnicodeEncodeError, LookupError):
+            # a terminal of few characters gets those that it has
             "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
             signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
         lines = trend_lines(

@@ -219,9 +219,8 @@ def write_interchange(
         )
         with open_regular(body) as lines:
             _write_lines(complete, chain(history_lines((), header), lines))
-        complete.replace(
-            target
-        )  # all of it or nothing: another run may be reading the same place
+        # all of it or nothing: another run may be reading the same place
+        complete.replace(target)
     return counts
 
 

@@ -81,34 +81,42 @@ class WorksOut(Ruled, Struct, frozen=True):
 # --- Numbers.
 
 
-def _number_credit(answer: str, expected: Sequence[str], given: Sequence[str]) -> float:
-    wanted = float(expected[0])
-    value = settled_number(answer, {float(one) for one in given if one != expected[0]})
+def _number_credit(
+    answer: str, expected: Sequence[str], told_numbers: Sequence[str]
+) -> float:
+    right_number = float(expected[0])
+    value = settled_number(
+        answer, {float(number) for number in told_numbers if number != expected[0]}
+    )
     if value is None:
         return 0.0
     # who nearly counts right knows more than who guesses: within a tenth is worth a
     # half
     return (
-        1.0 if value == wanted else 0.5 if abs(value - wanted) <= 0.1 * wanted else 0.0
+        1.0
+        if value == right_number
+        else 0.5
+        if abs(value - right_number) <= 0.1 * right_number
+        else 0.0
     )
 
 
-def settled_number(answer: str, given: set[float]) -> float | None:
+def settled_number(answer: str, told_numbers: set[float]) -> float | None:
     """Return the number that an answer comes to; None where it comes to none, or to several."""
 
     def find(text: str) -> list[Mention]:
         """Return where a text with digits has numbers, except days, times and those given."""
         mentions: list[Mention] = []
         for quantity in read_quantities(text):
-            before, after = (
+            context, after = (
                 text[max(0, quantity.start - _AROUND) : quantity.start],
                 text[quantity.end :][:20],
             )
             # "of the 12 guests" says of how many it is a part
-            aside = RE.aside.search(before) and RE.counted.match(after)
+            aside = RE.aside.search(context) and RE.counted.match(after)
             if (
                 quantity.unit not in (*CLOCKS, "date", "minutes")
-                and quantity.value not in given
+                and quantity.value not in told_numbers
                 and not aside
             ):
                 mentions.append(
@@ -116,8 +124,8 @@ def settled_number(answer: str, given: set[float]) -> float | None:
                 )
         return mentions
 
-    said = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
-    text = _levelled_digits(said)
+    conclusion = last_word(answer, lambda part: bool(find(_levelled_digits(part))))
+    text = _levelled_digits(conclusion)
     mentions = asserted_mentions(text, find, formerly=True)
     if any(
         is_alternative(text, mention)
@@ -147,7 +155,9 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     opens = [
         mention for mention in mentions if opening and mention.start < opening.end()
     ]
-    opens = opens if len({one.value for one in opens}) == 1 else []
+    opens = (
+        opens if len({opening_mention.value for opening_mention in opens}) == 1 else []
+    )
     # a brief opening that begins with a number is an answer, whatever follows it:
     # "seven gifts"
     brief = opening is not None and len(plain_words(opening[0])) <= 4
@@ -161,14 +171,14 @@ def _result_mentions(text: str, mentions: Sequence[Mention]) -> Sequence[Mention
     results = list[Mention]()
     since = 0  # what stands behind a number is its own: "143 in total: 40 and 103"
     for mention in mentions:
-        before = RE.result_before.search(
+        result_word = RE.result_before.search(
             text[max(since, mention.start - _AROUND) : mention.start]
         )
-        before = before or RE.result_of.search(
+        result_word = result_word or RE.result_of.search(
             text[max(0, mention.start - 2 * _AROUND) : mention.start]
         )
         behind = RE.result_after.match(text[mention.end : mention.end + _AROUND])
-        results += [mention] if before or behind else []
+        results += [mention] if result_word or behind else []
         since = mention.end + (behind.end() if behind else 0)
     return results[-1:] or opens
 
@@ -184,13 +194,13 @@ def _order_credit(
 ) -> float:
     find = partial(find_mentions, names=tuple(expected))
     text = _last_naming(answer, find, 2)
-    known = {one.value for one in find(text)}
+    values = {first_name.value for first_name in find(text)}
     segments = reversed(RE.segment.split(text))
     text = next(
         (
             segment
             for segment in segments
-            if {one.value for one in find(segment)} == known
+            if {first_name.value for first_name in find(segment)} == values
         ),
         text,
     )
@@ -203,13 +213,14 @@ def _order_credit(
         return float(texts == list(expected))
     places = {text: place for place, text in enumerate(texts)}
     pairs = list(itertools.combinations(expected, 2))
-    named = [
-        (places[one], places[other])
-        for one, other in pairs
-        if one in places and other in places
+    place_pairs = [
+        (places[first_name], places[second_name])
+        for first_name, second_name in pairs
+        if first_name in places and second_name in places
     ]
     return max(
-        0.0, sum(1 if first < second else -1 for first, second in named) / len(pairs)
+        0.0,
+        sum(1 if first < second else -1 for first, second in place_pairs) / len(pairs),
     )
 
 
@@ -219,35 +230,39 @@ def _last_naming(
     """Return the last word of an answer, levelled, if it names so many."""
 
     def names(part: str) -> bool:
-        return len({one.value for one in find(normalize_text(part))}) >= least
+        return len({mention.value for mention in find(normalize_text(part))}) >= least
 
     return normalize_text(last_word(RE.possessive.sub("", answer), names))
 
 
-def _set_credit(answer: str, expected: Sequence[str], others: Sequence[str]) -> float:
-    find = partial(find_mentions, names=(*expected, *others))
+def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> float:
+    find = partial(find_mentions, names=(*expected, *rivals))
 
     def belonging(text: str) -> list[Mention]:
         """Return the mentions of those of whom the text does not go on to say that they lack something."""
-        kept, end, lacks = list[Mention](), len(text), False
-        for one in reversed(find(text)):
-            after = text[one.end : end]
+        owners, end, lacks = list[Mention](), len(text), False
+        for mention in reversed(find(text)):
+            after = text[mention.end : end]
             listed = lacks and RE.listed.fullmatch(after) is not None
             lacks = listed or RE.lacks.search(RE.segment.split(after)[0]) is not None
-            kept += [] if lacks else [one]
-            end = one.start
-        return kept[::-1]
+            owners += [] if lacks else [mention]
+            end = mention.start
+        return owners[::-1]
 
     text = _concluding_part_of(_last_naming(answer, find), find)
     # "everybody but Ada": all who are not named after it
     if excepted := RE.except_word.search(text):
-        left_out = {one.value for one in find(text) if one.start > excepted.start()}
-        named = {*expected, *others} - left_out if left_out else set()
+        left_out = {
+            mention.value for mention in find(text) if mention.start > excepted.start()
+        }
+        names = {*expected, *rivals} - left_out if left_out else set()
     else:
         asserted = asserted_mentions(text, belonging, formerly=True)
-        named = {one.value for one in asserted if not is_alternative(text, one)}
-    right, wrong = len(named & set(expected)), len(named & set(others))
-    return max(0.0, right / len(expected) - wrong / max(len(others), 1))
+        names = {
+            mention.value for mention in asserted if not is_alternative(text, mention)
+        }
+    right, wrong = len(names & set(expected)), len(names & set(rivals))
+    return max(0.0, right / len(expected) - wrong / max(len(rivals), 1))
 
 
 def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
@@ -264,7 +279,7 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
 
     def find(text: str) -> list[Mention]:
         """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
-        kept, compared, end = list[Mention](), False, 0
+        mentions, compared, end = list[Mention](), False, 0
         for mention in find_mentions(text, tuple(names)):
             linked = (
                 compared
@@ -277,9 +292,9 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
                 )
                 is not None
             )
-            kept += [] if compared else [mention]
+            mentions += [] if compared else [mention]
             end = mention.end
-        return kept
+        return mentions
 
     texts = committed_values(RE.possessive.sub("", answer), find)
     if len(texts) == 1:
@@ -293,11 +308,11 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
 def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom the last sentence about the most, or the first, has before that word, unless it is one of several."""
     for segment in reversed(RE.segment.split(text)):
-        most = RE.most.search(segment) or RE.first.search(segment)
+        superlative = RE.most.search(segment) or RE.first.search(segment)
         result = [
             mention
             for mention in asserted_mentions(segment, find, formerly=True)
-            if most and mention.end <= most.start()
+            if superlative and mention.end <= superlative.start()
         ]
         if result:
             several = len(result) > 1 and RE.listed.fullmatch(
@@ -314,9 +329,11 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
 def _explained_names(text: str, find: Callable[[str], Sequence[Mention]]) -> set[str]:
     """Return whom a text names before it gives reasons or sources, unless these offer another one as well."""
     opening = RE.reasons.match(text)
-    rest = text[opening.end(1) :] if opening else ""
-    rivals = find(rest)
-    if not opening or (rivals and RE.offers.search(rest[: rivals[-1].end + _AROUND])):
+    explanation = text[opening.end(1) :] if opening else ""
+    rivals = find(explanation)
+    if not opening or (
+        rivals and RE.offers.search(explanation[: rivals[-1].end + _AROUND])
+    ):
         return set()
     return {
         mention.value for mention in asserted_mentions(opening[1], find, formerly=True)
@@ -381,13 +398,17 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
                 self.expected[place],
                 self.others[place],
             )
-            named = _cited_titles(_brief_answer(answer, ways), ways) - set(
+            cited_titles = _cited_titles(_brief_answer(answer, ways), ways) - set(
                 self.superseded[place]
             )
             right += ok
             needed = self.sources[place]
             passages = len(self.titles) - len(self.superseded[place])
-            result = 2 * len(named.intersection(needed)) / (len(named) + len(needed))
+            result = (
+                2
+                * len(cited_titles.intersection(needed))
+                / (len(cited_titles) + len(needed))
+            )
             # what naming all passages would earn is worth nothing
             free = 2 * len(needed) / (passages + len(needed))
             cited += (
@@ -396,13 +417,15 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
                 else float(result == 1)
             )
             checks.append(Check(f"answer: {self.expected[place][0]}", ok))
-            checks += [Check(f"source: {title}", title in named) for title in needed]
+            checks += [
+                Check(f"source: {title}", title in cited_titles) for title in needed
+            ]
             checks += [
                 Check(f"no source: {title}", ok=False)
-                for title in sorted(named - set(needed))
+                for title in sorted(cited_titles - set(needed))
             ]
             missed = missed or (
-                "" if ok and named == set(needed) else answer_at(answers, place)
+                "" if ok and cited_titles == set(needed) else answer_at(answers, place)
             )
         number = max(len(self.asked), 1)
         reason = f"{right} of {len(self.asked)} answers right, sources worth {cited / number:.2f}"
@@ -410,12 +433,12 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
 
 
 def _says_value(
-    kind: str, answer: str, expected: Sequence[str], others: Sequence[str]
+    kind: str, answer: str, expected: Sequence[str], rivals: Sequence[str]
 ) -> bool:
     if kind == NUMBER:
         counted = RE.cited_counted.sub("these", RE.in_brackets.sub("", answer))
         return settled_number(counted, set()) == float(expected[0])
-    return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *others)) == set(
+    return chosen_names(RE.began.sub(r"\1 first", answer), (*expected, *rivals)) == set(
         expected
     )
 
@@ -429,8 +452,8 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
     def find(text: str) -> list[Mention]:
         mentions = [
             Mention(*spot, title)
-            for way, title in ways.items()
-            for spot in phrase_positions(text, way)
+            for phrase, title in ways.items()
+            for spot in phrase_positions(text, phrase)
         ]
         # "the harbour log is of no use": read, but no source
         return sorted(
@@ -439,24 +462,29 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
                 for mention in mentions
                 if not RE.useless.match(text[mention.end :])
             ),
-            key=lambda one: one.start,
+            key=lambda spotted: spotted.start,
         )
 
-    said = normalize_text(
+    conclusion = normalize_text(
         last_word(answer, lambda part: bool(find(normalize_text(part))))
     )
-    return {mention.value for mention in asserted_mentions(said, find, formerly=True)}
+    return {
+        mention.value for mention in asserted_mentions(conclusion, find, formerly=True)
+    }
 
 
 def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
     """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
-    for way, title in ways.items():
+    for phrase, title in ways.items():
         kind = (
-            rf"(?:{re.escape(title[: -len(way)])})?"
-            if title.lower().endswith(way)
+            rf"(?:{re.escape(title[: -len(phrase)])})?"
+            if title.lower().endswith(phrase)
             else ""
         )
         answer = re.sub(
-            rf"\b{kind}{re.escape(way)}\b", instead or way, answer, flags=re.IGNORECASE
+            rf"\b{kind}{re.escape(phrase)}\b",
+            instead or phrase,
+            answer,
+            flags=re.IGNORECASE,
         )
     return answer

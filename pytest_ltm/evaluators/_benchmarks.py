@@ -32,8 +32,8 @@ def match_exactly(answer: str, golds: Sequence[str]) -> bool:
 
 def match_substring(answer: str, golds: Sequence[str]) -> bool:
     """Return whether a gold answer stands in the answer, even in a word (MemoryAgentBench, Hu et al., ICLR 2026)."""
-    said = squad_text(answer)
-    return any(gold in said for gold in map(squad_text, golds) if gold)
+    text = squad_text(answer)
+    return any(gold in text for gold in map(squad_text, golds) if gold)
 
 
 def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -> bool:
@@ -46,18 +46,20 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
     """
     answer = answer.replace("-", " ")
     boxed = RE.boxed.findall(answer)
-    wanted = [squad_text(gold.replace("-", " ")) for gold in golds]
-    said = (boxed or [answer])[-1]
+    phrases = [squad_text(gold.replace("-", " ")) for gold in golds]
+    listed = (boxed or [answer])[-1]
     for separators in (";\n", ";\n,"):
         parts = [
-            part for part in map(squad_text, re.split(f"[{separators}]", said)) if part
+            part
+            for part in map(squad_text, re.split(f"[{separators}]", listed))
+            if part
         ]
-        if parts == wanted or (not ordered and set(parts) == set(wanted)):
+        if parts == phrases or (not ordered and set(parts) == set(phrases)):
             return True
     if boxed:
         return False
     text, place = f" {squad_text(answer)} ", 0
-    for phrase in wanted:
+    for phrase in phrases:
         found = text.find(f" {phrase} ", place)
         if found < 0:
             return False
@@ -79,11 +81,11 @@ def recall_at(ranked: Sequence[str], golds: Collection[str], k: int) -> float:
     return sum(squad_text(gold) in first for gold in golds) / max(len(golds), 1)
 
 
-def kendall_tau_b(one: Sequence[float], other: Sequence[float]) -> float:
+def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float:
     """Return Kendall's tau-b of two rankings of the same items (Kendall, Biometrika 33, 1945); 0 where all are tied."""
     pairs = [
-        (one[j] - one[i], other[j] - other[i])
-        for i, j in combinations(range(len(one)), 2)
+        (first[j] - first[i], second[j] - second[i])
+        for i, j in combinations(range(len(first)), 2)
     ]
     agree = sum((a > 0) - (a < 0) == (b > 0) - (b < 0) and a != 0 for a, b in pairs)
     differ = sum(a * b < 0 for a, b in pairs)
@@ -97,16 +99,22 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
     `lines`: which of so many items each line of the answer names, None for none of
     them. An order of a single item is neither right nor wrong: only F1 counts.
     """
-    named = list(dict.fromkeys(item for item in lines if item is not None))
+    named_places = list(dict.fromkeys(item for item in lines if item is not None))
     # the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)
-    f1 = 2 * len(named) / (len(lines) + items) if named else 0.0
-    tau = kendall_tau_b(range(len(named)), named) if len(named) > 1 else 1.0
+    f1 = 2 * len(named_places) / (len(lines) + items) if named_places else 0.0
+    tau = (
+        kendall_tau_b(range(len(named_places)), named_places)
+        if len(named_places) > 1
+        else 1.0
+    )
     return (tau + 1) / 2 * f1
 
 
 def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
     """Return which item each line of an answer names: the one of which it has all telling words, if only one."""
-    wanted = [{word_stem(word) for word in telling_words(item)} for item in items]
+    words_of_items = [
+        {word_stem(word) for word in telling_words(item)} for item in items
+    ]
     lines = [
         line
         for line in re.split(r"[\n;]|(?<!\S)\d+[.)]\s", answer)
@@ -114,8 +122,10 @@ def named_items(answer: str, items: Sequence[str]) -> list[int | None]:
     ]
     result: list[int | None] = []
     for line in lines:
-        said = set(map(word_stem, plain_words(line)))
-        fitting = [number for number, words in enumerate(wanted) if words <= said]
+        line_words = set(map(word_stem, plain_words(line)))
+        fitting = [
+            number for number, words in enumerate(words_of_items) if words <= line_words
+        ]
         result.append(fitting[0] if len(fitting) == 1 else None)
     return result
 
@@ -157,22 +167,24 @@ def chosen_letters(
     Empty where it chooses none, or leaves open which; `several`: it may choose more
     than one.
     """
-    known = {name.lower(): name for name in options}
+    name_by_letter = {name.lower(): name for name in options}
     letters = "|".join(
-        sorted(map(re.escape, {*options, *known, *map(str.upper, options)}))
+        sorted(map(re.escape, {*options, *name_by_letter, *map(str.upper, options)}))
     )
     if boxed := RE.boxed.findall(answer):
         inside = re.findall(rf"\b(?:{letters})\b", boxed[-1])
-        return {known[one.lower()] for one in inside}
+        return {name_by_letter[letter.lower()] for letter in inside}
 
     def marked(match: re.Match[str]) -> str:
-        return f" {_mark(known[next(filter(None, match.groups())).lower()], options)} "
+        return f" {_mark(name_by_letter[next(filter(None, match.groups())).lower()], options)} "
 
     text = re.sub(_LETTER.format(letters=letters), marked, answer.strip())
     # "A" and "I" are words as well: they count beside other letters, or at the end
     capitals = (
         "|".join(
-            re.escape(one) for one in map(str.upper, options) if one not in ("A", "I")
+            re.escape(letter)
+            for letter in map(str.upper, options)
+            if letter not in ("A", "I")
         )
         or "(?!)"
     )
@@ -208,13 +220,13 @@ def _letter_mentions(text: str, options: Mapping[str, str]) -> list[Mention]:
         mention
         for mention in mentions
         if any(
-            other.start <= mention.start
-            and mention.end <= other.end
-            and other.value != mention.value
-            for other in mentions
+            longer.start <= mention.start
+            and mention.end <= longer.end
+            and longer.value != mention.value
+            for longer in mentions
         )
     ]
     return sorted(
         (mention for mention in mentions if mention not in inside),
-        key=lambda one: one.start,
+        key=lambda outer_mention: outer_mention.start,
     )

@@ -53,11 +53,15 @@ class NamesColour(Ruled, Struct, frozen=True):
         """Return 1 if the last answer names the colour, else 0."""
         answer = self.read_last(answers)
         if not self.follows_own_rules:
-            colour, said = self.expected.lower(), answer.lower()
-            word = re.search(rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", said)
-            named = colour in said if self.scoring == "v3.5" else word is not None
-            reason = f"{'names' if named else 'does not name'} {self.expected!r}"
-            return self.score(named, reason, self._place(answer) if named else answer)
+            colour, lowered = self.expected.lower(), answer.lower()
+            word = re.search(
+                rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", lowered
+            )
+            is_named = colour in lowered if self.scoring == "v3.5" else word is not None
+            reason = f"{'names' if is_named else 'does not name'} {self.expected!r}"
+            return self.score(
+                is_named, reason, self._place(answer) if is_named else answer
+            )
         proof = prove(answer, self._mentions)
         ok = proof.answers(self.expected)
         if ok is False and self.expected in {
@@ -69,8 +73,8 @@ class NamesColour(Ruled, Struct, frozen=True):
         )
 
     def _place(self, answer: str) -> str:
-        at = max(answer.lower().find(self.expected.lower()), 0)
-        return excerpt_around(answer, at, at + len(self.expected))
+        start = max(answer.lower().find(self.expected.lower()), 0)
+        return excerpt_around(answer, start, start + len(self.expected))
 
     def _mentions(self, text: str) -> list[Mention]:
         """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""
@@ -78,7 +82,7 @@ class NamesColour(Ruled, Struct, frozen=True):
         mentions = [
             Mention(*spot, self.expected) for spot in phrase_positions(text, colour)
         ]
-        taken = {
+        covered = {
             place for mention in mentions for place in range(mention.start, mention.end)
         }
         for word in RE.word.finditer(text):
@@ -87,13 +91,13 @@ class NamesColour(Ruled, Struct, frozen=True):
             described = RE.describes.search(
                 text[max(0, word.start() - 80) : word.start()]
             )
-            if word.start() in taken:
+            if word.start() in covered:
                 continue
             if word[0] in COLOURS and not is_expected and not described:
                 mentions.append(Mention(*word.span(), word[0]))
             elif is_expected or is_misspelt(word[0], colour):
                 mentions.append(Mention(*word.span(), self.expected))
-        return sorted(mentions, key=lambda one: one.start)
+        return sorted(mentions, key=lambda colour_mention: colour_mention.start)
 
 
 # --- Names: the answer tells the name that the user goes by now.
@@ -118,9 +122,11 @@ class NamesUser(Ruled, Struct, frozen=True):
             return self.score_proven(
                 prove(answer, (self.expected, *self.former)), self.expected, answer
             )
-        named = self.expected.lower() in answer.lower()
+        is_named = self.expected.lower() in answer.lower()
         return self.score(
-            named, f"{'names' if named else 'does not name'} {self.expected!r}", answer
+            is_named,
+            f"{'names' if is_named else 'does not name'} {self.expected!r}",
+            answer,
         )
 
 
@@ -145,8 +151,8 @@ class PicksOption(Ruled, Struct, frozen=True):
         """Return 1 if the last answer picks the option, else 0."""
         answer = self.read_last(answers)
         if self.follows_own_rules:
-            said = space_delimited(answer).strip()
-            alone = COUNTS.get(said, ORDINALS.get(said, 1 if said == "one" else 0))
+            plain = space_delimited(answer).strip()
+            alone = COUNTS.get(plain, ORDINALS.get(plain, 1 if plain == "one" else 0))
             # in a sentence "one" and "second" hardly ever name an option: only alone do
             # they
             picked = (
@@ -159,11 +165,11 @@ class PicksOption(Ruled, Struct, frozen=True):
             _whole_number(digits)
             for digits in RE.digits.findall(casefold_plain(answer))
         }
-        none = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
+        options_text = ", ".join(sorted(str(n) for n in numbers)[:6]) or "none"
         ok = numbers == {self.expected}
         return self.score(
             ok,
-            f"picks option {none}" + ("" if ok else f", not {self.expected}"),
+            f"picks option {options_text}" + ("" if ok else f", not {self.expected}"),
             answer,
         )
 
@@ -181,20 +187,20 @@ def _option_mentions(text: str) -> list[Mention]:
     mentions: list[Mention] = []
     labels: list[Mention] = []
     for match in RE.number.finditer(text):
-        before = text[max(0, match.start() - _INDENT) : match.start()]
+        context = text[max(0, match.start() - _INDENT) : match.start()]
         digits, word = match["digits"], match["word"] or match["bare"]
         # "chapter 5", "the 6 options"
         counts = digits and (
             RE.counted.match(text, match.end())
-            or (RE.before_count.search(before) and digits.isdecimal())
+            or (RE.before_count.search(context) and digits.isdecimal())
         )
         if counts:
             continue
         number = ORDINALS[match["ordinal"]] if match["ordinal"] else COUNTS.get(word, 1)
         number = _whole_number("".join(RE.digits.findall(digits))) if digits else number
         mentions.append(Mention(*match.span(), str(number)))
-        begins_line = not before.rpartition("\n")[2].strip() and (
-            "\n" in before or match.start() < _INDENT
+        begins_line = not context.rpartition("\n")[2].strip() and (
+            "\n" in context or match.start() < _INDENT
         )
         if begins_line and RE.label.match(text, match.start()):
             labels.append(mentions[-1])
@@ -258,12 +264,12 @@ class AnswersWord(Ruled, Struct, frozen=True):
             value = published_json(answer)
         except NoJSON:
             value = None
-        said = value.get("answer") if isinstance(value, dict) else None
-        said = said if isinstance(said, str) else None
-        ok = said is not None and said.lower() == self.expected.lower()
+        word_in_json = value.get("answer") if isinstance(value, dict) else None
+        word_in_json = word_in_json if isinstance(word_in_json, str) else None
+        ok = word_in_json is not None and word_in_json.lower() == self.expected.lower()
         reason = (
-            f"says {evidence_snippet(said, 80)!r}"
-            if said is not None
+            f"says {evidence_snippet(word_in_json, 80)!r}"
+            if word_in_json is not None
             else "gives no answer"
         )
         return self.score(
@@ -284,25 +290,25 @@ class AnswersWord(Ruled, Struct, frozen=True):
                 or (word[0] == together and together != name.lower())
             ]
             # or one word as two
-            for at in range(3, len(together) - 2) if " " not in name else ():
-                spots += phrase_positions(text, f"{together[:at]} {together[at:]}")
+            for cut in range(3, len(together) - 2) if " " not in name else ():
+                spots += phrase_positions(text, f"{together[:cut]} {together[cut:]}")
             mentions += [Mention(*spot, name) for spot in spots]
         # the last ones settle it; each is compared with all others, so that more would
         # take too long
-        mentions = sorted(mentions, key=lambda one: one.start)[-120:]
-        kept: list[Mention] = []
-        for one in mentions:
+        mentions = sorted(mentions, key=lambda mention: mention.start)[-120:]
+        places: list[Mention] = []
+        for mention in mentions:
             around = (
-                other
-                for other in mentions
-                if other.start <= one.start and one.end <= other.end
+                longer
+                for longer in mentions
+                if longer.start <= mention.start and mention.end <= longer.end
             )
-            clause = " ".join(clause_around(text, one.start, one.end))
+            clause = " ".join(clause_around(text, mention.start, mention.end))
             # where the thing really is, is an aside: asked for is where somebody will
             # look
             really = RE.really.search(clause) or (
                 RE.now.search(clause) and not RE.searches.search(clause)
             )
-            if not really and all(other.value == one.value for other in around):
-                kept.append(one)
-        return kept
+            if not really and all(longer.value == mention.value for longer in around):
+                places.append(mention)
+        return places

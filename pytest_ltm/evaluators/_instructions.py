@@ -76,8 +76,8 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
             return verdict
         reply = since[self.nth - 1].reply
         last = "".join(plain_words(self.quote)[-1:])
-        rest = re.split(rf"\b{re.escape(last)}\b", casefold_plain(reply))[-1]
-        recited = copies_message(reply, since[0].message) or recites_messages(rest)
+        remainder = re.split(rf"\b{re.escape(last)}\b", casefold_plain(reply))[-1]
+        recited = copies_message(reply, since[0].message) or recites_messages(remainder)
         return self.score(0, REPEATS, reply) if recited else verdict
 
     def verdict(self, replies: Sequence[str]) -> Score | Unscored | None:
@@ -114,13 +114,13 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
         )
         if self.judge is None or not nearly:
             return missed
-        asked = f"is the quote in reply {self.nth}, but for slips? "
+        question = f"is the quote in reply {self.nth}, but for slips? "
         return judge_verdict(
             self.judge,
             "prospective-memory",
             reply,
             rule=missed.rule,
-            asked=asked,
+            asked=question,
             quote=self.quote,
         )
 
@@ -177,7 +177,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         )
 
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
-        wanted, literal = content_stems(self.sentence), strip_punctuation(self.sentence)
+        stems, literal = content_stems(self.sentence), strip_punctuation(self.sentence)
         parts: list[RuleCheck] = []
         published: list[bool] = []
         for n, answer in enumerate(
@@ -189,14 +189,14 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
                 literal in strip_punctuation(answer)
                 or rouge_l(self.sentence, answer) > 0.75
             )
-            said = is_published or says_sentence(self.sentence, answer)
-            nearly = len(wanted & content_stems(answer)) >= _NEARLY * len(wanted)
-            asked = "trigger-response" if nearly and not said else ""
+            is_said = is_published or says_sentence(self.sentence, answer)
+            nearly = len(stems & content_stems(answer)) >= _NEARLY * len(stems)
+            prompt = "trigger-response" if nearly and not is_said else ""
             check = RuleCheck(
                 f"says it at activation {n}",
                 answer,
-                said,
-                asked,
+                is_said,
+                prompt,
                 (("sentence", self.sentence),),
             )
             parts.append(check)
@@ -211,31 +211,32 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
 
 def says_sentence(sentence: str, answer: str) -> bool:
     """Tell whether an answer says a sentence, literally or nearly so."""
-    wanted, given = _written_out(sentence), _written_out(answer)
-    if not wanted.strip():
+    written_sentence, written_answer = _written_out(sentence), _written_out(answer)
+    if not written_sentence.strip():
         return False
-    if space_delimited(wanted) in space_delimited(given) or space_delimited(
-        sentence
-    ) in space_delimited(answer):
+    if space_delimited(written_sentence) in space_delimited(
+        written_answer
+    ) or space_delimited(sentence) in space_delimited(answer):
         return True
-    size = len(split_sentences(wanted))
-    parts = split_sentences(given)
-    needed = set(plain_words(wanted))
+    size = len(split_sentences(written_sentence))
+    parts = split_sentences(written_answer)
+    needed = set(plain_words(written_sentence))
     for first in range(max(len(parts) - size + 1, 1)):
         texts = plain_words(" ".join(parts[first : first + size]))
-        shared = [at for at, word in enumerate(texts) if word in needed]
+        shared = [place for place, word in enumerate(texts) if word in needed]
         # most windows have hardly a word of it: without seven in ten it is not worth
         # the time that ROUGE takes
-        if len({texts[at] for at in shared}) < 0.7 * len(needed):
+        if len({texts[place] for place in shared}) < 0.7 * len(needed):
             continue
         stems = set(map(word_stem, texts))
         complete = all(
             any(is_misspelt(stem, word) for stem in stems)
-            for word in content_stems(wanted) - stems
+            for word in content_stems(written_sentence) - stems
         )
         if (
             complete
-            and rouge_l(wanted, " ".join(texts[shared[0] : shared[-1] + 1])) > 0.93
+            and rouge_l(written_sentence, " ".join(texts[shared[0] : shared[-1] + 1]))
+            > 0.93
         ):
             return True
     return False
@@ -322,13 +323,13 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
         if RE.order.search(around) or RE.comment.search(text_nearby(text, start, end)):
             continue
-        before, after = (
+        line_before, after = (
             text[max(0, start - _LINE) : start].rpartition("\n")[2],
             text[end : end + _LINE],
         )
         match kind:
             case "opens":
-                obeyed = RE.first.search(before) is not None
+                obeyed = RE.first.search(line_before) is not None
             case "closes":
                 obeyed = RE.last.search(after) is not None
             case "capitals":
@@ -336,7 +337,7 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
             case _:
                 obeyed = (
                     getattr(RE, kind).search(
-                        f"{before}{_HERE}{after.partition(chr(10))[0]}"
+                        f"{line_before}{_HERE}{after.partition(chr(10))[0]}"
                     )
                     is not None
                 )
@@ -394,14 +395,14 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         clean: list[Check] = []
         missed = ""
         for place, task in enumerate(self.tasks):
-            about = self.talked[place] if place < len(self.talked) else ()
-            others = [n for n in range(len(self.at)) if n not in about]
-            wording, named, reminded = (
+            task_replies = self.talked[place] if place < len(self.talked) else ()
+            other_replies = [n for n in range(len(self.at)) if n not in task_replies]
+            wording, naming_replies, reminded = (
                 " ".join(plain_words(task)),
                 set[int](),
                 set[int](),
             )
-            for n in others:
+            for n in other_replies:
                 texts = _naming_sentences(answer_at(answers, n), task)
                 # an answer of another scenario may have the task's last word: there it
                 # has to remind
@@ -410,7 +411,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                     for text in texts
                 )
                 if texts and (n not in self.elsewhere or any(cued)):
-                    named.add(n)
+                    naming_replies.add(n)
                     # what the user only announced, or asked about, reminds of nothing
                     reminded |= (
                         {n}
@@ -421,7 +422,7 @@ class RemindsInTime(Ruled, Struct, frozen=True):
             for number, due in enumerate(self.due[place], start=1):
                 # the first reply of a minute later or more is the last one in time
                 first = bisect_left(self.at, due + NEAR)
-                if first == len(self.at) or first in about:
+                if first == len(self.at) or first in task_replies:
                     continue
                 fitting = set(range(bisect_left(self.at, due - NEAR), first + 1))
                 hits.append(
@@ -433,10 +434,12 @@ class RemindsInTime(Ruled, Struct, frozen=True):
                 missed = missed or ("" if hits[-1].ok else answer_at(answers, first))
                 right |= fitting
             clean.append(
-                Check(f"does not name {task!r} at other times", not named - right)
+                Check(
+                    f"does not name {task!r} at other times", not naming_replies - right
+                )
             )
             missed = missed or next(
-                (answer_at(answers, n) for n in sorted(named - right)), ""
+                (answer_at(answers, n) for n in sorted(naming_replies - right)), ""
             )
         if not hits:
             return Unscored(
@@ -454,16 +457,17 @@ class RemindsInTime(Ruled, Struct, frozen=True):
 
 def _naming_sentences(reply: str, task: str) -> list[str]:
     """Return the sentences that name a task other than to speak of its reminder."""
-    named = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"  # also as two words, or several of it
+    # also as two words, or several of it
+    pattern = rf"\b{'[ -]?'.join(map(re.escape, plain_words(task)[-1]))}(?:e?s)?\b"
     text = casefold_plain(reply)
-    spans = [match.span() for match in re.finditer(named, text)]
+    spans = [match.span() for match in re.finditer(pattern, text)]
     # what reminds at once stands in the clause before the task
     pairs = (
         (text_nearby(text, *span), text[max(0, span[0] - 80) : span[0]])
         for span in spans
     )
     return [
-        one
-        for one, before in pairs
-        if RE.at_once.search(before) or not RE.no_reminder.search(one)
+        sentence
+        for sentence, context in pairs
+        if RE.at_once.search(context) or not RE.no_reminder.search(sentence)
     ]

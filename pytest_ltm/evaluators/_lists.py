@@ -69,15 +69,15 @@ class ListsItems(Ruled, Struct, frozen=True):
         if self.follows_own_rules:
             return self._ours(answer)
         try:
-            given = _published_items(answer)
+            items = _published_items(answer)
         except NoJSON as error:
             return self.score(0, f"not in the form asked for: {error}", answer)
         if self.scoring == "v3.5":
             return self._mean(
-                given, lambda expected, name: expected.lower() in name.lower(), answer
+                items, lambda expected, name: expected.lower() in name.lower(), answer
             )
         return self._mean(
-            given, lambda expected, name: rouge_l(expected, name) == 1.0, answer
+            items, lambda expected, name: rouge_l(expected, name) == 1.0, answer
         )
 
     def _ours(self, answer: str) -> Score:
@@ -91,69 +91,67 @@ class ListsItems(Ruled, Struct, frozen=True):
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
         text = last_word(
-            answer, lambda said: bool(self._expected_among(_read_items(said)))
+            answer, lambda part: bool(self._expected_among(_read_items(part)))
         )
         totals: dict[str, Item] = {}
         for name, quantity in _read_items(text):
             key = " ".join(word_stem(word) for word in plain_words(name))
             totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
-        given = [item for item in totals.values() if item[1] > 0]
-        counts = self._expected_among(given)
+        items = [item for item in totals.values() if item[1] > 0]
+        counts = self._expected_among(items)
         if not counts:
             return self.score(0, "names no expected item", answer)
         right = sum(n == quantity for n, quantity in counts)
         points = right + (len(counts) - right) / 2
-        named = f"{len(counts)} of {len(self.expected)} items"
-        reason = (
-            f"{named}, {right} right quantities, {len(given) - len(counts)} invented"
-        )
-        return self.score(points / max(len(self.expected), len(given)), reason, answer)
+        count_text = f"{len(counts)} of {len(self.expected)} items"
+        reason = f"{count_text}, {right} right quantities, {len(items) - len(counts)} invented"
+        return self.score(points / max(len(self.expected), len(items)), reason, answer)
 
-    def _expected_among(self, given: Sequence[Item]) -> list[tuple[int, int]]:
+    def _expected_among(self, items: Sequence[Item]) -> list[tuple[int, int]]:
         """Return the expected and the given quantity of each expected item that is among those given."""
-        left = list(given)
+        remaining = list(items)
         result = []
         for item, n in self.expected:
-            wanted = [word_stem(word) for word in plain_words(item)]
-            for one in left:
-                said = [word_stem(word) for word in plain_words(one[0])]
-                glued, together = "".join(said), "".join(wanted)
+            expected_words = [word_stem(word) for word in plain_words(item)]
+            for candidate in remaining:
+                item_words = [word_stem(word) for word in plain_words(candidate[0])]
+                glued, together = "".join(item_words), "".join(expected_words)
                 # all of its words, in any number, apart or together, or misspelt
-                if wanted and (
-                    set(wanted) <= set(said)
+                if expected_words and (
+                    set(expected_words) <= set(item_words)
                     or together == glued
                     or is_misspelt(glued, together)
                 ):
-                    left.remove(one)
-                    result.append((n, one[1]))
+                    remaining.remove(candidate)
+                    result.append((n, candidate[1]))
                     break
         return result
 
-    def _mean(self, given: Sequence[Item], matches: Matches, answer: str) -> Score:
+    def _mean(self, items: Sequence[Item], matches: Matches, answer: str) -> Score:
         pairs = [
             (quantity, [n for item, n in self.expected if matches(item, name)][:1])
-            for name, quantity in given
+            for name, quantity in items
         ]
-        named = sum(bool(wanted) for _, wanted in pairs)
+        named_count = sum(bool(quantities) for _, quantities in pairs)
         right, invented = (
-            sum(wanted == [quantity] for quantity, wanted in pairs),
-            len(given) - named,
+            sum(quantities == [quantity] for quantity, quantities in pairs),
+            len(items) - named_count,
         )
         size = max(len(self.expected), 1)
-        value = min((named / size + right / size + (not invented)) / 3, 1.0)
+        value = min((named_count / size + right / size + (not invented)) / 3, 1.0)
         return self.score(
             value,
-            f"{named} of {size} items, {right} right quantities, {invented} invented",
+            f"{named_count} of {size} items, {right} right quantities, {invented} invented",
             answer,
         )
 
 
 def _published_items(answer: str) -> list[Item]:
-    given = published_json(answer)
-    if not isinstance(given, list):
+    entries = published_json(answer)
+    if not isinstance(entries, list):
         raise NoJSON("not a list")
     items = []
-    for entry in given:
+    for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("item"), str):
             raise NoJSON(f"no text 'item' in {evidence_snippet(str(entry), 80)}")
         if not isinstance(entry.get("quantity"), int):
@@ -220,8 +218,8 @@ def _items_of_value(value: Any, depth: int) -> list[Item]:
         return list(filter(None, map(_read_entry, value)))
     if not isinstance(value, dict):
         return []
-    if one := _read_entry(value):
-        return [one]
+    if item_read := _read_entry(value):
+        return [item_read]
     counts = {name: _read_count(n) for name, n in value.items()}
     if counts and all(n is not None for n in counts.values()):
         return [(name, n) for name, n in counts.items() if n is not None]
@@ -250,13 +248,13 @@ def _read_entry(entry: Any) -> Item | None:
         ),
         None,
     )
-    told = [
+    counted_values = [
         fields[key]
         for key in ("quantity", "qty", "count", "amount", "number")
         if key in fields
     ]
-    counts = [n for value in told if (n := _read_count(value)) is not None]
-    unreadable = _UNREADABLE if told else 1
+    counts = [n for value in counted_values if (n := _read_count(value)) is not None]
+    unreadable = _UNREADABLE if counted_values else 1
     return None if name is None else (name, counts[0] if counts else unreadable)
 
 
@@ -308,12 +306,12 @@ class ListsNames(Ruled, Struct, frozen=True):
         if self.follows_own_rules:
             return self._ours(answer)
         try:
-            given = published_json(answer)
+            entries = published_json(answer)
         except NoJSON as error:
             return self.score(0, f"no JSON: {error}", answer)
-        if not isinstance(given, list):
+        if not isinstance(entries, list):
             return self.score(0, "not a list", answer)
-        names = [str(name).lower() for name in given]
+        names = [str(name).lower() for name in entries]
         return self._share(
             [name for name in self.expected if name.lower() in names],
             len(names),
@@ -322,9 +320,9 @@ class ListsNames(Ruled, Struct, frozen=True):
 
     def _ours(self, answer: str) -> Score:
         text = last_word(
-            answer, lambda said: bool(_listed_names(said) or self._told(said))
+            answer, lambda part: bool(_listed_names(part) or self._told(part))
         )
-        given = _listed_names(text)
+        listed = _listed_names(text)
         lines = [
             BULLET.sub("", RE.aside.sub("", line))
             for line in text.splitlines()
@@ -333,21 +331,23 @@ class ListsNames(Ruled, Struct, frozen=True):
         # several bulleted lines are names where none has more than four words; without
         # any list, prose is read
         if (
-            given is None
+            listed is None
             and len(lines) > 1
             and all(0 < len(plain_words(line)) <= 4 for line in lines)
         ):
-            given = lines
-        keys = {key for name in given or () if (key := " ".join(plain_words(name)))}
-        named = [name for name in self.expected if " ".join(plain_words(name)) in keys]
+            listed = lines
+        keys = {key for name in listed or () if (key := " ".join(plain_words(name)))}
+        listed_names = [
+            name for name in self.expected if " ".join(plain_words(name)) in keys
+        ]
         # an empty list is an answer; a list without any expected name is of something
         # else
-        if given is not None and (named or not given):
-            return self._share(named, len(keys), answer)
+        if listed is not None and (listed_names or not listed):
+            return self._share(listed_names, len(keys), answer)
         if recites_messages(answer):
             return self.score(0, REPEATS, answer)
-        told = self._told(text)
-        known = {word for name in self.expected for word in plain_words(name)}
+        claimed_names = self._told(text)
+        words_of_names = {word for name in self.expected for word in plain_words(name)}
         # in prose only what stands in a row of names is one: any word may have a
         # capital
         row = (
@@ -355,36 +355,38 @@ class ListsNames(Ruled, Struct, frozen=True):
                 " ".join(plain_words(match["name"]))
                 for match in RE.in_a_row.finditer(text)
             }
-            if told
+            if claimed_names
             else set()
         )
         foreign = [
             name
             for name in row
             if name not in LEXICON.words("lists no names")
-            and not set(name.split()) & known
+            and not set(name.split()) & words_of_names
         ]
-        return self._share(told, len(told) + len(foreign), answer)
+        return self._share(claimed_names, len(claimed_names) + len(foreign), answer)
 
     def _told(self, text: str) -> list[str]:
         """Return the expected names that a text in prose claims."""
         plainly = normalize_text(text)
-        held = asserted_mentions(
+        mentions = asserted_mentions(
             plainly, partial(find_mentions, names=self.expected), formerly=True
         )
         claims = {
-            one.value
-            for one in held
-            if not RE.either_name.search(sentence_around(plainly, one.start, one.end))
+            mention.value
+            for mention in mentions
+            if not RE.either_name.search(
+                sentence_around(plainly, mention.start, mention.end)
+            )
         }
         return [name for name in self.expected if name in claims]
 
-    def _share(self, texts: Sequence[str], given: int, answer: str) -> Score:
+    def _share(self, texts: Sequence[str], total: int, answer: str) -> Score:
         missing = list((Counter(self.expected) - Counter(texts)).elements())
-        extra = max(given - len(texts), 0)
+        extra = max(total - len(texts), 0)
         value = max(len(texts) - extra, 0) / max(len(self.expected), 1)
         if not self.follows_own_rules:
-            value = len(texts) / max(len(self.expected), given, 1)
+            value = len(texts) / max(len(self.expected), total, 1)
         parts = []
         if missing:
             parts.append(f"not named: {', '.join(missing)}")
@@ -411,7 +413,14 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
         names: list[str] = []
         for entry in value:
             text = (
-                next((one for one in entry.values() if isinstance(one, str)), None)
+                next(
+                    (
+                        field_text
+                        for field_text in entry.values()
+                        if isinstance(field_text, str)
+                    ),
+                    None,
+                )
                 if isinstance(entry, dict)
                 else entry
             )

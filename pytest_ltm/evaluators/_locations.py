@@ -140,8 +140,10 @@ class _Legs:
                 case "km":
                     self._distance(token.text)
                 case "way" | "side":
-                    named = token.text[:5] if token.text[:5] in UNIT else token.text[:4]
-                    self._way("?" if token.kind == "side" else named)
+                    way_word = (
+                        token.text[:5] if token.text[:5] in UNIT else token.text[:4]
+                    )
+                    self._way("?" if token.kind == "side" else way_word)
                 case "place":
                     self._place(token.text)
                 case "open" | "close":
@@ -193,31 +195,31 @@ class _Legs:
         # the same distance again in brackets repeats the leg
         if self.describing or (self.aside and self.leg.whole and self.leg.km == km):
             return
-        way = None
+        direction = None
         if self.leg.km is not None:
-            way = (
+            direction = (
                 self.leg.way
                 if self.parts.endswith("ww") and self.last.kind == "way"
                 else None
             )
             self._close()
         self._begin()
-        self.leg = structs.replace(self.leg, km=km, way=way or self.leg.way)
+        self.leg = structs.replace(self.leg, km=km, way=direction or self.leg.way)
         self.parts += "k"
 
-    def _way(self, way: str) -> None:
+    def _way(self, direction: str) -> None:
         if self.describing:
             return
-        again = (self.parts.endswith("wk") and self.touching) or (
+        is_repeated = (self.parts.endswith("wk") and self.touching) or (
             self.aside and self.leg.whole
         )
-        if self.leg.way != way or not (
-            again or (self.leg.km is None and self.last.kind != "end")
+        if self.leg.way != direction or not (
+            is_repeated or (self.leg.km is None and self.last.kind != "end")
         ):
             if self.leg.way is not None:
                 self._close()
             self._begin()
-            self.leg = structs.replace(self.leg, way=way)
+            self.leg = structs.replace(self.leg, way=direction)
         self.parts += "w"
 
     def _begin(self) -> None:
@@ -278,18 +280,25 @@ class LeadsTo(Ruled, Struct, frozen=True):
         goal = self.route[-1][2] if self.route else self.start
         if self.follows_own_rules and self.route:
             return self._leg_by_leg(answer, places, goal)
-        told = read_legs(answer, places)
+        told_legs = read_legs(answer, places)
         # who was asked for JSON may have put the legs there
-        told = told if any(leg.whole for leg in told) else _legs_of_json(answer) or told
-        legs = first_telling(told, self.start, goal)
-        lost = next((leg for leg in legs if not leg.whole), None)
+        told_legs = (
+            told_legs
+            if any(leg.whole for leg in told_legs)
+            else _legs_of_json(answer) or told_legs
+        )
+        legs = first_telling(told_legs, self.start, goal)
+        incomplete = next((leg for leg in legs if not leg.whole), None)
         value, reason = 0.0, "tells no directions"
-        if lost is not None:
-            reason = f"a leg cannot be walked: {_legs_text([lost])}"
+        if incomplete is not None:
+            reason = f"a leg cannot be walked: {_legs_text([incomplete])}"
         elif legs:
             end = walk_legs(legs)
             true_end = walk_legs(
-                [Leg(km, way.lower(), None, place) for km, way, place in self.route]
+                [
+                    Leg(km, direction.lower(), None, place)
+                    for km, direction, place in self.route
+                ]
             )
             value = float(end == true_end)
             reason = (
@@ -327,8 +336,8 @@ class LeadsTo(Ruled, Struct, frozen=True):
         for n, leg in enumerate(legs) if RE.same_way.search(text) else ():
             # "and two more": a leg without a direction goes on in that of the one
             # before
-            before = legs[n - 1].way if n and leg.km is not None else None
-            legs[n] = structs.replace(leg, way=leg.way or before)
+            former_way = legs[n - 1].way if n and leg.km is not None else None
+            legs[n] = structs.replace(leg, way=leg.way or former_way)
         tellings = _split_tellings(legs, places)
         moves = [[(leg.km, leg.way) for leg in telling] for telling in tellings]
         if (
@@ -346,7 +355,7 @@ class LeadsTo(Ruled, Struct, frozen=True):
         legs = tellings[chosen] if tellings else []
         if not legs:
             return self._score2(0, "tells no directions", answer)
-        true = [(km, way.lower()) for km, way, _ in self.route]
+        true = [(km, direction.lower()) for km, direction, _ in self.route]
         right = sum(move == leg for move, leg in zip(moves[chosen], true, strict=False))
         extra = max(len(legs) - len(true), 0)
         reason = f"{right} of {len(true)} legs are right" + (
@@ -393,8 +402,10 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     parts, end = [], 0
     for match in RE.in_brackets.finditer(text):
         # the move in brackets leads to the place named last before them
-        before = " ".join(plain_words(text[end : match.start()]))
-        ends = {place: before.rfind(" ".join(plain_words(place))) for place in places}
+        words_before = " ".join(plain_words(text[end : match.start()]))
+        ends = {
+            place: words_before.rfind(" ".join(plain_words(place))) for place in places
+        }
         goal = max(
             (place for place in places if ends[place] >= 0),
             key=ends.__getitem__,
@@ -423,10 +434,11 @@ def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg
     tellings: list[list[Leg]] = [[]]
     for number, leg in enumerate(legs):
         arrived = bool(tellings[-1]) and tellings[-1][-1].goal == goal
-        again = arrived and (
-            leg.goal == first or sum(one.whole for one in legs[number:]) >= size
+        begins_again = arrived and (
+            leg.goal == first
+            or sum(later_leg.whole for later_leg in legs[number:]) >= size
         )
-        if tellings[-1] and (leg.origin == start or again):
+        if tellings[-1] and (leg.origin == start or begins_again):
             tellings.append([])
         tellings[-1].append(leg)
     return [once for telling in tellings if (once := _drop_repetition(telling))]
@@ -493,27 +505,29 @@ def first_telling(legs: Sequence[Leg], start: str, goal: str) -> list[Leg]:
 
 def _drop_repetition(telling: Sequence[Leg]) -> list[Leg]:
     """Return a route once that is told several times in a row, without what cannot be walked at its end."""
-    whole = [n for n, leg in enumerate(telling) if leg.whole]
+    complete = [n for n, leg in enumerate(telling) if leg.whole]
     legs = [
         leg
-        for leg in telling[: whole[-1] + 1 if whole else 0]
+        for leg in telling[: complete[-1] + 1 if complete else 0]
         if leg.whole or leg.way is not None
     ]
     moves = [(leg.km, leg.way) for leg in legs]
     # nobody tells a way more often in one answer
     for times in range(2, 5):
-        size, rest = divmod(len(moves), times)
-        if size > 1 and not rest and moves == moves[:size] * times:
+        size, remainder = divmod(len(moves), times)
+        if size > 1 and not remainder and moves == moves[:size] * times:
             return legs[:size]
     return legs
 
 
 def _legs_text(legs: Sequence[Leg]) -> str:
-    told = (
+    parts_of_legs = (
         (f"{leg.km:g}" if leg.km is not None else "?", leg.way or "?", leg.goal or "?")
         for leg in legs[:20]
     )
-    return "; ".join(f"{km} km {way} to {goal}" for km, way, goal in told)
+    return "; ".join(
+        f"{km} km {direction} to {goal}" for km, direction, goal in parts_of_legs
+    )
 
 
 def _point_text(point: Point) -> str:
@@ -549,8 +563,8 @@ class LiesAt(Ruled, Struct, frozen=True):
         right = (
             len(legs) == 1 and legs[0].km == self.km and legs[0].way == self.direction
         )
-        told = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
-        reason = f"concludes with {told}" + (
+        positions = " and ".join(f"{leg.km:g} km {leg.way}" for leg in legs[:5])
+        reason = f"concludes with {positions}" + (
             "" if right else f", not {self.km:g} km {self.direction}"
         )
         reason = reason if legs else "tells no distance with a direction"
@@ -564,7 +578,7 @@ class LiesAt(Ruled, Struct, frozen=True):
         pairs: list[tuple[str, list[Leg]]] = []
         best: list[tuple[str, list[Leg]]] = []
         for sentence in filter(_may_tell, RE.sentence_end.split(answer)):
-            plain, said = normalize_text(sentence), space_delimited(sentence)
+            plain, spaced = normalize_text(sentence), space_delimited(sentence)
             match = RE.a_distance.search(plain)
             if match and doubt_about(plain, Mention(*match.span(), "")):
                 continue
@@ -574,9 +588,9 @@ class LiesAt(Ruled, Struct, frozen=True):
                 if leg.km is not None and leg.way is not None
             ]
             both = len(places) > 1 and all(
-                space_delimited(place) in said for place in places
+                space_delimited(place) in spaced for place in places
             )
-            concludes = both or RE.concludes.search(said) is not None
+            concludes = both or RE.concludes.search(spaced) is not None
             pairs += [(sentence, legs)] if legs else []
             best += [(sentence, legs)] if len(legs) == 1 and concludes else []
         sentence, legs = (best or pairs or [("", [])])[-1]

@@ -106,23 +106,25 @@ class RecallsFacts(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score | Unscored:
         """Return the share of questions answered; a missing answer counts as wrong."""
         answers = self.read(answers)
-        wanted = [
+        recollections = [
             Recollection(text, answer_at(self.questions, place))
             for place, text in enumerate(self.expected)
         ]
         parts = [
             _recall_part(
-                answer_at(answers, place), one, wanted[:place] + wanted[place + 1 :]
+                answer_at(answers, place),
+                recollection,
+                recollections[:place] + recollections[place + 1 :],
             )
-            for place, one in enumerate(wanted)
+            for place, recollection in enumerate(recollections)
         ]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
 
 
 def _recall_part(
     answer: str,
-    one: Recollection,
-    others: Sequence[Recollection],
+    recollection: Recollection,
+    rivals: Sequence[Recollection],
     without: re.Pattern[str] | None = None,
 ) -> RuleCheck:
     """Return whether an answer recalls one thing; a judge may be asked where it may say so in other words.
@@ -130,59 +132,71 @@ def _recall_part(
     `without`: what is left aside in the answer.
     """
     label, text = (
-        f"recalls {one.expected!r}",
+        f"recalls {recollection.expected!r}",
         without.sub(" ", answer) if without else answer,
     )
-    recalled = is_recalled(_claimed_of(text, one, others), one, others)
+    recalled = is_recalled(
+        _claimed_of(text, recollection, rivals), recollection, rivals
+    )
     if recalled:
-        known = one.needed | frozenset(recollection_keys(one.question))
+        known_keys = recollection.needed | frozenset(
+            recollection_keys(recollection.question)
+        )
         # hardly more than a list, in which it stands among several others: nothing was
         # chosen
         strange = {
             item
             for item in short_items(text)
-            if not set(recollection_keys(item)) & known
+            if not set(recollection_keys(item)) & known_keys
         }
-        hedged = prove(text, (one.expected,), question=one.question).state == "hedges"
+        hedged = (
+            prove(text, (recollection.expected,), question=recollection.question).state
+            == "hedges"
+        )
         idle = len(strange) >= 3 or recites_messages(answer) or ends_in_a_list(answer)
         return RuleCheck(label, answer, ok=not hedged and not idle)
-    told = frozenset(recollection_keys(text))
+    answer_keys = frozenset(recollection_keys(text))
     # what has no words but the question's, or all that are expected, cannot say it in
     # others
     if (
-        not one.question
-        or one.in_full(told)
-        or told <= frozenset(recollection_keys(one.question))
+        not recollection.question
+        or recollection.in_full(answer_keys)
+        or answer_keys <= frozenset(recollection_keys(recollection.question))
     ):
         return RuleCheck(label, answer, recalled)
-    proof = prove(text, (one.expected,), question=one.question)
-    ok = proof.answers(one.expected)
+    proof = prove(text, (recollection.expected,), question=recollection.question)
+    ok = proof.answers(recollection.expected)
     prompt = "" if ok or proof.state == "refuses" else "answer"
     return RuleCheck(
         label,
         answer,
         ok,
         prompt,
-        (("question", one.question), ("reference", one.expected)),
+        (("question", recollection.question), ("reference", recollection.expected)),
     )
 
 
-def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) -> str:
+def _claimed_of(
+    answer: str, recollection: Recollection, rivals: Sequence[Recollection]
+) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
-    text, known = normalize_text(answer), f"{one.question} {one.expected}"
-    kept = []
+    text, known_text = (
+        normalize_text(answer),
+        f"{recollection.question} {recollection.expected}",
+    )
+    sentences = []
     for start, part in iter_sentences(text):
         spots = [
             word
             for word in RE.word.finditer(part)
-            if one.needed & keys_of_word(word[0])
+            if recollection.needed & keys_of_word(word[0])
         ]
         where = (
             Mention(start + spots[0].start(), start + spots[-1].end(), "")
             if spots
             else None
         )
-        doubted = where is not None and doubt_about(text, where, known=known) in (
+        doubted = where is not None and doubt_about(text, where, known=known_text) in (
             DENIES,
             UNKNOWN,
             OTHERS,
@@ -190,10 +204,10 @@ def _claimed_of(answer: str, one: Recollection, others: Sequence[Recollection]) 
         keys = (
             set(recollection_keys(part)) if where and RE.either.search(part) else set()
         )
-        torn = bool(keys) and any(other.needed <= keys for other in others)
+        torn = bool(keys) and any(rival.needed <= keys for rival in rivals)
         if not (doubted or torn):
-            kept.append(part)
-    return " ".join(kept)
+            sentences.append(part)
+    return " ".join(sentences)
 
 
 RE = LEXICON.expressions("recall")
@@ -230,13 +244,13 @@ class RecallsSteps(Ruled, Struct, frozen=True):
             self._part(place, answer_at(answers, place))
             for place in range(len(self.expected))
         ]
-        others = [
+        text_parts = [
             part for place, part in enumerate(parts) if not self._asks_number(place)
         ]
         if (
             self.follows_own_rules
-            and others
-            and not any(part.ok or (self.judge and part.prompt) for part in others)
+            and text_parts
+            and not any(part.ok or (self.judge and part.prompt) for part in text_parts)
         ):
             parts = [structs.replace(part, ok=False) for part in parts]
         return self.judged_share(parts, self.judge, "{ok} of {of} recalled")
@@ -262,28 +276,36 @@ class RecallsSteps(Ruled, Struct, frozen=True):
         if self._asks_number(place):
             # The numbers that an answer gives to steps; all its numbers, if it names
             # none as such.
-            said = list(words_with_digits(plain_words(answer)))
-            places = [place for place, word in enumerate(said) if word.isdecimal()]
+            answer_words = list(words_with_digits(plain_words(answer)))
+            places = [
+                place for place, word in enumerate(answer_words) if word.isdecimal()
+            ]
             near = (
-                (said[at], said[max(at - 1, 0) : at], said[at + 1 : at + 2])
-                for at in places
+                (
+                    answer_words[position],
+                    answer_words[max(position - 1, 0) : position],
+                    answer_words[position + 1 : position + 2],
+                )
+                for position in places
             )
             labelled = {
                 number
-                for number, before, after in near
-                if {"step", "steps", "number", "no"}.intersection(before)
+                for number, words_before, after in near
+                if {"step", "steps", "number", "no"}.intersection(words_before)
                 or after == ["step"]
             }
-            only = (labelled or {said[at] for at in places}) == {expected}
+            only = (labelled or {answer_words[position] for position in places}) == {
+                expected
+            }
             ok = only and prove(answer, numerals).answers(expected) is not False
             return RuleCheck(f"recalls {expected!r}", answer, ok)
-        others = [
+        rivals = [
             Recollection(step)
             for step in self.steps or self.expected
             if step != expected
         ]
         return _recall_part(
-            answer, Recollection(expected, question), others, without=RE.label
+            answer, Recollection(expected, question), rivals, without=RE.label
         )
 
 
@@ -402,7 +424,7 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if enumerates_everything(answer):
             return 0.0, "lists things instead of telling a joke", True
         text = self._claimed(
-            last_word(answer, lambda said: max(self._strengths(said)) >= _CLEAR)
+            last_word(answer, lambda passage: max(self._strengths(passage)) >= _CLEAR)
         )
         jokes = [content_stems(joke) for joke in (self.joke, *self.others)]
         text = trim_flood(
@@ -457,13 +479,13 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         for joke in (self.joke, *self.others):
             for start, end in phrase_positions(plainly, joke):
                 # bounded, or an answer without any stop would take quadratic time
-                before = plainly[
+                sentence_before = plainly[
                     max(sentence_start(plainly, max(start - 2, 0)), start - 200) : start
                 ]
-                if RE.denies.search(before):
+                if RE.denies.search(sentence_before):
                     plainly = (
-                        plainly[: start - len(before)]
-                        + " " * (end - start + len(before))
+                        plainly[: start - len(sentence_before)]
+                        + " " * (end - start + len(sentence_before))
                         + plainly[end:]
                     )
         return " ".join(
@@ -478,7 +500,7 @@ _LITERAL = 2.0
 
 
 def _joke_strength(
-    joke: str, others: Sequence[str], answer: str, texts: frozenset[str]
+    joke: str, rivals: Sequence[str], answer: str, texts: frozenset[str]
 ) -> float:
     """Return 1 or more if a joke is told, 0.5 if it is hinted at, else 0.
 
@@ -486,24 +508,24 @@ def _joke_strength(
     """
     if has_phrase(space_delimited(answer), joke):
         return _LITERAL
-    shared = frozenset[str]().union(*(content_stems(other) for other in others), _TALK)
-    own = content_stems(joke) - shared
-    hits = len(own & texts)
+    shared = frozenset[str]().union(*(content_stems(rival) for rival in rivals), _TALK)
+    own_stems = content_stems(joke) - shared
+    hits = len(own_stems & texts)
     # who tells a joke again leaves more than half of its words out
-    if hits >= _CLEAR_WORDS and hits >= len(own) * 0.4:
+    if hits >= _CLEAR_WORDS and hits >= len(own_stems) * 0.4:
         return 1.0
     # shorter stems are of any talk
-    telling = {word for word in own & texts if len(word) >= 4}
+    telling = {word for word in own_stems & texts if len(word) >= 4}
     if hits >= _CLEAR_WORDS:
         return _HINT
     for words in map(plain_words, split_sentences(answer) if telling else ()):
-        said = " ".join(words)
+        sentence = " ".join(words)
         # one telling word hints at a joke where a sentence, other than an excuse, says
         # what it was about
         if (
             telling.intersection(map(word_stem, words))
-            and RE.points.search(said)
-            and not RE.shrugs.search(said)
+            and RE.points.search(sentence)
+            and not RE.shrugs.search(sentence)
         ):
             return _HINT
     return 0.0
@@ -527,16 +549,16 @@ class Recollection:
     """Stems of the words that carry the answer: those that the question does not say already."""
 
     def __post_init__(self) -> None:
-        said = frozenset(recollection_keys(self.question))
+        question_keys = frozenset(recollection_keys(self.question))
         label = RE.recollection_label.match(self.expected)
         content = frozenset(
             recollection_keys(self.expected[label.end() :] if label else self.expected)
         )
-        object.__setattr__(self, "needed", (content - said) or content)
+        object.__setattr__(self, "needed", (content - question_keys) or content)
 
-    def share(self, told: frozenset[str]) -> float:
+    def share(self, answer_keys: frozenset[str]) -> float:
         """Return the share of what is needed that an answer tells, given as `keys` of it."""
-        return len(self.needed & told) / len(self.needed) if self.needed else 0.0
+        return len(self.needed & answer_keys) / len(self.needed) if self.needed else 0.0
 
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""
@@ -546,25 +568,29 @@ class Recollection:
             self.needed.intersection(recollection_keys(part))
             for part in RE.and_word.split(self.expected)
         )
-        whole = numbers <= texts and all(part & texts for part in joined if part)
+        is_complete = numbers <= texts and all(part & texts for part in joined if part)
         # of two words both are needed, of more a half: people say the rest in other
         # words
-        return whole and self.share(texts) >= (1 if len(self.needed) <= 2 else 0.5)
+        return is_complete and self.share(texts) >= (
+            1 if len(self.needed) <= 2 else 0.5
+        )
 
 
-def is_recalled(answer: str, one: Recollection, others: Iterable[Recollection]) -> bool:
+def is_recalled(
+    answer: str, recollection: Recollection, rivals: Iterable[Recollection]
+) -> bool:
     """Tell whether an answer says the one thing that was asked for.
 
     An answer that tells more than half of the others, too (at least three), picks none;
     neither does an example from somebody who does not know.
     """
-    told = frozenset(recollection_keys(answer))
-    if not one.in_full(told) or only_offers_example(answer):
+    answer_keys = frozenset(recollection_keys(answer))
+    if not recollection.in_full(answer_keys) or only_offers_example(answer):
         return False
     # another fact of the same words cannot be told apart from this one
-    rest = [other for other in others if other.needed - one.needed]
-    too = sum(other.needed <= told for other in rest)
-    return too < max(3, len(rest) / 2)
+    distinct_rivals = [rival for rival in rivals if rival.needed - recollection.needed]
+    too = sum(rival.needed <= answer_keys for rival in distinct_rivals)
+    return too < max(3, len(distinct_rivals) / 2)
 
 
 def recollection_keys(text: str) -> Iterator[str]:

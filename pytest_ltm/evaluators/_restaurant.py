@@ -104,8 +104,8 @@ class Menu(Struct, frozen=True, dict=True):
     def by_first_word(self) -> dict[str, list[tuple[tuple[str, ...], Dish]]]:
         """The names of the dishes by their first word, the longest first."""
         entries: dict[str, list[tuple[tuple[str, ...], Dish]]] = {}
-        named = [(name, item) for item in self.items for name in item.names]
-        for name, item in sorted(named, key=lambda entry: -len(entry[0])):
+        pairs = [(name, item) for item in self.items for name in item.names]
+        for name, item in sorted(pairs, key=lambda entry: -len(entry[0])):
             entries.setdefault(name[0], []).append((name, item))
         return entries
 
@@ -120,20 +120,23 @@ class Menu(Struct, frozen=True, dict=True):
     @cached_property
     def drink_words(self) -> frozenset[str]:
         """The words any of which makes a text name a drink."""
-        named = frozenset(plain_words(" ".join(self.drinks)))
+        drink_words = frozenset(plain_words(" ".join(self.drinks)))
         return (
-            named - DRINK_ADJECTIVES - FILLERS - LEXICON.words("restaurant no drinks")
+            drink_words
+            - DRINK_ADJECTIVES
+            - FILLERS
+            - LEXICON.words("restaurant no drinks")
         ) | BEVERAGES
 
     def is_served(self, drink: str) -> bool:
         """Return whether a drink may be one of the menu: a word that says more than how it is served is in a name."""
-        none = set(plain_words(drink)) - DRINK_ADJECTIVES - FILLERS or set(
+        drink_words = set(plain_words(drink)) - DRINK_ADJECTIVES - FILLERS or set(
             plain_words(drink)
         )
         return (
             not self.drinks
-            or "water" in none
-            or any(none & set(plain_words(name)) for name in self.drinks)
+            or "water" in drink_words
+            or any(drink_words & set(plain_words(name)) for name in self.drinks)
         )
 
     @cached_property
@@ -179,25 +182,27 @@ class Menu(Struct, frozen=True, dict=True):
             within = range(1, _SPELLED - 1)
             # the shortest names that are corrected may lack a letter: with one wrong
             # they are other words
-            lacking = {
+            candidates = {
                 name
                 for name in names
                 if len(name) == _SPELLED
                 and word in [name[:n] + name[n + 1 :] for n in within]
             }
             return min(
-                lacking.union(name for name in names if is_misspelt(word, name)),
+                candidates.union(name for name in names if is_misspelt(word, name)),
                 default=word,
             )
 
         return " ".join(map(correct, plain_words(text)))
 
-    def find_dish(self, before: frozenset[str], after: frozenset[str]) -> str | None:
+    def find_dish(
+        self, words_before: frozenset[str], after: frozenset[str]
+    ) -> str | None:
         """Return the dish that words may mean: those before "with" are of its short name, one of them rare.
 
         The words after "with" are of its full name. None if no dish fits.
         """
-        stems = frozenset(map(word_stem, before))
+        stems = frozenset(map(word_stem, words_before))
         short = [frozenset(map(word_stem, item.names[0])) for item in self.items]
         # a word of many dishes picks none of them: "salad"
         rare = any(
@@ -206,13 +211,13 @@ class Menu(Struct, frozen=True, dict=True):
         )
         if not rare or stems <= _PREPARED:
             return None
-        named = (
+        fitting = (
             item for item, name in zip(self.items, short, strict=True) if stems <= name
         )
         return next(
             (
                 item.name
-                for item in named
+                for item in fitting
                 if item.stems.issuperset(map(word_stem, after))
             ),
             None,
@@ -284,7 +289,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     dishes: dict[str, None] = {}  # in order, each once
     strange: list[str] = []
     drinks: list[str] = []
-    asked: list[str] = []
+    asked_dishes: list[str] = []
     liked: list[str] = []
     mentioned: _Reading | None = None
     # what a reply does between asterisks orders nothing; a dish or a drink between them
@@ -295,7 +300,7 @@ def read_order(reply: str, menu: Menu) -> Order:
     )
     for sentence, cued, asks in _ordering_words(text, menu):
         reading = _Reading(sentence, menu, dishes)
-        none = " ".join(sentence)
+        sentence_text = " ".join(sentence)
         # "I will have that, please": what was named last
         if (
             cued
@@ -310,13 +315,15 @@ def read_order(reply: str, menu: Menu) -> Order:
                 None,
             )
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
-        chosen = RE.chosen.search(none)
+        chosen = RE.chosen.search(sentence_text)
         has_chosen = (
             chosen is not None
-            and re.search(r"\bsounds\b", none[chosen.end() :]) is not None
+            and re.search(r"\bsounds\b", sentence_text[chosen.end() :]) is not None
         )
-        named = not asks and (reading.bare or RE.fancied.search(none) is not None)
-        if not (cued or (named and (reading.dishes or reading.drinks))):
+        is_named = not asks and (
+            reading.bare or RE.fancied.search(sentence_text) is not None
+        )
+        if not (cued or (is_named and (reading.dishes or reading.drinks))):
             mentioned = reading if reading.dishes or reading.drinks else mentioned
             liked += (
                 reading.dishes or reading.drinks if not asks and reading.plain else []
@@ -325,13 +332,13 @@ def read_order(reply: str, menu: Menu) -> Order:
         mentioned = reading
         dishes |= dict.fromkeys(reading.dishes)
         strange += reading.strange
-        drinks += reading.drinks if cued or (named and not reading.dishes) else []
-        asked += reading.dishes if cued or reading.bare or has_chosen else []
+        drinks += reading.drinks if cued or (is_named and not reading.dishes) else []
+        asked_dishes += reading.dishes if cued or reading.bare or has_chosen else []
     likely = mentioned.dishes or mentioned.drinks if mentioned else []
     return Order(
         *(
             tuple(dict.fromkeys(names))
-            for names in (dishes, strange, drinks, asked, liked, likely)
+            for names in (dishes, strange, drinks, asked_dishes, liked, likely)
         )
     )
 
@@ -340,8 +347,8 @@ def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, b
     """Yield the words of each sentence as far as it may order something, whether it says so, whether it only asks."""
     for sentence in split_sentences(RE.but.sub("; ", reply)):
         text = menu.correct_words(sentence)
-        if gone := RE.gone.search(text):
-            cue = RE.cue.search(text, gone.end())
+        if missing := RE.gone.search(text):
+            cue = RE.cue.search(text, missing.end())
             text = text[cue.start() :] if cue else ""
         if aside := RE.aside.search(text):
             text = text[: aside.start()]
@@ -355,8 +362,8 @@ def _ordering_words(reply: str, menu: Menu) -> Iterator[tuple[list[str], bool, b
             )
 
 
-def _is_refused(before: Sequence[str]) -> bool:
-    return RE.refused.search(" ".join(before[-3:])) is not None
+def _is_refused(words_before: Sequence[str]) -> bool:
+    return RE.refused.search(" ".join(words_before[-3:])) is not None
 
 
 class _Reading:
@@ -369,18 +376,18 @@ class _Reading:
         self.before = before
         self.dishes: list[str] = []
         self.strange: list[str] = []
-        rest = self._mentions(list(sentence))
-        self.drinks = self._drinks(rest)
+        remaining_words = self._mentions(list(sentence))
+        self.drinks = self._drinks(remaining_words)
         ordered = [
             item
             for item in self.menu.items
             if item.name in self.dishes or item.name in self.before
         ]
-        known = frozenset[str]().union(*(item.stems for item in ordered))
+        known_stems = frozenset[str]().union(*(item.stems for item in ordered))
         strange: list[str] = []
-        foods_named = menu.vocabulary - known
+        foods_named = menu.vocabulary - known_stems
         drinking = menu.drink_words | DRINK_ADJECTIVES
-        for run, aside in _food_runs(rest):
+        for run, aside in _food_runs(remaining_words):
             foods = [
                 word
                 for word in run
@@ -389,8 +396,10 @@ class _Reading:
             called = [] if aside else self._called(run, foods)
             self.dishes += called
             strange += [] if called else foods
-        sided = RE.sides.search(" ".join(rest)) is not None
-        if strange and (not (known or self.dishes) or sided or len(set(strange)) >= 2):
+        sided = RE.sides.search(" ".join(remaining_words)) is not None
+        if strange and (
+            not (known_stems or self.dishes) or sided or len(set(strange)) >= 2
+        ):
             self.strange.append(" ".join(strange))
         drinks = {"|", *(word for drink in self.drinks for word in drink.split())}
         called_stems = frozenset[str]().union(
@@ -399,9 +408,9 @@ class _Reading:
         # words that say nothing beside an order
         small = FILLERS | DRINK_ADJECTIVES | LEXICON.words("restaurant small") | drinks
         self.bare = all(
-            word in small or word_stem(word) in called_stems for word in rest
+            word in small or word_stem(word) in called_stems for word in remaining_words
         )
-        self.plain = not RE.no_order.search(" ".join(rest))
+        self.plain = not RE.no_order.search(" ".join(remaining_words))
         # a guest who wavers between two has ordered neither
         if "or" in sentence and (
             "either" in sentence or (len(self.dishes) > 1 and "and" not in sentence)
@@ -410,24 +419,27 @@ class _Reading:
 
     def _mentions(self, sentence: list[str]) -> list[str]:
         """Note the dishes named and return the other words, each dish replaced by "|"."""
-        rest: list[str] = []
-        at = 0
-        while at < len(sentence):
-            entries = self.menu.by_first_word.get(sentence[at], ())
+        other_words: list[str] = []
+        position = 0
+        while position < len(sentence):
+            entries = self.menu.by_first_word.get(sentence[position], ())
             name, item = next(
                 (
                     entry
                     for entry in entries
-                    if tuple(sentence[at : at + len(entry[0])]) == entry[0]
+                    if tuple(sentence[position : position + len(entry[0])]) == entry[0]
                 ),
                 ((), None),
             )
             if item is None:
-                rest.append(sentence[at])
-                at += 1
+                other_words.append(sentence[position])
+                position += 1
                 continue
-            at += len(name)
-            form, last = "".join(sentence[at : at + 1]), "".join(rest[-1:])
+            position += len(name)
+            form, last = (
+                "".join(sentence[position : position + 1]),
+                "".join(other_words[-1:]),
+            )
             # a soup of that name, or a dish with another food before it, is not the one
             # on the menu
             if (
@@ -442,54 +454,60 @@ class _Reading:
                 dish, noted = f"{last} {item.name}", self.strange
             else:
                 dish, noted = item.name, self.dishes
-            if not _is_refused(rest):
+            if not _is_refused(other_words):
                 noted.append(dish)
             # what describes it belongs to it: words of its full name, and links before
             # such a word
-            while at < len(sentence):
-                word, *after = sentence[at : at + 4]
+            while position < len(sentence):
+                word, *after = sentence[position : position + 4]
                 linked = word in _LINKS and any(
                     word_stem(n) in item.stems and n not in _LINKS for n in after
                 )
                 if word_stem(word) not in item.stems and not linked:
                     break
-                at += 1
-            rest.append("|")
-        return rest
+                position += 1
+            other_words.append("|")
+        return other_words
 
-    def _drinks(self, rest: Sequence[str]) -> list[str]:
-        known = self.menu.drink_words
+    def _drinks(self, words: Sequence[str]) -> list[str]:
+        drink_words = self.menu.drink_words
         runs: list[list[str]] = [[]]
         refused = False
-        for place, said in enumerate(rest):
-            word = said[:-1] if said.endswith("s") and said[:-1] in known else said
-            if word not in known | DRINK_ADJECTIVES:
+        for place, spelled in enumerate(words):
+            word = (
+                spelled[:-1]
+                if spelled.endswith("s") and spelled[:-1] in drink_words
+                else spelled
+            )
+            if word not in drink_words | DRINK_ADJECTIVES:
                 runs += [[]] if runs[-1] else []
                 refused = False
                 continue
-            refused = refused or (not runs[-1] and _is_refused(rest[:place]))
+            refused = refused or (not runs[-1] and _is_refused(words[:place]))
             if not refused:
                 runs[-1].append(word)
-        return [" ".join(run) for run in runs if any(word in known for word in run)]
+        return [
+            " ".join(run) for run in runs if any(word in drink_words for word in run)
+        ]
 
     def _called(self, run: Sequence[str], foods: Sequence[str]) -> list[str]:
         """Return the dish that a run of words means, or the dishes that its words mean one by one; [] if neither."""
         cut = run.index("with") if "with" in run else len(run)
-        before = frozenset(word for word in run[:cut] if word in foods)
-        whole = self.menu.find_dish(before, frozenset(foods) - before)
-        if whole:
-            return [whole]
+        words_before = frozenset(word for word in run[:cut] if word in foods)
+        dish = self.menu.find_dish(words_before, frozenset(foods) - words_before)
+        if dish:
+            return [dish]
         single = [
             self.menu.find_dish(frozenset((word,)), frozenset()) for word in foods
         ]
         return [name for name in single if name] if all(single) else []
 
 
-def _food_runs(rest: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
+def _food_runs(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
     """Yield runs of words with nothing but fillers between foods, and whether one describes the dish before it."""
     run: list[str] = []
     after_dish = False
-    for word in [*rest, "|"]:
+    for word in [*words, "|"]:
         if word == "|" or (
             word not in FILLERS and word in LEXICON.words("restaurant breaks")
         ):
@@ -577,16 +595,16 @@ def orders_dish(
         return Stage(
             False, f"{order.strange[0]!r} is not on the menu", order.dishes, sure=False
         )
-    gone = {*before, *unavailable}
+    excluded = {*before, *unavailable}
     dishes = order.dishes or tuple(name for name in order.liked if name in menu.dishes)
-    new = tuple(dish for dish in dishes if dish not in gone)
+    new = tuple(dish for dish in dishes if dish not in excluded)
     if _is_undecided(reply, menu):
         return Stage(False, "does not decide yet", new, sure=False)
     if dishes:
-        said = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
-        return Stage(bool(new), said, new or dishes, sure=bool(new))
+        reason = f"orders {new[0]!r}" if new else f"orders {dishes[0]!r} again"
+        return Stage(bool(new), reason, new or dishes, sure=bool(new))
     likely = tuple(
-        dish for dish in order.likely if dish in menu.dishes and dish not in gone
+        dish for dish in order.likely if dish in menu.dishes and dish not in excluded
     )
     if len(likely) == 1 and RE.perhaps.search(reply):
         return Stage(None, f"may order {likely[0]!r}", likely, sure=False)
@@ -608,18 +626,20 @@ def notices_mix_up(
         return Stage(False, fault)
     if match := RE.mistake.search(RE.content.sub(" ", text)):
         return Stage(True, f"says {match[0]!r}")
-    said, brought = _stems(reply), _stems(served)
-    own = {
+    reply_stems, brought = _stems(reply), _stems(served)
+    own_stems = {
         word_stem(word)
         for dish in ordered
         for word in plain_words(dish)
         if word not in FILLERS
     } - brought
     if not RE.pleased.search(text):
-        if own & said and (RE.insists.search(text) or RE.not_this.search(text)):
-            return Stage(True, f"insists on {min(own & said)!r}")
-        if "?" in reply and said & (
-            own | brought.difference(map(word_stem, STOP_WORDS))
+        if own_stems & reply_stems and (
+            RE.insists.search(text) or RE.not_this.search(text)
+        ):
+            return Stage(True, f"insists on {min(own_stems & reply_stems)!r}")
+        if "?" in reply and reply_stems & (
+            own_stems | brought.difference(map(word_stem, STOP_WORDS))
         ):
             return Stage(None, "asks about a dish, perhaps in surprise", sure=False)
     return Stage(False, "does not notice the mix-up", sure=not text)
@@ -659,71 +679,78 @@ def recalls_drink(
     # of it.
     text = RE.gladly.sub("I would like", reply)
     result = list(RE.drank.finditer(text))
-    rest = text[result[-1].end() :] if result else ""
-    reply = rest if _stems(" ".join(drinks)) & _stems(rest) else text
-    none = _stems(reply)
+    ending = text[result[-1].end() :] if result else ""
+    reply = ending if _stems(" ".join(drinks)) & _stems(ending) else text
+    reply_stems = _stems(reply)
     for drink in drinks:
         # words that many drinks have name none of them
-        named = {
+        drink_stems = {
             word_stem(word)
             for word in plain_words(drink)
             if word not in FILLERS | LEXICON.words("restaurant vague")
         }
-        if named and len(named & none) * 3 >= len(named) * 2:
-            rivals = [other for other in served if not named <= _stems(other)]
+        if drink_stems and len(drink_stems & reply_stems) * 3 >= len(drink_stems) * 2:
+            rivals = [rival for rival in served if not drink_stems <= _stems(rival)]
             settled = committed_values(
-                reply, partial(_drinks_in, named=named, rivals=rivals)
+                reply, partial(_drinks_in, drink_stems=drink_stems, rivals=rivals)
             )
             if settled == {_OWN}:
                 return Stage(True, f"recalls {drink!r}")
             return Stage(
                 False, f"names {drink!r}, but does not settle on it", sure=False
             )
-        own = _stems(drink)
-        others = (_stems(name) - own for name in served)
+        own_stems = _stems(drink)
+        foreign_stems = (_stems(name) - own_stems for name in served)
         strange = (
-            any(other & none for other in others)
-            or set(map(word_stem, DRINK_ADJECTIVES)) & none - own
+            any(rival & reply_stems for rival in foreign_stems)
+            or set(map(word_stem, DRINK_ADJECTIVES)) & reply_stems - own_stems
         )
-        if named & none and not strange:  # "another lemonade", where only one is served
-            alone = sum(named & none <= _stems(name) for name in served) == 1
+        if drink_stems & reply_stems and not strange:
+            # "another lemonade", where only one is served
+            alone = (
+                sum(drink_stems & reply_stems <= _stems(name) for name in served) == 1
+            )
             return Stage(
                 True if alone else None, f"recalls a part of {drink!r}", sure=alone
             )
     return Stage(
         False,
         f"does not recall {' or '.join(map(repr, drinks)) or 'a drink'}",
-        sure=not none,
+        sure=not reply_stems,
     )
 
 
 _OWN = "own"
 
 
-def _drinks_in(text: str, named: set[str], rivals: Sequence[str]) -> list[Mention]:
+def _drinks_in(
+    text: str, drink_stems: set[str], rivals: Sequence[str]
+) -> list[Mention]:
     """Return where a levelled text names the guest's own drink, by most of its words in a row, and others by name."""
     mentions = [
-        Mention(*spot, other)
-        for other in rivals
-        for spot in phrase_positions(text, other)
+        Mention(*spot, rival)
+        for rival in rivals
+        for spot in phrase_positions(text, rival)
     ]
-    own = named - _stems(" ".join(rivals))
+    own_stems = drink_stems - _stems(" ".join(rivals))
     run: list[re.Match[str]] = []
     for word in [*RE.word.finditer(text), None]:
-        if word and word_stem(word[0]) in named:
+        if word and word_stem(word[0]) in drink_stems:
             run.append(word)
         elif run and (
             word is None
             or word[0] not in ("of", "the", "from", "with", "a", "and", "made")
         ):
-            texts = {word_stem(one[0]) for one in run}
-            if len(texts) * 3 >= len(named) * 2 or texts & own:
+            texts = {word_stem(word_match[0]) for word_match in run}
+            if len(texts) * 3 >= len(drink_stems) * 2 or texts & own_stems:
                 mentions.append(Mention(run[0].start(), run[-1].end(), _OWN))
             run = []
     outside: list[Mention] = []
-    for one in sorted(mentions, key=lambda one: (one.start, -one.end)):
-        if not outside or one.start >= outside[-1].end:
-            outside.append(one)
+    for word_match in sorted(
+        mentions, key=lambda word_match: (word_match.start, -word_match.end)
+    ):
+        if not outside or word_match.start >= outside[-1].end:
+            outside.append(word_match)
     return outside
 
 
@@ -779,29 +806,29 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         """Return the share of the stages passed, given what each reply up to the first failure achieved."""
         passed = list(stages)
         if passed and passed[-1].ok is None:
-            why = passed[-1].unscored or Unscored(passed[-1].reason)
+            unscored = passed[-1].unscored or Unscored(passed[-1].reason)
             return replace(
-                why,
+                unscored,
                 rule=_visit_rule(passed),
                 evidence=evidence_snippet(answers[len(passed) - 1]),
             )
         if len(passed) < len(STAGES) and all(stage.ok is not False for stage in passed):
             passed.append(Stage(False, "was not reached"))
-        told = [
+        decided = [
             n
             for n in range(len(STAGES))
             if n >= len(passed) or passed[n].ok is not None
         ]
         checks = tuple(
-            Check(STAGES[n], n < len(passed) and bool(passed[n].ok)) for n in told
+            Check(STAGES[n], n < len(passed) and bool(passed[n].ok)) for n in decided
         )
         left_out = (
-            f"; {len(STAGES) - len(told)} left out, as it cannot be told"
-            if len(told) < len(STAGES)
+            f"; {len(STAGES) - len(decided)} left out, as it cannot be told"
+            if len(decided) < len(STAGES)
             else ""
         )
         score = Score(
-            sum(check.ok for check in checks) / len(told),
+            sum(check.ok for check in checks) / len(decided),
             f"stage {len(passed)}: {passed[-1].reason}{left_out}",
             checks=checks,
             rule=_visit_rule(passed),
@@ -822,18 +849,25 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             )
         if not stage.ok:
             return stage
-        wanted, said = set(plain_words(self.fancies)), set(plain_words(reply))
-        for named in (
+        fancied_words, reply_words = (
+            set(plain_words(self.fancies)),
+            set(plain_words(reply)),
+        )
+        for item_words in (
             (set(plain_words(item)) for item in stage.items or (reply,))
             if n == 0
             else ()
         ):
             # what the guest fancies is in the drink's name, or in that of the drink on
             # the menu that it means
-            meant = any(
-                wanted | named <= set(plain_words(name)) for name in self.menu.drinks
+            is_meant = any(
+                fancied_words | item_words <= set(plain_words(name))
+                for name in self.menu.drinks
             )
-            if not (wanted <= named or (meant and wanted <= said)):
+            if not (
+                fancied_words <= item_words
+                or (is_meant and fancied_words <= reply_words)
+            ):
                 return structs.replace(
                     stage, ok=False, reason=f"orders a drink without {self.fancies}"
                 )
@@ -896,7 +930,7 @@ class PlaysGuest(Ruled, Struct, frozen=True):
     ) -> Stage:
         if stage.sure:
             return stage
-        said = answer_at(self.waiter, n) or "(not known)"
+        waiter_text = answer_at(self.waiter, n) or "(not known)"
         match n:
             case 0:
                 menus = (self.menu.drinks, self.menu.dishes)
@@ -907,18 +941,20 @@ class PlaysGuest(Ruled, Struct, frozen=True):
                     judge,
                     stage,
                     "restaurant-drink",
-                    said=said,
+                    said=waiter_text,
                     drinks=drinks,
                     dishes=dishes,
                 )
             case 1 | 2:
-                gone = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
-                left = [dish for dish in self.menu.dishes if dish not in gone]
-                return _judged_stage(judge, stage, "restaurant-dish", left, said=said)
+                excluded = (*(passed[1].items if n > 1 else ()), *self.unavailable(n))
+                choices = [dish for dish in self.menu.dishes if dish not in excluded]
+                return _judged_stage(
+                    judge, stage, "restaurant-dish", choices, said=waiter_text
+                )
             case 3:
                 ordered = " and ".join(passed[-1].items)
                 return _judged_stage(
-                    judge, stage, "restaurant-mix-up", said=said, ordered=ordered
+                    judge, stage, "restaurant-mix-up", said=waiter_text, ordered=ordered
                 )
         return _judged_stage(judge, stage, "restaurant-recall", order=passed[0].said)
 
@@ -937,14 +973,14 @@ def _judged_stage(
     **parts: str,
 ) -> Stage:
     """Return a stage as a judge decides it, who names one of the dishes to choose from, if there are any."""
-    prompt = asked = PROMPTS[name]
+    prompt = graded_prompt = PROMPTS[name]
     if choices is not None:
         numbers = [str(i) for i in range(1, len(choices) + 1)]
-        asked = structs.replace(prompt, grades=(*numbers, prompt.fail))
+        graded_prompt = structs.replace(prompt, grades=(*numbers, prompt.fail))
         parts["dishes"] = "\n".join(
             f"{i}. {dish}" for i, dish in zip(numbers, choices, strict=True)
         )
-    decision = ask_judge(judge, asked, answer=stage.said, **parts)
+    decision = ask_judge(judge, graded_prompt, answer=stage.said, **parts)
     stage = structs.replace(stage, judged=prompt.id)
     if isinstance(decision, Unscored):
         return structs.replace(

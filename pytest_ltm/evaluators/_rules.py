@@ -84,15 +84,15 @@ class Ruled:
             sum(part.ok is True for part in parts),
             sum(part.ok is None for part in parts),
         )
-        told = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
-        told += (
+        sentence = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
+        sentence += (
             f", {left_open} neither proven nor refuted"
             if left_open and self.follows_own_rules
             else ""
         )
         checks = [part.as_check for part in parts]
         missed = next((part.answer for part in parts if not part.ok), "")
-        score = self.score(ok / max(len(parts), 1), told, missed, checks)
+        score = self.score(ok / max(len(parts), 1), sentence, missed, checks)
         # parts are decided by our own rule also where a published one is followed:
         # `standing_in` says so
         return replace(score, rule=f"{self.family}/{self.version}")
@@ -125,11 +125,13 @@ class Ruled:
                 rule = "+judge/".join(
                     dict.fromkeys((*rule.split("+judge/"), prompt.id))
                 )
-                said = ask_judge(judge, prompt, answer=part.answer, **dict(part.parts))
-                if isinstance(said, Unscored):
+                decision = ask_judge(
+                    judge, prompt, answer=part.answer, **dict(part.parts)
+                )
+                if isinstance(decision, Unscored):
                     evidence = evidence_snippet(part.answer)
-                    return replace(said, rule=rule, evidence=evidence)
-                decided[-1] = structs.replace(part, ok=said.grade != prompt.fail)
+                    return replace(decision, rule=rule, evidence=evidence)
+                decided[-1] = structs.replace(part, ok=decision.grade != prompt.fail)
         return decided, rule
 
     def score_product(
@@ -148,23 +150,23 @@ class Ruled:
                 value *= passed / len(checks)
                 upper *= sum(check.ok or check.open for check in checks) / len(checks)
                 shares.append(f"{passed} of {len(checks)} {name}")
-        every = [check for _, checks in parts for check in checks]
+        all_checks = [check for _, checks in parts for check in checks]
         missed = next(
             (row.answer for _, row in named_rows if row.answer and not row.ok), ""
         )
-        return self.score(value, ", ".join(shares), missed, every, upper - value)
+        return self.score(value, ", ".join(shares), missed, all_checks, upper - value)
 
     def read(self, answers: Sequence[str]) -> Sequence[str]:
         """Return answers as the current rules read them; published rules read what came in."""
         if not self.follows_own_rules:
             return answers
-        whole = map(speech, answers)
+        speeches = map(speech, answers)
         # an answer stands at the beginning or the end of a long reply, not within
         spoken = (
             text
             if len(text) <= _LONGEST
             else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
-            for text in whole
+            for text in speeches
         )
         texts = spoken
         if not self.reads_speech:
@@ -234,13 +236,13 @@ def judge_verdict(
     judge: Judge, prompt: str, answer: str, *, rule: str, asked: str = "", **parts: str
 ) -> Score | Unscored:
     """Return the judge's verdict on an answer; `asked` stands in front of what it says, as the reason."""
-    said = ask_judge(judge, PROMPTS[prompt], answer=answer, **parts)
+    decision = ask_judge(judge, PROMPTS[prompt], answer=answer, **parts)
     rule = f"{rule}+judge/{PROMPTS[prompt].id}"
-    if isinstance(said, Unscored):
-        return replace(said, rule=rule, evidence=evidence_snippet(answer))
+    if isinstance(decision, Unscored):
+        return replace(decision, rule=rule, evidence=evidence_snippet(answer))
     return Score(
-        float(said.grade == "yes"),
-        f"{asked}{said}",
+        float(decision.grade == "yes"),
+        f"{asked}{decision}",
         rule=rule,
         evidence=evidence_snippet(answer),
     )

@@ -74,19 +74,19 @@ class KnowsSources(Ruled, Struct, frozen=True):
         right = [self._right(place, answers) for place in range(len(self.asked))]
         proven = [ok is True for ok in right]
         possible = [ok is not False for ok in right]
-        earned, upper, told = [], [], []
+        earned, upper, sentences = [], [], []
         checks: list[Check] = []
-        for what, kinds in _GROUPS.items():
+        for group, kinds in _GROUPS.items():
             places = [place for place, kind in enumerate(self.asked) if kind in kinds]
             if places:
                 earned.append(self._earned(places, proven))
                 upper.append(self._earned(places, possible))
-                told.append(
-                    f"{what}: {sum(proven[place] for place in places)} of {len(places)}"
+                sentences.append(
+                    f"{group}: {sum(proven[place] for place in places)} of {len(places)}"
                 )
                 checks += [
                     Check(
-                        f"{what}: {self.expected[place] or 'the own pick'}",
+                        f"{group}: {self.expected[place] or 'the own pick'}",
                         proven[place],
                         right[place] is None,
                     )
@@ -103,33 +103,33 @@ class KnowsSources(Ruled, Struct, frozen=True):
         number = max(len(earned), 1)
         left_open = (sum(upper) - sum(earned)) / number
         return self.score(
-            sum(earned) / number, ", ".join(told), missed, checks, left_open
+            sum(earned) / number, ", ".join(sentences), missed, checks, left_open
         )
 
     def _earned(self, places: Sequence[int], right: Sequence[bool]) -> float:
-        asked = Counter(
+        counts = Counter(
             self.expected[place] for place in places if self.asked[place] in (WHO, SURE)
         )
         # these name what may be chosen: who always answers alike is right as often as
         # that answer is
-        free = max(asked.values()) if len(asked) > 1 else 0
+        free = max(counts.values()) if len(counts) > 1 else 0
         return max(sum(right[place] for place in places) - free, 0) / (
             len(places) - free
         )
 
     def _right(self, place: int, answers: Sequence[str]) -> bool | None:
-        kind, expected, others = (
+        kind, expected, rivals = (
             self.asked[place],
             self.expected[place],
             values_at(self.others, place),
         )
-        about = self.picks[place] if place < len(self.picks) else -1
+        pick = self.picks[place] if place < len(self.picks) else -1
         picked = (
-            _chosen_option(answer_at(answers, about), self.others[about])
-            if about >= 0
+            _chosen_option(answer_at(answers, pick), self.others[pick])
+            if pick >= 0
             else ""
         )
-        if kind == PICK or (about >= 0 and not picked):
+        if kind == PICK or (pick >= 0 and not picked):
             return False
         # what an agent asks back is no answer
         answer = "".join(
@@ -137,11 +137,11 @@ class KnowsSources(Ruled, Struct, frozen=True):
             for sentence in split_sentences(answer_at(answers, place))
             if not sentence.rstrip().endswith("?")
         )
-        own = {
+        answer_sentences = {
             " ".join(plain_words(part))
             for part in split_sentences(RE.quoted.sub(" ", answer))
         }
-        told = {
+        told_sentences = {
             " ".join(plain_words(part))
             for text in self.told
             for part in split_sentences(text)
@@ -149,7 +149,7 @@ class KnowsSources(Ruled, Struct, frozen=True):
         # to say a message again, but in quotation marks, is to say nothing of it:
         # nobody has five words by chance
         if recites_messages(answer) or any(
-            len(part.split()) >= 5 for part in own & told
+            len(part.split()) >= 5 for part in answer_sentences & told_sentences
         ):
             return False
         if kind == WHEN:
@@ -157,16 +157,16 @@ class KnowsSources(Ruled, Struct, frozen=True):
                 {day.value for day in day_mentions(normalize_text(expected))}
             )
         if kind == OWN:
-            taken = _chosen_option(
-                _blank_out(normalize_text(answer), [RE.prompts]), self.others[about]
+            chosen = _chosen_option(
+                _blank_out(normalize_text(answer), [RE.prompts]), self.others[pick]
             )
-            return ("" if _named_persons(answer) == {USER} else taken) == picked
+            return ("" if _named_persons(answer) == {USER} else chosen) == picked
         if kind == NEXT:
-            return prove(answer, (expected, *others)).answers(expected)
+            return prove(answer, (expected, *rivals)).answers(expected)
         return (
             _how_sure(answer)
             if kind == SURE
-            else _named_speaker(answer, (expected, *others))
+            else _named_speaker(answer, (expected, *rivals))
         ) == expected
 
 
@@ -192,8 +192,10 @@ def _named_speaker(answer: str, names: Sequence[str]) -> str:
 
 def _named_persons(answer: str) -> set[str]:
     """Return which of USER and AGENT an answer names as the one who said it."""
-    said = last_word(answer, lambda part: bool(_said_by_mentions(normalize_text(part))))
-    text = _blank_out(normalize_text(said), [RE.prompts])
+    conclusion = last_word(
+        answer, lambda part: bool(_said_by_mentions(normalize_text(part)))
+    )
+    text = _blank_out(normalize_text(conclusion), [RE.prompts])
     if alone := _ALONE.get(" ".join(plain_words(text))):
         return {alone}
     if RE.somebody.search(text) or RE.cannot_say.search(text):
@@ -216,7 +218,7 @@ def _kind_mentions(
     for value, pattern in kinds:
         mentions += [Mention(*match.span(), value) for match in pattern.finditer(text)]
         text = _blank_out(text, [pattern])
-    return sorted(mentions, key=lambda one: one.start)
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def _blank_out(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
@@ -231,18 +233,18 @@ def _how_sure(answer: str) -> str:
     text = _blank_out(normalize_text(answer), [RE.of_itself])
     kinds = (TAKEN_BACK, RE.taken_back), (GUESS, RE.guess), (CERTAIN, RE.certain)
     # "I never said I was sure": what denies it stands shortly before it
-    said = [
+    mentions = [
         mention
         for mention in _kind_mentions(text, kinds)
         if not RE.never.search(text[max(0, mention.start - 50) : mention.start])
     ]
-    levels = {one.value for one in said}
-    rest = _blank_out(text, [pattern for _, pattern in kinds])
-    shrugs = tells_nothing(rest) or RE.shrugs.match(" ".join(plain_words(text)))
-    if not said or shrugs or (len(levels) > 1 and RE.or_word.search(text)):
+    levels = {found.value for found in mentions}
+    remainder = _blank_out(text, [pattern for _, pattern in kinds])
+    shrugs = tells_nothing(remainder) or RE.shrugs.match(" ".join(plain_words(text)))
+    if not mentions or shrugs or (len(levels) > 1 and RE.or_word.search(text)):
         return ""
-    if said[-1].value == TAKEN_BACK or (
-        said[0].value == TAKEN_BACK and RE.at_first.search(text, said[0].end)
+    if mentions[-1].value == TAKEN_BACK or (
+        mentions[0].value == TAKEN_BACK and RE.at_first.search(text, mentions[0].end)
     ):
         return TAKEN_BACK
     return levels.pop() if len(levels) == 1 else ""

@@ -57,24 +57,24 @@ class DecodesMessages(Ruled, Struct, frozen=True):
                 any(_has_exactly(answer, word) for word in group)
                 for group in self.expected
             ]
-            others = (
+            other_words = (
                 word for group in self.others for word in group if word not in ours
             )
-            strange = [word for word in others if _has_exactly(answer, word)]
+            strange = [word for word in other_words if _has_exactly(answer, word)]
             return self._decoded(answer, decoded, strange, min(len(strange), 1))
         if enumerates_everything(answer):
             return self.score(0, "lists things instead of decoding", answer)
-        known = (*self.expected, *self.others)
+        groups = (*self.expected, *self.others)
 
         def tells(text: str) -> bool:
             return len(
-                self._claimed(_uniform_dates(normalize_text(text)), known)
+                self._claimed(_uniform_dates(normalize_text(text)), groups)
             ) >= len(self.expected)
 
         text = _uniform_dates(normalize_text(last_word(answer, tells)))
         text = trim_flood(
             text,
-            lambda part: any(_keyword_mentions(part, group) for group in known),
+            lambda part: any(_keyword_mentions(part, group) for group in groups),
             head=0,
         )
         claimed = self._claimed(text, self.expected)
@@ -103,41 +103,56 @@ class DecodesMessages(Ruled, Struct, frozen=True):
             group: _keyword_mentions(text, group)
             for group in (*self.expected, *self.others)
         }
-        known = [spot for group in self.expected for spot in by_group[group]]
-        rivals = [*known, *(spot for group in self.others for spot in by_group[group])]
+        own_spots = [spot for group in self.expected for spot in by_group[group]]
+        rivals = [
+            *own_spots,
+            *(spot for group in self.others for spot in by_group[group]),
+        ]
         claimed: dict[str, None] = {}
 
-        def gaps(one: Mention, others: Iterable[Mention]) -> list[str]:
+        def gaps(keyword: Mention, neighbours: Iterable[Mention]) -> list[str]:
             """Return what stands between a keyword and others so near that one sentence may hold both."""
-            near = (other for other in others if abs(one.start - other.start) < 120)
+            near = (
+                neighbour
+                for neighbour in neighbours
+                if abs(keyword.start - neighbour.start) < 120
+            )
             return [
-                text[min(one.end, other.end) : max(one.start, other.start)]
-                for other in near
+                text[
+                    min(keyword.end, neighbour.end) : max(
+                        keyword.start, neighbour.start
+                    )
+                ]
+                for neighbour in near
             ]
 
         for group in groups:
-            for one in by_group[group]:
-                before, _ = clause_around(text, one.start, one.end)
+            for spotted in by_group[group]:
+                clause_before, _ = clause_around(text, spotted.start, spotted.end)
                 denied = (
-                    RE.not_word.search(before)
-                    or RE.untold.search(before)
-                    or is_retracted(text, one)
+                    RE.not_word.search(clause_before)
+                    or RE.untold.search(clause_before)
+                    or is_retracted(text, spotted)
                 )
                 # a keyword of no message beside one that was sent is a detail of that:
                 # "at dawn, by boat"
                 detail = group not in self.expected and any(
-                    RE.beside.fullmatch(f"{gap} ") for gap in gaps(one, known)
+                    RE.beside.fullmatch(f"{gap} ") for gap in gaps(spotted, own_spots)
                 )
                 # of two answers neither counts; other words for the same are no second
                 # one, as in "a pick or a skeleton key"
-                torn = is_alternative(text, one) and (
-                    RE.torn.search(sentence_around(text, one.start, one.end))
+                torn = is_alternative(text, spotted) and (
+                    RE.torn.search(sentence_around(text, spotted.start, spotted.end))
                     or any(
                         map(
                             RE.or_word.fullmatch,
                             gaps(
-                                one,
-                                (other for other in rivals if other.value != one.value),
+                                spotted,
+                                (
+                                    rival
+                                    for rival in rivals
+                                    if rival.value != spotted.value
+                                ),
                             ),
                         )
                     )
@@ -168,10 +183,10 @@ def _uniform_dates(text: str) -> str:
         return f"{match['month']} {day}" if match["month"] else str(day)
 
     def numbered(match: re.Match[str]) -> str:
-        one, other = int(match[1]), int(match[2])
+        first, second = int(match[1]), int(match[2])
         pairs = [
             (day, month)
-            for day, month in ((one, other), (other, one))
+            for day, month in ((first, second), (second, first))
             if 1 <= month <= 12 and day
         ]
         return (
@@ -193,25 +208,31 @@ def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     forms, single = _keyword_forms(group)
     # a search for the first three letters is much faster than one for a hundred
     # alternatives
-    told = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
+    present_forms = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
     mentions = (
         [
             Mention(*match.span(), group[0])
-            for match in _forms_pattern(told).finditer(text)
+            for match in _forms_pattern(present_forms).finditer(text)
         ]
-        if told
+        if present_forms
         else []
     )
     wrong = (
-        one
+        match_or_mention
         for keyword in single
-        for one in _long_words(text).get(keyword[0], ())
-        if is_misspelt(one[0], keyword)
+        for match_or_mention in _long_words(text).get(keyword[0], ())
+        if is_misspelt(match_or_mention[0], keyword)
     )
     # the last ones settle it: each is compared with the rivals near it
     return sorted(
-        {*mentions, *(Mention(*one.span(), group[0]) for one in wrong)},
-        key=lambda one: one.start,
+        {
+            *mentions,
+            *(
+                Mention(*match_or_mention.span(), group[0])
+                for match_or_mention in wrong
+            ),
+        },
+        key=lambda match_or_mention: match_or_mention.start,
     )[-40:]
 
 
@@ -233,7 +254,7 @@ def _forms_pattern(forms: tuple[str, ...]) -> re.Pattern[str]:
 @cache
 def _keyword_forms(group: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the forms in which the keywords of a group are found, the longest first, and what may be misspelt."""
-    also = [way for keyword in group for way in _ALSO.get(keyword, ())]
+    also = [synonym for keyword in group for synonym in _ALSO.get(keyword, ())]
     names = [
         " ".join(plain_words(_uniform_dates(normalize_text(keyword))))
         for keyword in (*group, *also)

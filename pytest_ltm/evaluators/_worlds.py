@@ -63,17 +63,17 @@ class KeepsWorldsApart(Ruled, Struct, frozen=True):
         return self.score_product((_INSIDE, _OUTSIDE), self._rows(self.read(answers)))
 
     def _rows(self, answers: Sequence[str]) -> Iterator[tuple[str, RuleCheck]]:
-        for place, (expected, others, realm) in enumerate(
+        for place, (expected, rivals, realm) in enumerate(
             zip(self.expected, self.others, self.realms, strict=True)
         ):
             answer = answer_at(answers, place)
             label = f"{expected.partition('|')[0]!r} in {realm.partition('|')[0] or 'the real world'}"
-            ok = _says_of_world(answer, expected, others, realm, self.frames)
+            ok = _says_of_world(answer, expected, rivals, realm, self.frames)
             yield _INSIDE if realm else _OUTSIDE, RuleCheck(label, answer, ok)
 
 
 def _says_of_world(
-    answer: str, expected: str, others: Sequence[str], realm: str, frames: Sequence[str]
+    answer: str, expected: str, rivals: Sequence[str], realm: str, frames: Sequence[str]
 ) -> bool | None:
     if recites_messages(answer):
         return False
@@ -83,19 +83,21 @@ def _says_of_world(
     else:
         find = partial(
             _value_mentions,
-            patterns={value: _any_spelling(value) for value in (expected, *others)},
+            patterns={value: _any_spelling(value) for value in (expected, *rivals)},
         )
-    named = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
-    rest = [pattern for frame, pattern in named.items() if frame != realm]
+    frame_patterns = {frame: rf"\b(?:{_any_spelling(frame)})s?\b" for frame in frames}
+    other_frames = [
+        pattern for frame, pattern in frame_patterns.items() if frame != realm
+    ]
     this, other = (
-        (f"{named[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
+        (f"{frame_patterns[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
     )
-    marks = partial(_world_marks, this=this, other="|".join([other, *rest]))
+    marks = partial(_world_marks, this=this, other="|".join([other, *other_frames]))
     # what an answer settles on stands at its end: a longer one takes no longer
-    said = answer[-20_000:].replace("_", " ")
+    ending = answer[-20_000:].replace("_", " ")
     text = write_digits(
         normalize_text(
-            RE.item.sub("", said) if len(RE.item.findall(said)) > 1 else said
+            RE.item.sub("", ending) if len(RE.item.findall(ending)) > 1 else ending
         )
     )
     for pattern, instead in (
@@ -106,9 +108,8 @@ def _says_of_world(
     ):
         text = pattern.sub(instead, text)
     same = _any_spelling(expected)
-    text = re.sub(
-        rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text
-    )  # two words for the same
+    # two words for the same
+    text = re.sub(rf"\b({same})\W+or\W+(?:{same})\b", r"\1", text)
     text = RE.tag.sub(
         lambda result: (
             result[0] if find(result[1]) or not marks(result[1]) else f" {result[1]} "
@@ -136,7 +137,7 @@ def _value_mentions(text: str, patterns: Mapping[str, str]) -> list[Mention]:
         for value, pattern in patterns.items()
         for spot in re.finditer(rf"\b(?:{pattern})(?:s|es|ed|ing)?\b", text)
     ]
-    return sorted(mentions, key=lambda one: one.start)
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def _counted_numbers(text: str, counted: str) -> list[Mention]:
@@ -144,14 +145,14 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
     unit = next((quantity.unit for quantity in read_quantities(f"2 {counted}")), "")
     mentions: list[Mention] = []
     for quantity in read_quantities(text):
-        before, after = (
+        context, after = (
             text[max(0, quantity.start - _NEAR) : quantity.start],
             text[quantity.end : quantity.end + _NEAR],
         )
         # "at least seven" is not seven
         bound = (
             "more or less "
-            if RE.bound_before.search(before) or RE.bound_after.match(after)
+            if RE.bound_before.search(context) or RE.bound_after.match(after)
             else ""
         )
         if (
@@ -175,18 +176,21 @@ def _world_marks(text: str, this: str, other: str) -> list[Mark]:
     """Return where a levelled text speaks of a world, in order."""
     away = [match.span() for match in re.finditer(_AWAY, text)]
     match = list[Mark]()
-    for pattern, here in ((this, True), (other, False)):
+    for pattern, is_this in ((this, True), (other, False)):
         for spot in re.finditer(pattern, text):
-            before = text[max(0, spot.start() - _NEAR) : spot.start()]
+            context = text[max(0, spot.start() - _NEAR) : spot.start()]
             # "outside your novel"
-            if RE.like.search(before) or any(
+            if RE.like.search(context) or any(
                 start < spot.start() < end for start, end in away
             ):
                 continue
-            turned = RE.not_word.search(before)
-            told = RE.where.match(text[spot.end() : spot.end() + _NEAR])
+            turned = RE.not_word.search(context)
+            tells_where = RE.where.match(text[spot.end() : spot.end() + _NEAR])
             match.append(
-                (spot.start(), here is not (turned is not None and told is None))
+                (
+                    spot.start(),
+                    is_this is not (turned is not None and tells_where is None),
+                )
             )
     return sorted(match)
 
@@ -201,10 +205,14 @@ def _other_world_mentions(
         if inside:
             yield from _in_sentence(text, span, inside, marks, default=heading)
         else:
-            named = _marks_within(marks, *span)
+            sentence_marks = _marks_within(marks, *span)
             # a brief sentence that names a world, and nothing that is so there, is a
             # heading: the next one is about it
-            heading = named[-1] if named and len(plain_words(sentence)) <= 5 else True
+            heading = (
+                sentence_marks[-1]
+                if sentence_marks and len(plain_words(sentence)) <= 5
+                else True
+            )
 
 
 def _in_sentence(
@@ -222,36 +230,38 @@ def _in_sentence(
         *(start + cut.end() for cut in RE.segment.finditer(text[start:end])),
         end,
     ]
-    here, last, concedes = (
+    is_here, last, concedes = (
         default,
         start,
         RE.concedes.match(text[start:end]) is not None,
     )
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
-        own = _marks_within(marks, begin, stop)
+        own_marks = _marks_within(marks, begin, stop)
         mentioned = [mention for mention in mentions if begin <= mention.start < stop]
         if not mentioned:
-            lead = own[-1] if own else lead
+            lead = own_marks[-1] if own_marks else lead
             continue
         trail = [] if mentions[-1].start >= stop else _marks_within(marks, stop, end)
-        for one in mentioned:
-            if own:
-                here = (_marks_within(marks, begin, one.start) or own[:1])[-1]
+        for mention_inside in mentioned:
+            if own_marks:
+                is_here = (
+                    _marks_within(marks, begin, mention_inside.start) or own_marks[:1]
+                )[-1]
             elif lead is not None:
-                here = lead
+                is_here = lead
             elif trail:
-                here = trail[0]
-            elif concedes or RE.contrast.search(text[last : one.start]):
-                here = default
-            if not here:
-                yield one
-            last = one.end
+                is_here = trail[0]
+            elif concedes or RE.contrast.search(text[last : mention_inside.start]):
+                is_here = default
+            if not is_here:
+                yield mention_inside
+            last = mention_inside.end
         lead = None
 
 
 def _marks_within(marks: Sequence[Mark], begin: int, stop: int) -> list[bool]:
-    return [here for place, here in marks if begin <= place < stop]
+    return [is_here for place, is_here in marks if begin <= place < stop]
 
 
 # --- Invented languages: one word that nobody told, made of parts that were.
@@ -324,7 +334,7 @@ def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention
     parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
     mentions: list[Mention] = []
     for match in RE.word.finditer(text):
-        one, word = Mention(*match.span(), match[0].casefold()), match[0].casefold()
+        mention, word = Mention(*match.span(), match[0].casefold()), match[0].casefold()
         shorter = any(
             form.startswith(word[:cut]) and form.endswith(word[cut:])
             for cut in range(len(word) + 1)
@@ -333,7 +343,7 @@ def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention
         # parts
         leads = word != form and (word in told or (shorter and len(word) < len(form)))
         if any(part in word for part in parts) and (
-            not leads or is_alternative(text, one)
+            not leads or is_alternative(text, mention)
         ):
-            mentions.append(one)
+            mentions.append(mention)
     return mentions

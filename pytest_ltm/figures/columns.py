@@ -311,13 +311,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def scenarios_without_score(self) -> tuple[str, ...]:
         """The scenarios without a score, where others have one; those that an oracle cannot play are not among them."""
-        none = [
+        names = [
             name
             for name, cell in self.cells.items()
             if cell.mean is None and cell.without == NOTHING
         ]
         # Where nothing has a score, the total says so already.
-        return tuple(none) if self.out_of else ()
+        return tuple(names) if self.out_of else ()
 
     def cell_text(self, scenario: str) -> str:
         """Return the mean score of a scenario as it is shown; "" where it was not played."""

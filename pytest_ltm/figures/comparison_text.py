@@ -49,8 +49,8 @@ def comparison_text(
     A claim takes a probability of at most 0.05, either way, shared among those shown.
     """
     if not pairs:
-        none = f"{after} and {before} share no example that both have a score for."
-        return ComparisonText("Unknown", none, "", "unknown")
+        text = f"{after} and {before} share no example that both have a score for."
+        return ComparisonText("Unknown", text, "", "unknown")
     if comparison.is_identical:
         same = f"{HERE} {after} and {before} have equal scores in all {pluralize(comparison.pairs, 'example')}."
         return ComparisonText("No difference", same, "", "equal")

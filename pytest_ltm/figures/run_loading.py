@@ -214,7 +214,8 @@ def _read_json_object(path: Path) -> dict[str, Any]:
         OSError,
         ValueError,
         RecursionError,
-    ):  # a damaged summary costs names and notices, never the report
+    ):
+        # a damaged summary costs names and notices, never the report
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -25,9 +25,10 @@ def columns_of(text: str) -> int:
     """Return how many columns of a terminal printable text takes; a line feed takes one, as a blank would."""
     if _is_narrow(text):
         return len(text)
+    # here and below: its tables take a while to load, and few texts need them
     from wcwidth import (
         wcswidth,
-    )  # here and below: its tables take a while to load, and few texts need them
+    )
 
     return wcswidth(text.replace("\n", " "))
 

@@ -106,16 +106,16 @@ def roman_numeral(number: int) -> str:
 
 def number_in_words(number: int) -> str:
     """Return a number below 1,000 in English words."""
-    hundreds, rest = divmod(number, 100)
-    tens, ones = divmod(rest, 10)
+    hundreds, below_hundred = divmod(number, 100)
+    tens, ones = divmod(below_hundred, 10)
     small = (
-        ONES[rest]
-        if rest < len(ONES)
+        ONES[below_hundred]
+        if below_hundred < len(ONES)
         else TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
     )
     if not hundreds:
         return small
-    return f"{ONES[hundreds]} hundred" + (f" {small}" if rest else "")
+    return f"{ONES[hundreds]} hundred" + (f" {small}" if below_hundred else "")
 
 
 def ordinal_number(number: int) -> str:
@@ -215,8 +215,8 @@ def _sequence_facts() -> Iterator[tuple[str, object]]:
 
 def _share_facts() -> Iterator[tuple[str, object]]:
     for percent in (5, 10, 15, 20, 25, 30, 40, 60, 75, 80):
-        for whole in range(120, 520, 20):
-            yield f"How much is {percent} percent of {whole}?", percent * whole // 100
+        for total in range(120, 520, 20):
+            yield f"How much is {percent} percent of {total}?", percent * total // 100
     for part in (3, 4, 6, 7, 8, 9):
         for n in range(11, 51):
             yield f"If {part} equal parts make up {part * n}, how much is one part?", n
@@ -244,11 +244,11 @@ def _letter_facts() -> Iterator[tuple[str, object]]:
             f"What is the {ordinal_number(place)} letter of the word '{word}'?",
             word[place - 1].upper(),
         )
-        other = _WORDS[(i * 7 + 3) % len(_WORDS)]
-        if other != word:
+        other_word = _WORDS[(i * 7 + 3) % len(_WORDS)]
+        if other_word != word:
             yield (
-                f"Which word comes first in a dictionary, '{word}' or '{other}'?",
-                min(word, other),
+                f"Which word comes first in a dictionary, '{word}' or '{other_word}'?",
+                min(word, other_word),
             )
     for i, letter in enumerate(ascii_uppercase):
         yield f"Which place has the letter {letter} in the English alphabet?", i + 1
@@ -257,11 +257,11 @@ def _letter_facts() -> Iterator[tuple[str, object]]:
             letter,
         )
         for step in (1, 2, 3):
-            for side, at in (("after", i + step), ("before", i - step)):
-                if 0 <= at < len(ascii_uppercase):
+            for side, neighbour in (("after", i + step), ("before", i - step)):
+                if 0 <= neighbour < len(ascii_uppercase):
                     yield (
                         f"Which letter stands {step} {side} {letter} in the English alphabet?",
-                        ascii_uppercase[at],
+                        ascii_uppercase[neighbour],
                     )
     for i, letter in enumerate(_GREEK):
         yield f"Which place has {letter} in the Greek alphabet?", i + 1
@@ -300,14 +300,14 @@ def _code_facts() -> Iterator[tuple[str, object]]:
         yield f"What is the decimal ASCII code of the {kind} {sign}?", ord(sign)
         yield f"Which {kind} has the decimal ASCII code {ord(sign)}?", sign
     for row in _DATA["qwerty"]:
-        for left, right in pairwise(row):
+        for left_letter, right_letter in pairwise(row):
             yield (
-                f"Which letter lies to the right of {left} on a QWERTY keyboard?",
-                right,
+                f"Which letter lies to the right of {left_letter} on a QWERTY keyboard?",
+                right_letter,
             )
             yield (
-                f"Which letter lies to the left of {right} on a QWERTY keyboard?",
-                left,
+                f"Which letter lies to the left of {right_letter} on a QWERTY keyboard?",
+                left_letter,
             )
     for digit, letters in _DATA["keypad"].items():
         yield f"Which letters are on the key {digit} of a telephone?", letters
@@ -413,12 +413,12 @@ def _measure_facts() -> Iterator[tuple[str, object]]:
         yield f"How many degrees Fahrenheit are {celsius} degrees Celsius?", fahrenheit
     for offset in range(1, 13):
         for hour in range(offset % 3, 24, 3):
-            for zone, shown, minutes in (
+            for zone, clock_hour, minutes in (
                 (f"+{offset}", hour + offset, "00"),
                 (f"-{offset}", hour - offset, "30"),
             ):
-                asked = f"What does a clock set to UTC{zone} show when it is {hour:02d}:{minutes} UTC?"
-                yield asked, f"{shown % 24:02d}:{minutes}"
+                question = f"What does a clock set to UTC{zone} show when it is {hour:02d}:{minutes} UTC?"
+                yield question, f"{clock_hour % 24:02d}:{minutes}"
 
 
 # --- Facts about countries: only capitals and codes that nobody disputes.
@@ -516,12 +516,12 @@ def arithmetic_facts(
         if counter.additive
         else lambda _form, _numbers, _answer, fact: cost_of(fact, counter)
     )
-    at = rng.randrange(_SIZE)
+    position = rng.randrange(_SIZE)
     while True:
-        at = (at + step) % _SIZE
-        rest, form = divmod(at, len(_FORMS))
-        rest, a = divmod(rest, _EACH)
-        b, c = divmod(rest, _EACH)
+        position = (position + step) % _SIZE
+        quotient, form = divmod(position, len(_FORMS))
+        quotient, a = divmod(quotient, _EACH)
+        b, c = divmod(quotient, _EACH)
         numbers = (a + _LOW, b + _LOW, c + _LOW)
         answer = _FORMS[form].answer(*numbers)
         fact = _arithmetic_fact(form, numbers, answer)

@@ -56,14 +56,19 @@ class MixedFiller:
 
         self._rng, self._counter = rng, counter
         sums = (fact for fact, _ in arithmetic_facts(rng, counter))
-        known = built_in().facts
-        facts = chain((known[i] for i in shuffled_range(len(known), rng)), sums)
-        asked = ((fact, max(1, counter.count(fact.question))) for fact in facts)
+        quiz_facts = built_in().facts
+        facts = chain(
+            (quiz_facts[i] for i in shuffled_range(len(quiz_facts), rng)), sums
+        )
+        priced_facts = ((fact, max(1, counter.count(fact.question))) for fact in facts)
         # questions and remarks take from one iterator: no fact comes twice in a
         # conversation
         self._questions = Deck(
-            (one, FactTokens(cost, cost + counter.count(one.answer)))
-            for one, cost in asked
+            (
+                question_fact,
+                FactTokens(cost, cost + counter.count(question_fact.answer)),
+            )
+            for question_fact, cost in priced_facts
         )
         self._remarks = Deck((fact, _told_cost(fact, counter)) for fact in facts)
         self._pages = Deck((fact, _told_cost(fact, counter)) for fact in sums)
@@ -79,29 +84,33 @@ class MixedFiller:
         The message keeps within `max_message_tokens`; FillerError if one question alone
         does not.
         """
-        [(_, least, most)] = self._rng.choices(BANDS, [share for share, *_ in BANDS])
+        [(_, shortest, longest)] = self._rng.choices(
+            BANDS, [share for share, *_ in BANDS]
+        )
         # within a band short ones are as likely as ones twice as long
-        length = round(exp(self._rng.uniform(log(least), log(most))))
+        length = round(exp(self._rng.uniform(log(shortest), log(longest))))
         short = self._rng.randint(*_ASKED)
         size = length + (_ANSWER if length <= short else self._reply)
         # too few would be left for another exchange: this one takes them all
         if size > tokens - 12:
             size = tokens
-        made = (
+        exchange = (
             self.make_remark(size, max_message_tokens)
             if size > short + _ANSWER
             else None
         )
         fact = (
-            None if made else self._questions.take_fact(Room(size, max_message_tokens))
+            None
+            if exchange
+            else self._questions.take_fact(Room(size, max_message_tokens))
         )
-        made = FillerExchange(fact.question, fact.answer) if fact else made
-        if made is None:
+        exchange = FillerExchange(fact.question, fact.answer) if fact else exchange
+        if exchange is None:
             raise FillerError(
                 f"mixed filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        return made
+        return exchange
 
     def configuration(self) -> object:
         """Return what decides its texts, beside the seed: the facts, and what is made of them."""
@@ -124,9 +133,8 @@ class MixedFiller:
         )
         # pages are made of sums, so that the facts, which are fewer, last longer
         facts, _ = (self._pages if size > 100 else self._remarks).take_facts(room)
-        while (
-            facts and self._counter.count(_compose_remark(frame, facts)) > allowed
-        ):  # where counts do not add up
+        while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:
+            # where counts do not add up
             facts.pop()
         return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
 

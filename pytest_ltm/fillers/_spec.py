@@ -29,9 +29,9 @@ _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
 
 
 def _make_own_filler(spec: str, rng: Random, counter: TokenCounter) -> Filler:
-    kind, colon, rest = spec.partition(":")
+    kind, colon, suite = spec.partition(":")
     if colon and kind == "varied":
-        return cast("Filler", _talk_of_suite(rest, rng, counter))
+        return cast("Filler", _talk_of_suite(suite, rng, counter))
     if colon:
         raise FillerError(
             f"filler {spec!r}: {kind!r} has texts of its own and takes no more. Write {kind!r}"
@@ -49,15 +49,15 @@ def filler_from_spec(
     of our own, those in the `language` are taken (None: in English): those in others
     are quizzes, whatever the kind. Raises FillerError.
     """
-    kind, colon, rest = spec.partition(":")
+    kind, colon, path = spec.partition(":")
     if language is not None and (spec in {"trivia", *_OWN} or kind == "varied"):
         return cast("Filler", _quiz_in_language(rng, counter, language))
     if kind == "trivia":
-        if colon and not rest:
+        if colon and not path:
             raise FillerError(
                 "filler 'trivia:' names no file; write 'trivia' or 'trivia:PATH'"
             )
-        pool = _pool_of_file(rest) if rest else None
+        pool = _pool_of_file(path) if path else None
         return cast("Filler", _trivia(rng, counter, pool))
     if kind in _OWN:
         return _make_own_filler(spec, rng, counter)
@@ -72,7 +72,7 @@ def filler_from_spec(
             f"filler {spec!r} must be a factory that takes (rng, counter), not {factory!r}"
         )
     try:
-        made = factory(rng, counter)
+        filler = factory(rng, counter)
     except Exception as exc:
         raise FillerError(
             f"filler {spec!r} could not be made: {describe_error(exc)}"
@@ -80,10 +80,10 @@ def filler_from_spec(
     missing = [
         name
         for name in ("make", "configuration")
-        if not callable(getattr(made, name, None))
+        if not callable(getattr(filler, name, None))
     ]
     if missing:
         raise FillerError(
-            f"filler {spec!r} returned {made!r}, which has no method {' and no '.join(missing)!r}"
+            f"filler {spec!r} returned {filler!r}, which has no method {' and no '.join(missing)!r}"
         )
-    return cast("Filler", made)
+    return cast("Filler", filler)

@@ -93,13 +93,13 @@ class TalkFiller:
         The message keeps within `max_message_tokens`; FillerError if one sentence alone
         does not.
         """
-        [(_, least, most)] = self._rng.choices(
+        [(_, shortest, longest)] = self._rng.choices(
             self._bands, [share for share, *_ in self._bands]
         )
-        size = round(exp(self._rng.uniform(log(least), log(most))))
+        size = round(exp(self._rng.uniform(log(shortest), log(longest))))
         if self._bands is not LETTERS and self._rng.random() < RELAYED:
             limit = min(tokens - _LEAST_LEFT, max_message_tokens)
-            texts = self._relay_texts(size if least >= _PAGE else 1, limit)
+            texts = self._relay_texts(size if shortest >= _PAGE else 1, limit)
             if texts:
                 return self._relayed_exchange(texts)
         # too few would be left for another exchange: this one takes them all

@@ -221,7 +221,7 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
     conversations: list[ConversationResult] = []
     plans: list[PlanFacts] = []
-    for one, place in zip(items, places, strict=True):
+    for item_of_conversation, place in zip(items, places, strict=True):
         # isolated variants of one scenario share their place: the first conversation
         # has the rows of all
         is_taken = any(plan.place == place for plan in plans)
@@ -230,18 +230,20 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
             if is_taken
             else tuple(row for row in rows if (row.span_label, row.trial) == place)
         )
-        fingerprint = one["plan"].text("a fingerprint")
+        fingerprint = item_of_conversation["plan"].text("a fingerprint")
         agent_print = fields["agent_fingerprint"].text("a fingerprint")
         read: dict[str, Any] = {
             "agent_spec": fields["agent_spec"].text(),
             "agent_fingerprint": agent_print,
         }
         read |= {
-            "span": one["memory_span"].value,
+            "span": item_of_conversation["memory_span"].value,
             "plan_fingerprint": fingerprint,
             "scenarios": mine,
         }
-        read |= _parse_numbers(one, "tokens", "reply_tokens", "cost_usd")
+        read |= _parse_numbers(
+            item_of_conversation, "tokens", "reply_tokens", "cost_usd"
+        )
         conversations.append(
             ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read)
         )
@@ -344,10 +346,10 @@ def _parse_result(
     if score is None:
         outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")
         cause = _one_of(fields.get("cause"), get_args(Cause), "")
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: fields[name].text() for name in ("scenario", "example")
     }
-    known |= {
+    values |= {
         "agent": agent,
         "span": span,
         "span_label": place[0],
@@ -358,7 +360,7 @@ def _parse_result(
     }
     numbers = _parse_numbers(fields, "upper", "gap", "tokens", "cost_usd")
     return ScenarioResult(
-        **known, **numbers, nodeid="", reason="", threshold=mark, skills=tuple(skills)
+        **values, **numbers, nodeid="", reason="", threshold=mark, skills=tuple(skills)
     )
 
 

@@ -63,8 +63,8 @@ def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
     before = effective_span([row for row, _ in row_pairs])
     after = effective_span([row for _, row in row_pairs])
     if before.span is None or after.span is None:
-        why = before.reason or after.reason
-        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")
+        reason = before.reason or after.reason
+        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {reason}")
     result = _compare_values(rule, before.span, after.span)
     blind = why_no_drop_fails(rule, before.span)
     return RuleResult(result.state, result.sentence, blind)
@@ -186,8 +186,8 @@ def _check_by_chance(
     comparison = compare_runs(pairs, alpha=alpha, collapses=collapses)
     p_drop = comparison.p_drop
     if not comparison.is_identical and (not comparison.can_tell or p_drop is None):
-        why = f"cannot tell whether {name} dropped: {comparison.reason}"
-        return RuleResult("unmeasurable", why)
+        reason = f"cannot tell whether {name} dropped: {comparison.reason}"
+        return RuleResult("unmeasurable", reason)
     test = f"one-sided p {p_text(p_drop)}" if p_drop is not None else ""
     if looks > 1:
         test += f", one of {looks} comparisons"
@@ -202,8 +202,8 @@ def _check_by_chance(
         text = f"{name} are as before"
     else:
         text = f"{name} moved by {difference:+.2f}, which chance explains ({test})"
-    lost = compare_runs(lose_nearly_all(pairs), alpha=alpha, collapses=collapses)
-    blind = why_test_is_blind([lost], score_of(pairs, "before"))
+    simulated = compare_runs(lose_nearly_all(pairs), alpha=alpha, collapses=collapses)
+    blind = why_test_is_blind([simulated], score_of(pairs, "before"))
     power = power_of_chance(pairs, alpha, collapses)
     supposed = power + collapses_text(collapses) if power is not None else ""
     return RuleResult("passed", text + supposed, blind)
@@ -232,13 +232,15 @@ def _check_scenarios_by_chance(
     if not comparisons:
         reasons = ["no example has a score in both runs"]
     if reasons:
-        why = f"cannot tell whether single scenarios dropped: {reasons[0]}"
-        return RuleResult("unmeasurable", why)
-    lost = compare_scenarios(lose_nearly_all(pairs), alpha=alpha, collapses=collapses)
-    noticed = sum(comparison.dropped_beyond_chance for comparison in lost.values())
+        reason = f"cannot tell whether single scenarios dropped: {reasons[0]}"
+        return RuleResult("unmeasurable", reason)
+    simulated = compare_scenarios(
+        lose_nearly_all(pairs), alpha=alpha, collapses=collapses
+    )
+    noticed = sum(comparison.dropped_beyond_chance for comparison in simulated.values())
     sentence = (
         f"none of {len(comparisons)} scenarios dropped by more than chance explains; "
         f"the loss of nine tenths of all would have been seen in {noticed} of them"
     )
-    blind = why_test_is_blind(lost.values(), score_of(pairs, "before"))
+    blind = why_test_is_blind(simulated.values(), score_of(pairs, "before"))
     return RuleResult("passed", sentence, blind)

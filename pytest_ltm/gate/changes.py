@@ -351,8 +351,8 @@ def _make_change(
         conversation.trial for conversation in (*conversations_now, *then)
     } - shared
     all_before, all_after = (
-        sum(len(conversation.scenarios) for conversation in held_)
-        for held_ in (then, conversations_now)
+        sum(len(conversation.scenarios) for conversation in side_conversations)
+        for side_conversations in (then, conversations_now)
     )
     conversations_now, then = (
         _conversations_of_trials(conversations_now, shared),

@@ -28,8 +28,8 @@ def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> Rule
     is_scoped = bool(rule.scope.kind)
     value = rule.metric.value(counted, conversations, scoped=is_scoped)
     if value is None and is_scoped and not rows:
-        why = f"there is no example{rule.scope.words}"
-        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")
+        reason = f"there is no example{rule.scope.words}"
+        return RuleResult("unmeasurable", f"{rule.subject} is unknown: {reason}")
     if value is None:
         no_cost = (
             "the agent does not report the cost of all its replies (see --ltm-price)"
@@ -62,15 +62,15 @@ def check_span(rule: Rule, rows: Sequence[ScenarioResult]) -> RuleResult:
     """Return whether the effective span of an agent, over all memory spans, is long enough."""
     reached = effective_span(zero_open_scores(rows))
     if reached.span is None:
-        why = f"{rule.subject} is unknown: {reached.reason}"
-        return RuleResult("unmeasurable", why)
+        reason = f"{rule.subject} is unknown: {reached.reason}"
+        return RuleResult("unmeasurable", reason)
     text = f"{rule.subject} is {rule.amount(reached.span)}"
     if reached.span >= rule.limit:
         return RuleResult("passed", text)
     # The span may well be long enough; nobody has measured that far.
     if reached.at_least:
-        why = "it is kept at every measured span, so larger ones must be measured"
-        return RuleResult("unmeasurable", f"{text} or more: {why}")
+        reason = "it is kept at every measured span, so larger ones must be measured"
+        return RuleResult("unmeasurable", f"{text} or more: {reason}")
     return RuleResult("failed", f"{text}, not at least {rule.amount(rule.limit)}")
 
 
@@ -85,8 +85,8 @@ def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
     # be too little.
     if passed + unscored < needed:
         return RuleResult("failed", f"{text}, not in {needed}")
-    why = f"{unscored} have no score, {needed} must pass"
-    return RuleResult("unmeasurable", f"{text}, {why}")
+    reason = f"{unscored} have no score, {needed} must pass"
+    return RuleResult("unmeasurable", f"{text}, {reason}")
 
 
 def error_text(conversations: Sequence[ConversationResult]) -> str:
@@ -100,8 +100,8 @@ def error_text(conversations: Sequence[ConversationResult]) -> str:
     if not rows:
         return ""
     names = list(dict.fromkeys(row.scenario for row in rows))
-    shown = ", ".join(names[:_MOST_NAMED])
+    name_list = ", ".join(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
-        shown += " …"
+        name_list += " …"
     examples = pluralize(len(rows), "example")
-    return f"{examples} ended in an error of the scenario: {shown}"
+    return f"{examples} ended in an error of the scenario: {name_list}"

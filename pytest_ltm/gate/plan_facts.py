@@ -156,7 +156,7 @@ def equal_examples(
     before: Sequence[PlanFacts], now: Sequence[PlanFacts]
 ) -> set[tuple[str, str, str]]:
     """Return span, trial and name of the examples that are the same in both although their plans are not."""
-    none = set()
+    keys = set()
     for place, theirs, ours in _shared_places(before, now, equal=False):
         # With another tokenizer or filler even equal examples were played at other
         # distances.
@@ -165,12 +165,12 @@ def equal_examples(
                 _example_facts_by_key(ours),
                 _example_facts_by_key(theirs),
             )
-            none |= {
+            keys |= {
                 (*place, key)
                 for key in mine.keys() & theirs_by_key.keys()
                 if mine[key] == theirs_by_key[key]
             }
-    return none
+    return keys
 
 
 def _shared_places(
@@ -275,13 +275,13 @@ def _differing_values(
     }
 
 
-def _difference_sentence(name: str, there: object, here: object) -> str:
-    if name == "version" and is_of_source(there) and is_of_source(here):
+def _difference_sentence(name: str, value_there: object, value_here: object) -> str:
+    if name == "version" and is_of_source(value_there) and is_of_source(value_here):
         return "the test itself has changed"
     values = (
         ""
         if name == "definition"
-        else f": {show_value(there)} there, {show_value(here)} in this run"
+        else f": {show_value(value_there)} there, {show_value(value_here)} in this run"
     )
     return f"{name.replace('_', ' ')} differs{values}"
 

@@ -49,14 +49,14 @@ def unknown_metric(rule: Rule, no_cost: str, where: str = "") -> RuleResult:
     """Return that a metric has no value; `no_cost` says why where it is about money, `where` which side lacks it."""
     names = {measure.name for measure in MEASURES}
     if rule.metric.unit == "usd":
-        why = no_cost
+        reason = no_cost
     elif rule.metric.name.startswith("recall@"):
-        why = "no question has needles, or the agent shows no retrieved texts"
+        reason = "no question has needles, or the agent shows no retrieved texts"
     elif rule.metric.name in names:
         cure = "give it written(), or have its spans received (--ltm-traces)"
-        why = f"the agent says nothing of its memory; {cure}"
+        reason = f"the agent says nothing of its memory; {cure}"
     elif rule.metric.tries:
-        why = f"no example has {rule.metric.tries} trials with a score{where}"
+        reason = f"no example has {rule.metric.tries} trials with a score{where}"
     else:
-        why = f"no example has a score{where}"
-    return RuleResult("unmeasurable", f"{rule.subject} is unknown: {why}")
+        reason = f"no example has a score{where}"
+    return RuleResult("unmeasurable", f"{rule.subject} is unknown: {reason}")

@@ -139,11 +139,11 @@ def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> s
     path = baselines / f"{check_name(name)}.json"
     text = baseline_text(side, version).encode()
     try:
-        before = read_regular(path) if path.exists() else None
+        former_text = read_regular(path) if path.exists() else None
     except OSError as error:
         raise LtmError(f"{path}: cannot be read ({error.strerror or error})") from error
     write_output(path, text)
     # Whether anything changed is what decides about a commit.
-    if before is None:
+    if former_text is None:
         return f"baseline saved: {path}"
-    return f"baseline {'unchanged' if before == text else 'overwritten'}: {path}"
+    return f"baseline {'unchanged' if former_text == text else 'overwritten'}: {path}"

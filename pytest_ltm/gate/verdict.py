@@ -123,10 +123,10 @@ def decide_gate(
     findings += _check_trials(run)
     if not any(_allows_errors(rule) for rule in rules):
         findings += _find_errors(places)
-    lost = why_unmeasured(run) or lost_too
-    if not lost and changes and any(rule.against for rule in rules):
-        lost = _why_baseline_says_little(changes)
-    return GateVerdict(findings=tuple(findings), lost=lost)
+    reason = why_unmeasured(run) or lost_too
+    if not reason and changes and any(rule.against for rule in rules):
+        reason = _why_baseline_says_little(changes)
+    return GateVerdict(findings=tuple(findings), lost=reason)
 
 
 def _check_rule(
@@ -219,8 +219,8 @@ def _why_baseline_says_little(changes: Changes) -> str:
         for change in changes.changes
         for row in change.before
     }
-    gone = sum(row.infrastructure for row in rows.values())
-    if not gone:
+    lost_count = sum(row.infrastructure for row in rows.values())
+    if not lost_count:
         return ""
-    why = "because of agent, judge, user or budget"
-    return f"{changes.before} lost {gone} of {len(rows)} examples {why}"
+    cause = "because of agent, judge, user or budget"
+    return f"{changes.before} lost {lost_count} of {len(rows)} examples {cause}"

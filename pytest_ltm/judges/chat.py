@@ -61,9 +61,8 @@ class JudgeModelClient:
 
     def assess(self, question: JudgeRequest, /) -> Reply:
         """Return the model's whole reply; raises what the client raises."""
-        if (
-            self._completions is None
-        ):  # only now, because where limits are shared is known once the run has begun
+        if self._completions is None:
+            # only now, because where limits are shared is known once the run has begun
             self._completions = open_model(self._model)
         while True:
             try:

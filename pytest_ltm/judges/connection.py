@@ -218,9 +218,8 @@ class JudgeConnection:
             )
         )
         readable = not isinstance(inquiry.grade_in(reply.text), Unscored)
-        if (
-            cache is not None and kept_reply is None and readable
-        ):  # a hiccup must not last
+        if cache is not None and kept_reply is None and readable:
+            # a hiccup must not last
             cache.store_reply(
                 key,
                 reply,

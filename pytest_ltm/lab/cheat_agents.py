@@ -506,9 +506,8 @@ def _make_cheat(name: str, agent: type[Cheat], argument: str) -> AgentSource:
         )
     if not agent.takes_argument:
         return agent_source(agent, spec=name)
-    agent(
-        argument
-    )  # an argument that it cannot have is an error now, not in the first conversation
+    # an argument that it cannot have is an error now, not in the first conversation
+    agent(argument)
     return agent_source(
         partial(agent, argument), spec=f"{name}:{argument}" if argument else name
     )

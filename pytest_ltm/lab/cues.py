@@ -72,13 +72,13 @@ class Text(Struct, frozen=True, dict=True):
         """Return its words, and up to three of them in a row."""
         words = [word.casefold() for word in _WORD.findall(self.text)]
         tokens = rows = ["^", *words]
-        none = set(words)
+        phrases = set(words)
         for more in range(1, _LONGEST):
             rows = [
                 f"{row} {word}" for row, word in zip(rows, tokens[more:], strict=False)
             ]
-            none.update(rows)
-        return frozenset(none - {"^"})
+            phrases.update(rows)
+        return frozenset(phrases - {"^"})
 
 
 class CueRecall(Struct, frozen=True):

@@ -217,7 +217,8 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
             OverflowError,
             TypeError,
             ValueError,
-        ) as error:  # whatever a field holds
+        ) as error:
+            # whatever a field holds
             raise DatasetError(
                 f"{where}: a field is not of its kind ({describe_error(error)})"
             ) from error
@@ -368,12 +369,13 @@ _BENCHMARK = lazy_pattern(
 # The published LTM agents, by the numbers that the benchmark's own tables give them.
 _VARIANTS = {"QG_JSON_USER_INFO": "LTM1", "SEMANTIC_ONLY": "LTM2"}
 _INTERFACE = lazy_pattern(r"(?:Chat)?(?:Session|Interface|AgentWrapper)$")
+# interfaces that add nothing to the model whose name follows
 _PLAIN = {
     "LLM",
     "GPT",
     "Claude",
     "HF",
-}  # interfaces that add nothing to the model whose name follows
+}
 _PROVIDER = lazy_pattern(r"^(?:together_ai|huggingface)-(?:meta-llama|[^-]+)-")
 _DATE = lazy_pattern(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=-|$)")
 
@@ -567,9 +569,8 @@ def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
             except ValueError:
                 # some logs have no times; sorting keeps their order
                 moment = datetime.fromtimestamp(0, timezone.utc)
-            moment = (
-                moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-            )  # no zone is ever named
+            # no zone is ever named
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
             logged.append(
                 _LoggedExchange(moment, entry["by"] != "Test", entry["text"], "")
             )

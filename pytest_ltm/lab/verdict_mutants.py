@@ -338,19 +338,19 @@ def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 @_makes("ListsItems")
 def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     items = [tuple(item) for item in args["expected"]]
-    none = ", ".join(f"{n} {item}" for item, n in items)
+    listed = ", ".join(f"{n} {item}" for item, n in items)
     yield "changed amount", ", ".join(f"{n + 1} {item}" for item, n in items)
-    yield "an extra item", f"{none}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
+    yield "an extra item", f"{listed}, {_ITEMS[0][1]} {_ITEMS[0][0]}s"
     yield (
         "an extra item",
         "\n".join(f"- {item}: {n}" for item, n in (*items, _ITEMS[1])),
     )
-    yield "dump", ", ".join([none, *(f"{n} {item}s" for item, n in _ITEMS)])
+    yield "dump", ", ".join([listed, *(f"{n} {item}s" for item, n in _ITEMS)])
     yield "left out", ", ".join(f"{n} {item}" for item, n in items[1:])
-    yield "denied", f"Your list does not hold {none}."
+    yield "denied", f"Your list does not hold {listed}."
     yield (
         "quoted in a refusal",
-        f"I don't know your list. You never told me whether it holds {none}.",
+        f"I don't know your list. You never told me whether it holds {listed}.",
     )
     yield "either-or", ", ".join(f"{n} or {n + 1} {item}" for item, n in items)
 
@@ -627,10 +627,11 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     ):
         mutated = iter(mutants)
         answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
+        # an open question may come last: a list of all is no phrase to be changed
         yield (
             way,
             [*answers, _SILENCE],
-        )  # an open question may come last: a list of all is no phrase to be changed
+        )
 
 
 @_makes("ShowsRestraint", of_several=True)

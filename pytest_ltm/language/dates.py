@@ -190,9 +190,8 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     if match := RE.moved.search(before):
         return _move_stretch(stretch, match["unit"], match["way"])
     match = RE.part.search(before)
-    if match and stretch.days not in range(
-        89, 93
-    ):  # nobody means the same days by "late summer"
+    if match and stretch.days not in range(89, 93):
+        # nobody means the same days by "late summer"
         days, third = stretch.days, _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
         return (

@@ -81,9 +81,8 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
     """Yield the words, each number that is written in words (or as an ordinal) in digits: "twenty", "three" is "23"."""
     at = 0
     while at < len(some_words):
-        if (
-            some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal()
-        ):  # as most do not
+        if some_words[at] not in _SINGLE and not some_words[at][:1].isdecimal():
+            # as most do not
             yield some_words[at]
             at += 1
             continue

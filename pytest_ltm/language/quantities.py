@@ -141,7 +141,8 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
             "a",
             "an",
             "one",
-        }:  # a bare "one" rarely counts anything
+        }:
+            # a bare "one" rarely counts anything
             tens = NUMBERS[match[1]] + NUMBERS[match[2]] if match[1] else 0
             value = 0.5 if word == "half" else float(NUMBERS[word] if word else tens)
             yield Quantity(
@@ -198,7 +199,8 @@ def is_equal_amount(one: Quantity, other: Quantity) -> bool:
     if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (
         one.unit,
         other.unit,
-    ):  # 18:20 may be minutes and seconds
+    ):
+        # 18:20 may be minutes and seconds
         clock, length = (one, other) if one.unit in CLOCKS else (other, one)
         return _is_same_number(clock.value / 60, length.value) or _is_same_number(
             clock.value, length.value

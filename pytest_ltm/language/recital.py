@@ -88,9 +88,8 @@ def recites_messages(reply: str) -> bool:
     for part in parts:
         spoken = " ".join(plain_words(part))
         if part.rstrip(' "').endswith("?"):
-            asked = " ".join(
-                plain_words(part.rpartition(":")[2])
-            )  # "Just checking: what is it?"
+            # as in "Just checking: what is it?"
+            asked = " ".join(plain_words(part.rpartition(":")[2]))
             repeated += RE.asks.search(asked) is not None and not RE.offers.search(
                 asked
             )

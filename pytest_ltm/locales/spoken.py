@@ -32,9 +32,9 @@ class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
 
 def make_word(forms: Mapping[str, str]) -> Word:
     """Return a word whose text is the form `said`."""
-    made = Word(forms["said"])
-    made.forms = forms
-    return made
+    word = Word(forms["said"])
+    word.forms = forms
+    return word
 
 
 T = TypeVar("T")
@@ -112,8 +112,10 @@ class PackagedLanguage(Language):
         forms = {name: text.format(**slots) for name, text in forms.items()}
         # words are drawn together as they are written, such as `d'` for `de` before a
         # vowel: only once filled in
-        for pattern, said in self._meanings.get("joined", ()):
-            forms = {name: re.sub(pattern, said, text) for name, text in forms.items()}
+        for pattern, spelling in self._meanings.get("joined", ()):
+            forms = {
+                name: re.sub(pattern, spelling, text) for name, text in forms.items()
+            }
         return make_word(forms)
 
     def word(self, english: str) -> str:
@@ -146,31 +148,31 @@ class PackagedLanguage(Language):
         pairs = [
             pair for words in self._meanings["words"].values() for pair in words.items()
         ]
-        named = {
+        forms_by_word = {
             english: forms if isinstance(forms, dict) else {"said": forms}
             for english, forms in pairs
         }
         return {
             english: make_word(
-                {name: _split_ways(said)[0] for name, said in forms.items()}
+                {name: _split_ways(ways)[0] for name, ways in forms.items()}
             )
-            for english, forms in named.items()
+            for english, forms in forms_by_word.items()
         }
 
     @cached_property
     def _gloss(self) -> Gloss:
         kinds = self._meanings["words"]
-        words = {
-            english: english for words in kinds.values() for english in words
-        }  # who answers in English is heard
+        # who answers in English is heard
+        words = {english: english for words in kinds.values() for english in words}
         words |= dict(
             pair
             for words in kinds.values()
-            for one in words.items()
-            for pair in _word_meanings(*one)
+            for item in words.items()
+            for pair in _word_meanings(*item)
         )
         spelling = [
-            (pattern, whole) for pattern, whole in self._meanings.get("spelling", ())
+            (pattern, written_out)
+            for pattern, written_out in self._meanings.get("spelling", ())
         ]
         spelled = Gloss({}, {}, (), spelling=spelling).spell_out
         parts: dict[str, str] = {}
@@ -182,9 +184,9 @@ class PackagedLanguage(Language):
                 "|".join(sorted(map(re.escape, ways), key=len, reverse=True))
             )
         parts |= self._meanings.get("parts", {})
-        named = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
+        placeholders = re.compile("|".join(rf"\{{{name}\}}" for name in parts))
         rules = [
-            (named.sub(lambda match: parts[match[0][1:-1]], pattern), english)
+            (placeholders.sub(lambda match: parts[match[0][1:-1]], pattern), english)
             for pattern, english in self._meanings["rules"]
         ]
         return Gloss(
@@ -211,9 +213,9 @@ def _split_ways(text: str) -> list[str]:
 
 def _word_meanings(english: str, forms: Any) -> Iterator[tuple[str, str]]:
     """Yield what a word means in its first form, `said`, and in its plural, `many`; others are for texts."""
-    named = forms if isinstance(forms, dict) else {"said": forms}
+    by_form = forms if isinstance(forms, dict) else {"said": forms}
     for name, meaning in (("many", f"{english}s"), ("said", english)):
-        yield from ((way, meaning) for way in _split_ways(named.get(name, "")))
+        yield from ((way, meaning) for way in _split_ways(by_form.get(name, "")))
 
 
 ENGLISH = Language()
@@ -237,8 +239,8 @@ class Spoken(NamedTuple):
 
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
         """Return a text in English words, whichever of the two it is in."""
-        for one in dict.fromkeys((self.asked, self.told)):
-            text = one.meaning(text, known)
+        for language in dict.fromkeys((self.asked, self.told)):
+            text = language.meaning(text, known)
         return text
 
     def judged(
@@ -280,9 +282,9 @@ _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 @cache
 def _frequent_words() -> Mapping[str, frozenset[str]]:
     """Return for each language words that are frequent in it, and not in the others."""
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     return {
-        code: frozenset((here / code / "marks.txt").read_text("utf-8").split())
+        code: frozenset((folder / code / "marks.txt").read_text("utf-8").split())
         for code in CODES
     }
 
@@ -291,18 +293,20 @@ def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     # the beginning is enough, and a page takes no longer
     text = message[:400].lower()
-    said, characters = (
+    words, characters = (
         set(_WORD.findall(text)),
         "" if text.isascii() else _CJK.findall(text),
     )
-    hits = {code: len(marks & said) for code, marks in _frequent_words().items()}
+    hits = {code: len(marks & words) for code, marks in _frequent_words().items()}
     if characters:
         hits["zh"] += len(characters)  # it is the only language here that is written so
     best = max(hits, key=lambda code: hits[code])
-    most = hits.pop(best)
-    others = max(hits.values(), default=0)
+    best_hits = hits.pop(best)
+    next_hits = max(hits.values(), default=0)
     return (
-        load_language(best) if most > others and (most >= 2 or not others) else before
+        load_language(best)
+        if best_hits > next_hits and (best_hits >= 2 or not next_hits)
+        else before
     )
 
 
@@ -348,14 +352,15 @@ class Gloss:
         spelling: Sequence[tuple[str, str]] = (),
     ) -> None:
         self._spelling = [
-            (re.compile(pattern, re.IGNORECASE), whole) for pattern, whole in spelling
+            (re.compile(pattern, re.IGNORECASE), written_out)
+            for pattern, written_out in spelling
         ]
         self._words = {
             self.spell_out(word).casefold(): english for word, english in words.items()
         }
         self._phrases = self._words | {
-            self.spell_out(said).casefold(): english
-            for said, english in phrases.items()
+            self.spell_out(phrase_text).casefold(): english
+            for phrase_text, english in phrases.items()
         }
         self._rules = [
             (re.compile(pattern, re.IGNORECASE), english) for pattern, english in rules
@@ -366,12 +371,12 @@ class Gloss:
     def __call__(self, text: str, known: Sequence[str] = ()) -> str:
         """Return the text in English words; those that are `known` stay as they are, and are words of their own."""
         text = self.spell_out(text)
-        for one in sorted(filter(None, known), key=len, reverse=True):
-            apart = " " if _CJK_RUN.search(one) else ""
-            result = re.escape(one) if apart else rf"\b{re.escape(one)}\b"
+        for name in sorted(filter(None, known), key=len, reverse=True):
+            apart = " " if _CJK_RUN.search(name) else ""
+            result = re.escape(name) if apart else rf"\b{re.escape(name)}\b"
             text = re.sub(
                 f"{result}(?![^{_OPEN}]*{_CLOSE})",
-                f"{apart}{_OPEN}{one}{_CLOSE}{apart}",
+                f"{apart}{_OPEN}{name}{_CLOSE}{apart}",
                 text,
             )
         return (
@@ -382,8 +387,8 @@ class Gloss:
 
     def spell_out(self, text: str) -> str:
         """Return the text with what is drawn together written out, such as `de le` for `du`."""
-        for pattern, whole in self._spelling:
-            text = pattern.sub(whole, text)
+        for pattern, written_out in self._spelling:
+            text = pattern.sub(written_out, text)
         return text
 
     def _meant(self, text: str) -> str:
@@ -397,21 +402,21 @@ class Gloss:
 
     def _said(self, english: str, match: re.Match[str]) -> str:
         r"""Return a rule's English: `<1>` is what a group means, `\1` what it says."""
-        said = _MEANT.sub(
+        template = _MEANT.sub(
             lambda number: self._meant(match[int(number[1])] or ""), english
         )
-        kept = _KEPT.sub(r"\1", match.expand(said))
-        return f"{_OPEN}{kept}{_CLOSE}"
+        text = _KEPT.sub(r"\1", match.expand(template))
+        return f"{_OPEN}{text}{_CLOSE}"
 
     def _worded(self, text: str) -> str:
         if characters := self._of_characters:
 
             def read(match: re.Match[str]) -> str:
                 # what is known stands between what is not
-                known = (
+                meanings = (
                     self._phrases.get(part, part) for part in characters.split(match[0])
                 )
-                return f" {' '.join(filter(None, known))} "
+                return f" {' '.join(filter(None, meanings))} "
 
             text = _CJK_RUN.sub(read, text)
         text = text.translate(_PUNCTUATION) if not text.isascii() else text
@@ -439,8 +444,8 @@ class Gloss:
             start = spots[place][0]
             parts.append(text[end:start])
             end = spots[place + count - 1][1]
-            said = text[start:end]
-            parts.append(said if english is None else english)
+            original = text[start:end]
+            parts.append(original if english is None else english)
             place += count
         return "".join([*parts, text[end:]])
 

@@ -107,9 +107,8 @@ def users_for(
             who=USER_MODEL_NAME,
             error=_errors.UserError,
         )
-        account = (
-            None if name == SCRIPTED else inputs.account
-        )  # a list of messages spends nothing
+        # a list of messages spends nothing
+        account = None if name == SCRIPTED else inputs.account
         return BudgetedCaller(
             call,
             "user",

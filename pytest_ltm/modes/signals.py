@@ -187,9 +187,8 @@ class Signals:
         frame: FrameType | None = sys._getframe()
         while frame is not None and not frame.f_code.co_name.endswith("console_main"):
             frame = frame.f_back
-        if (
-            self._run.plays and frame is not None
-        ):  # this process is there for pytest alone, not for one that calls it
+        if self._run.plays and frame is not None:
+            # this process is there for pytest alone, not for one that calls it
             _leave_threads_behind(int(getattr(self._session, "exitstatus", 0)))
         self._guards.close()
         if self._hung in when_hung:
@@ -293,9 +292,8 @@ def _leave_threads_behind(status: int) -> None:
             if remaining():
                 end()
 
-    with suppress(
-        AttributeError, RuntimeError
-    ):  # where Python has no such hook, it waits
+    with suppress(AttributeError, RuntimeError):
+        # where Python has no such hook, it waits
         threading._register_atexit(begin)  # type: ignore[attr-defined]
 
 
@@ -322,9 +320,8 @@ class _Forgiving:
 def resume_command(run: LtmRun) -> str:
     """Return the command that resumes a run."""
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
-    terminal = (
-        ["-s"] if run.config.getoption("capture") == "no" else []
-    )  # a person needs it again
+    # a person needs it again
+    terminal = ["-s"] if run.config.getoption("capture") == "no" else []
     return shlex.join(
         [
             "pytest",

@@ -204,9 +204,8 @@ class SpanInbox:
                 self._in_vain = 0 if came else self._in_vain + 1
                 self._receiver.silent += not self._newest
             waiting, self._waiting = self._waiting, []
-        waiting.sort(
-            key=lambda row: row[0]
-        )  # spans come in the order in which they ended
+        # spans come in the order in which they ended
+        waiting.sort(key=lambda row: row[0])
         placed = [
             (self._exchange_at(began) if exchange is None else exchange, operation)
             for began, exchange, operation in waiting
@@ -319,20 +318,19 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
         rows = _convention_rows(kind, values)
     elif name == "memory_operation":
         rows = _draft_rows(values)
-    elif (
-        values.get("openinference.span.kind") == "RETRIEVER"
-    ):  # as OpenInference has what a retriever found
+    elif values.get("openinference.span.kind") == "RETRIEVER":
+        # as OpenInference has what a retriever found
         places = sorted(
             {int(found[1]) for key in values if (found := _DOCUMENT.match(key))}
         )
-        each = [f"retrieval.documents.{place}.document" for place in places]
+        documents = [f"retrieval.documents.{place}.document" for place in places]
         rows = [
             (
                 "found",
                 values.get(f"{document}.id"),
                 str(values.get(f"{document}.content", "")),
             )
-            for document in each
+            for document in documents
         ]
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
     return [

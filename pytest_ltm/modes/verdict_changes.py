@@ -203,9 +203,9 @@ def _judge_differences(before: str, after: str) -> list[str]:
     return _version_difference("prompt", ", ".join(old), ", ".join(new))
 
 
-def _version_difference(what: str, before: str, after: str) -> list[str]:
+def _version_difference(name: str, before: str, after: str) -> list[str]:
     return (
-        [] if before == after else [f"{what} {before or 'none'} -> {after or 'none'}"]
+        [] if before == after else [f"{name} {before or 'none'} -> {after or 'none'}"]
     )
 
 

@@ -106,9 +106,8 @@ class Canaries:
             return None
         from filelock import FileLock
 
-        with FileLock(
-            self._folder / ".canaries.lock"
-        ):  # the others wait for what is found out here
+        with FileLock(self._folder / ".canaries.lock"):
+            # the others wait for what is found out here
             recorded = judge_checks.read_precheck(self._folder)
             precheck = recorded or self._graded_before(judge)
             if precheck is None:
@@ -246,9 +245,8 @@ class Canaries:
             content = read_regular(path) if path.exists() else b""
         except OSError as error:
             raise disk_fault(path, error) from error
-        if (
-            next(find_damages(content), None) is not None
-        ):  # a few questions are soon asked again
+        if next(find_damages(content), None) is not None:
+            # a few questions are soon asked again
             path.replace(path.with_name(f"{path.name}.damaged"))
             content = b""
         path.write_bytes(content[: content.rfind(b"\n") + 1])

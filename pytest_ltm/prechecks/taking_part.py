@@ -38,16 +38,18 @@ class TakingPart:
             item for item in items if NAMED_WHERE_NEEDED & {*item.marks.requires}
         ]
         for label in dict.fromkeys(item.place.agent for item in wanting):
-            own = [item for item in wanting if item.place.agent == label]
-            needed = {name for item in own for name in item.marks.requires}
-            lacking: set[str] = _find_lacking(
+            own_items = [item for item in wanting if item.place.agent == label]
+            needed = {name for item in own_items for name in item.marks.requires}
+            lacking_names: set[str] = _find_lacking(
                 self._run.sources[label], needed & NAMED_WHERE_NEEDED
             )
-            left_out = [item for item in own if lacking & {*item.marks.requires}]
+            left_out = [
+                item for item in own_items if lacking_names & {*item.marks.requires}
+            ]
             if left_out:
                 names = list(dict.fromkeys(item.scenario for item in left_out))
-                shown = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
+                shown_names = ", ".join(first_and_rest(names, _MOST_NAMED, "{:,} more"))
                 yield (
-                    f"ltm: {label} takes no part in {pluralize(len(left_out), 'example')} ({shown}): "
-                    f"not supported, as it is not {join_words(sorted(lacking))}"
+                    f"ltm: {label} takes no part in {pluralize(len(left_out), 'example')} ({shown_names}): "
+                    f"not supported, as it is not {join_words(sorted(lacking_names))}"
                 )

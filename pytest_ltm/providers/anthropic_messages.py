@@ -79,11 +79,11 @@ class Anthropic(Provider):
             body["system"] = "\n\n".join(systems)
         return body
 
-    def read(self, answer: Mapping[str, Any], asked: Reception) -> ModelResponse:
+    def read(self, answer: Mapping[str, Any], reception: Reception) -> ModelResponse:
         """Return what a body says; an AgentFault if that is not an answer."""
         content = answer.get("content")
         if not isinstance(content, list):
-            raise no_answer(answer, asked.model, "the content of a message")
+            raise no_answer(answer, reception.model, "the content of a message")
         parts = [part for part in content if isinstance(part, dict)]
         texts = [
             part["text"]
@@ -104,7 +104,7 @@ class Anthropic(Provider):
         ]
         beside = {name: answer[name] for name in answer if name != "content"}
         return response_of(
-            asked,
+            reception,
             "".join(texts),  # a turn without any part is an empty reply
             self.used(answer),
             finish_reason=find_end(beside),
@@ -115,32 +115,36 @@ class Anthropic(Provider):
     def used(self, answer: Mapping[str, Any]) -> Used:
         """Return what a body says that it took; what is read from the cache is not among the provider's input."""
         usage = answer.get("usage")
-        asked, cached = (
+        input_tokens, cached = (
             read_count(usage, "input_tokens"),
             read_count(usage, "cache_read_input_tokens") or 0,
         )
-        if asked is not None:
-            asked += cached + (read_count(usage, "cache_creation_input_tokens") or 0)
+        if input_tokens is not None:
+            input_tokens += cached + (
+                read_count(usage, "cache_creation_input_tokens") or 0
+            )
         return Used(
-            asked or None, read_count(usage, "output_tokens"), cached if asked else 0
+            input_tokens or None,
+            read_count(usage, "output_tokens"),
+            cached if input_tokens else 0,
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
-        made: dict[str, Any] = {"content": []}
+        body: dict[str, Any] = {"content": []}
         for event in events:
             kind = event.get("type")
             if kind == "message_start":
-                made.update(_object_in(event, "message"), content=[])
+                body.update(_object_in(event, "message"), content=[])
             elif kind == "content_block_start":
-                made["content"].append({**_object_in(event, "content_block")})
-            elif kind == "content_block_delta" and made["content"]:
-                _extend(made["content"][-1], _object_in(event, "delta"))
+                body["content"].append({**_object_in(event, "content_block")})
+            elif kind == "content_block_delta" and body["content"]:
+                _extend(body["content"][-1], _object_in(event, "delta"))
             elif kind == "message_delta":
-                usage = {**_object_in(made, "usage"), **_object_in(event, "usage")}
-                made.update(_object_in(event, "delta"), usage=usage)
+                usage = {**_object_in(body, "usage"), **_object_in(event, "usage")}
+                body.update(_object_in(event, "delta"), usage=usage)
             elif kind == "message_stop":
-                return made
+                return body
         raise TransientFault("the stream of an answer broke off")
 
 

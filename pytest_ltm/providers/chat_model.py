@@ -145,12 +145,12 @@ def read_model_spec(
     DefinitionError with the place in the file.
     """
     name, where = _locate_model(spec, provider)
-    known = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
+    names = [*also, *(parameter for parameter in PARAMETERS if parameter != "extra")]
     if "extra=" in spec.query:
         raise AgentError(
             f"{spec.role} {spec.head!r}: 'extra' is a mapping, which needs a YAML file."
         )
-    fields = spec.merged(parameters, known, only_in_files=("extra",), texts=_TEXTS)
+    fields = spec.merged(parameters, names, only_in_files=("extra",), texts=_TEXTS)
     present = {key: field for key, field in fields.items() if field.value is not None}
     try:
         values = {
@@ -160,9 +160,9 @@ def read_model_spec(
         }
     except DefinitionError as error:
         raise AgentError(str(error)) from None
-    at = {"base_url": where.base_url, "key_env": where.key_env}
-    made = ModelSpec(name=name, provider=spec.kind, **{**at, **values})
-    return made, {key: value for key, value in fields.items() if key not in PARAMETERS}
+    place = {"base_url": where.base_url, "key_env": where.key_env}
+    model = ModelSpec(name=name, provider=spec.kind, **{**place, **values})
+    return model, {key: value for key, value in fields.items() if key not in PARAMETERS}
 
 
 def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
@@ -172,15 +172,19 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
         base_url = _read_address(url[0], spec.kind)
         where = ServiceEndpoint(base_url, key_env_of(base_url))
     elif match := _NAMED.fullmatch(spec.argument):
-        name, called, here = match[1], match[2], f"{match[1]}@http://localhost:8000/v1"
+        name, called, example = (
+            match[1],
+            match[2],
+            f"{match[1]}@http://localhost:8000/v1",
+        )
         if called == "localhost":
             raise AgentError(
-                f"'localhost' is an address without its port. Write {spec.kind}:{here}"
+                f"'localhost' is an address without its port. Write {spec.kind}:{example}"
             )
         if called not in ENDPOINTS:
             raise AgentError(
                 f"no endpoint is called {called!r}.{did_you_mean(called, ENDPOINTS)} There are {', '.join(ENDPOINTS)}; "
-                f"any other is an address: {here}"
+                f"any other is an address: {example}"
             )
         where = ENDPOINTS[called]
     elif match := _BARE.fullmatch(spec.argument):
@@ -238,8 +242,8 @@ def _parse_variable(given: Field) -> str:
 
 
 def _parse_extra_body(given: Field) -> Mapping[str, Any]:
-    if kept := [value for key, value in given.mapping().items() if key in _KEPT]:
-        raise kept[0].fault("is set by the conversation.")
+    if reserved := [value for key, value in given.mapping().items() if key in _KEPT]:
+        raise reserved[0].fault("is set by the conversation.")
     return given.json_mapping()
 
 

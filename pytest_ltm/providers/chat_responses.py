@@ -110,7 +110,7 @@ class Reception(Struct, frozen=True, kw_only=True):
 
 
 def response_of(
-    asked: Reception,
+    reception: Reception,
     text: object,
     used: Used,
     *,
@@ -123,19 +123,19 @@ def response_of(
     outcome = account_of(
         text,
         end,
-        ends=asked.model.ends,
+        ends=reception.model.ends,
         thoughts=thoughts,
         calls=len(calls),
-        offered=asked.offered,
-        says=asked.says,
+        offered=reception.offered,
+        says=reception.says,
     )
     if outcome.account not in SCORED:
-        raise fault_of(outcome, asked.model, thoughts=bool(thoughts), text=text)
+        raise fault_of(outcome, reception.model, thoughts=bool(thoughts), text=text)
     return ModelResponse(
         received(text),
         used,
-        tuple(calls) if asked.offered else (),
-        "stop" if end and end == asked.model.ends else received(end),
+        tuple(calls) if reception.offered else (),
+        "stop" if end and end == reception.model.ends else received(end),
         received(thoughts),
         outcome.account,
     )
@@ -146,31 +146,33 @@ def fault_of(
 ) -> AgentFault:
     """Return the fault of a reply that is not an answer, with what is known of why."""
     end = f" (finish_reason {outcome.reason!r})" if outcome.reason else ""
-    who = f"model {model.name!r}"
+    subject = f"model {model.name!r}"
     if outcome.account == "broken off":
-        words = f"{model.base_url} broke off the answer of {who}{end}"
+        words = f"{model.base_url} broke off the answer of {subject}{end}"
     elif outcome.account == "kept back":
-        words = f"the provider's content filter kept back the answer of {who}{end}"
+        words = f"the provider's content filter kept back the answer of {subject}{end}"
     elif outcome.account == "asked for a tool":
-        words = f"{who} called a tool instead of answering, and was offered none{end}"
+        words = (
+            f"{subject} called a tool instead of answering, and was offered none{end}"
+        )
     elif sort_end(outcome.reason) == "cut":
-        words = f"{who} used up its response limit before it said anything. Give it more: max_tokens=NUMBER"
+        words = f"{subject} used up its response limit before it said anything. Give it more: max_tokens=NUMBER"
     elif isinstance(text, str) and text.strip():
-        words = f"{who} answered only with thoughts, calls of tools, or marks of a turn{end}"
+        words = f"{subject} answered only with thoughts, calls of tools, or marks of a turn{end}"
     else:
         only = ", only with thoughts" if thoughts else ""
-        words = f"{who} answered without a text{only}{end}"
+        words = f"{subject} answered without a text{only}{end}"
     fault = TransientFault(words) if outcome.passing else AgentFault(words)
     fault.account = outcome.account
     return fault
 
 
-def no_answer(answer: Mapping[str, Any], model: ModelSpec, wanted: str) -> AgentFault:
+def no_answer(answer: Mapping[str, Any], model: ModelSpec, expected: str) -> AgentFault:
     """Return the fault of a body that is something else than an answer."""
     fields = ", ".join(sorted(answer))
-    what = f"with the fields {fields}" if fields else "with something else"
+    content = f"with the fields {fields}" if fields else "with something else"
     return AgentFault(
-        f"{model.base_url} answered {what}, not with {wanted}. "
+        f"{model.base_url} answered {content}, not with {expected}. "
         f"Is it the address of such an endpoint, as http://localhost:8000/v1 is of an OpenAI-compatible one?"
     )
 

@@ -270,7 +270,10 @@ class Completions:
             causes.append(cause)
         text = f"{self.model.base_url} cannot be reached, or broke off: {describe_error(error)}"
         if (
-            any(type(each).__name__ == "SSLCertVerificationError" for each in causes)
+            any(
+                type(cause_error).__name__ == "SSLCertVerificationError"
+                for cause_error in causes
+            )
             or "CERTIFICATE_VERIFY" in text
         ):
             raise AgentFault(
@@ -278,9 +281,9 @@ class Completions:
             ) from None
         cure = next(
             (
-                _CURES[type(each).__name__]
-                for each in causes
-                if type(each).__name__ in _CURES
+                _CURES[type(cause_error).__name__]
+                for cause_error in causes
+                if type(cause_error).__name__ in _CURES
             ),
             "",
         )

@@ -110,10 +110,12 @@ def back_off(
     if began >= state.get("halved", 0.0) or state.get("halved", 0.0) > now:
         limit = _place_limit(state)
         used = max(1.0, min(limit, len(places)))
-        again = "halved" in state and now < state.get("until", 0.0) + SOON
-        carried = used - 1 if again else max(used - 1, state.get("carried", 1.0))
+        refused_again = "halved" in state and now < state.get("until", 0.0) + SOON
+        carried = (
+            used - 1 if refused_again else max(used - 1, state.get("carried", 1.0))
+        )
         at_the_same = (
-            not again
+            not refused_again
             and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
         )
         state["calm"] = (
@@ -128,8 +130,10 @@ def back_off(
         0.5 + spread
     )
     until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
-    kept = state.get("until", 0.0)
-    state["until"] = max(until, kept) if kept - now <= LONGEST_PAUSE else until
+    pause_end = state.get("until", 0.0)
+    state["until"] = (
+        max(until, pause_end) if pause_end - now <= LONGEST_PAUSE else until
+    )
 
 
 def _place_limit(state: State) -> float:
@@ -276,7 +280,6 @@ def _is_process_alive(host: str, pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError as error:
-        return not isinstance(
-            error, ProcessLookupError
-        )  # a process of another user cannot be asked, so it is there
+        # a process of another user cannot be asked, so it is there
+        return not isinstance(error, ProcessLookupError)
     return True

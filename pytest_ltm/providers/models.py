@@ -71,26 +71,26 @@ class CommandModel:
             str(message["content"]) for message in messages if message.get("content")
         )
         with (
-            tempfile.TemporaryFile() as asked,
+            tempfile.TemporaryFile() as input_file,
             tempfile.TemporaryFile() as output,
             tempfile.TemporaryFile() as errors,
         ):
-            asked.write(prompt.encode("utf-8", "backslashreplace"))
-            asked.seek(0)
-            status = self._run(asked, output, errors)
+            input_file.write(prompt.encode("utf-8", "backslashreplace"))
+            input_file.seek(0)
+            status = self._run(input_file, output, errors)
             output.seek(0)
             text = output.read(LONGEST_ANSWER + 1)
             errors.seek(0)
             words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
         long = len(text) > LONGEST_ANSWER
         if status or long:
-            what = (
+            failure = (
                 f"wrote more than {LONGEST_ANSWER:,} bytes"
                 if long
                 else f"ended with {status}"
             )
             raise AgentFault(
-                f"the command {self.model.name!r} {what}{f': {received(words)}' if words else ''}"
+                f"the command {self.model.name!r} {failure}{f': {received(words)}' if words else ''}"
             )
         reception = Reception(model=self.model, says=self._says)
         return response_of(
@@ -109,19 +109,18 @@ class CommandModel:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _run(self, asked: Any, said: Any, errors: Any) -> int:
+    def _run(self, input_file: Any, output: Any, errors: Any) -> int:
         process = subprocess.Popen(  # noqa: S603 - the command is the user's own
             split_command(self.model.name),
-            stdin=asked,
-            stdout=said,
+            stdin=input_file,
+            stdout=output,
             stderr=errors,
             start_new_session=True,
         )
         try:
-            while (
-                process.poll() is None
-            ):  # in short steps: a time limit from outside must be able to come through
-                if os.fstat(said.fileno()).st_size > LONGEST_ANSWER:
+            while process.poll() is None:
+                # in short steps: a time limit from outside must be able to come through
+                if os.fstat(output.fileno()).st_size > LONGEST_ANSWER:
                     break
                 sleep_interruptibly(_POLL)
         finally:

@@ -69,9 +69,8 @@ class ClientGuard:
     def _stay_at_home(self, request: Any) -> None:
         """Refuse to follow a redirect that would carry the conversation to another server, or leave it behind."""
         own = urlsplit(self._base_url)
-        is_secured = (
-            request.url.scheme == "https" and request.url.port is None
-        )  # its usual way from http: to TLS
+        # its usual way from http: to TLS
+        is_secured = request.url.scheme == "https" and request.url.port is None
         is_own = request.url.scheme == own.scheme and request.url.port == own.port
         if (
             request.url.host == own.hostname

@@ -87,12 +87,16 @@ def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) 
     from filelock import FileLock
 
     with FileLock(str(run_folder / LOCK)):
-        kept = {
+        other_amendments = {
             name: entry
             for name, entry in read_amendments(run_folder).items()
             if name != nodeid
         }
-        amendments = kept if amendment is None else kept | {nodeid: amendment}
+        amendments = (
+            other_amendments
+            if amendment is None
+            else other_amendments | {nodeid: amendment}
+        )
         text = json_text(
             {name: to_record(entry) for name, entry in sorted(amendments.items())}
         )

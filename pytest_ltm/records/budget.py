@@ -63,13 +63,13 @@ class Budget:
         """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
         return doubled_limits(self.limits, self.total_spending())
 
-    def begin(self, known: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
+    def begin(self, spent_before: Mapping[Side, Mapping[str, SpentBudget]]) -> None:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
             value: dict[str, Any] = {
                 side: {key: structs.astuple(spent) for key, spent in of.items()}
-                for side, of in known.items()
+                for side, of in spent_before.items()
             }
             for being in ("gone", "reserved"):
                 for key, row in before.get(being, {}).items():
@@ -107,11 +107,10 @@ class BudgetAccount:
         self._reserved = True
 
     def _reserve(self, value: dict[str, Any]) -> dict[str, Any]:
-        left = value.setdefault("reserved", {}).pop(self._conversation, None)
-        if (
-            left is not None and not self._reserved
-        ):  # of a process that has died: it was sent, and counts for good
-            _add_spent(value, "gone", self._conversation, SpentBudget(*left))
+        reserved = value.setdefault("reserved", {}).pop(self._conversation, None)
+        if reserved is not None and not self._reserved:
+            # of a process that has died: it was sent, and counts for good
+            _add_spent(value, "gone", self._conversation, SpentBudget(*reserved))
         spent = _sum_spent(value)  # what others have reserved counts as spent
         limits, over = self._budget.limits, []
         if limits.usd is not None and spent.usd >= limits.usd:

@@ -73,16 +73,18 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
 
 def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
     """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
-    asked = [
+    paid_calls = [
         timing
         for timing in iter_timings(run / TIMINGS, JudgeTime)
         if not timing.remembered
     ]
-    costs = [usd for one in asked if (usd := tariff.cost(one)) is not None]
-    guessed = any(map(tariff.estimates, asked))
+    costs = [
+        usd for paid_call in paid_calls if (usd := tariff.cost(paid_call)) is not None
+    ]
+    guessed = any(map(tariff.estimates, paid_calls))
     return (
-        len(asked),
-        sum(tariff.charged_amounts(one)[1] for one in asked),
+        len(paid_calls),
+        sum(tariff.charged_amounts(paid_call)[1] for paid_call in paid_calls),
         sum(costs) if costs else None,
         guessed,
     )

@@ -68,8 +68,8 @@ class Playback:
         if not path.is_file():
             return None
         record = ConversationRecord()
-        said = [event for _, event in record.follow_journal(path)]
-        return cls(record, said) if said else None
+        recorded_events = [event for _, event in record.follow_journal(path)]
+        return cls(record, recorded_events) if recorded_events else None
 
     @property
     def header(self) -> events.Header:

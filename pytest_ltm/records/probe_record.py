@@ -67,11 +67,11 @@ _PROBE_LINES: RecordCodec[Row] = RecordCodec(get_args(Row), "a probe")
 def append_probe_row(path: Path, row: Row) -> None:
     """Append a row; a torn last line, of a process that was killed, is taken away. DiskFault if it cannot be kept."""
     try:
-        there = read_regular(path) if path.exists() else b""
+        content = read_regular(path) if path.exists() else b""
     except OSError as error:
         raise disk_fault(path, error) from error
-    if not there.endswith(b"\n"):
-        write_whole(path, there[: there.rfind(b"\n") + 1])
+    if not content.endswith(b"\n"):
+        write_whole(path, content[: content.rfind(b"\n") + 1])
     file = Appender(path, new=False)
     try:
         file.append(encode_record(row).encode())
@@ -92,7 +92,7 @@ def probe_decisions(run: Path) -> dict[str, Decided]:
 def probe_prechecks(run: Path) -> list[Precheck]:
     """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
     rows = read_probe(run)
-    done = {
+    by_agent = {
         row.agent: Precheck(
             kind="probe",
             of=row.agent,
@@ -106,27 +106,29 @@ def probe_prechecks(run: Path) -> list[Precheck]:
         for row in rows
         if isinstance(row, Decided)
     }
-    for label in dict.fromkeys(row.agent for row in rows if row.agent not in done):
-        done[label] = unfinished_precheck(
+    for label in dict.fromkeys(row.agent for row in rows if row.agent not in by_agent):
+        by_agent[label] = unfinished_precheck(
             "probe", label, probe_usage(rows, label, Tariff())
         )
-    return list(done.values())
+    return list(by_agent.values())
 
 
 def probe_usage(
     rows: Iterable[Row], agent: str, tariff: Tariff
 ) -> tuple[int, int, float | None, bool]:
     """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
-    own = [row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent]
-    each = [
-        tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens))
-        for row in own
+    exchanges = [
+        row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent
     ]
-    costs = [usd for usd, _ in each if usd is not None]
-    guessed = any(row.estimated or tariff.estimates(row) for row in own)
+    charges = [
+        tariff.charged_amounts(row, counted=(row.message_tokens, row.reply_tokens))
+        for row in exchanges
+    ]
+    costs = [usd for usd, _ in charges if usd is not None]
+    guessed = any(row.estimated or tariff.estimates(row) for row in exchanges)
     return (
-        len(own),
-        sum(tokens for _, tokens in each),
+        len(exchanges),
+        sum(tokens for _, tokens in charges),
         sum(costs) if costs else None,
         guessed,
     )

@@ -23,7 +23,7 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
     name = ConversationName.of_folder(folder.name)
     try:
         playback = Playback.open_playback(folder / JOURNAL)
-        known = (
+        planned = (
             {}
             if playback is None
             else {example.key: example for example in plan_of(playback.header).examples}
@@ -34,7 +34,7 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
         return []
     rows = []
     for key, recorded in playback.record.examples.items():
-        verdict, example = recorded.verdict, known.get(key)
+        verdict, example = recorded.verdict, planned.get(key)
         if (
             example is not None
             and verdict is not None

@@ -142,9 +142,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    headers.setdefault(
-                        name, value
-                    )  # the report has a policy of its own
+                    # the report has a policy of its own
+                    headers.setdefault(name, value)
                 if is_known:
                     self._strangers.admit(scope.get("client"))
             await send(message)
@@ -162,8 +161,11 @@ class Guard:
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         # Browsers name the origin of whatever another site makes them send.
-        origin, own = headers.get("origin"), {f"http://{host}" for host in self._hosts}
-        if origin is not None and origin.lower() not in own:
+        origin, own_origins = (
+            headers.get("origin"),
+            {f"http://{host}" for host in self._hosts},
+        )
+        if origin is not None and origin.lower() not in own_origins:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
         if scope["method"] not in {"GET", "HEAD"}:
             return PlainTextResponse("This page shows runs and takes nothing.", 405)

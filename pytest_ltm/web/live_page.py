@@ -56,9 +56,9 @@ def goes_on(run: Path) -> bool:
 
 def live_page(request: Request) -> Response:
     """Show runs: those that the address names, else those that go on, else the newest."""
-    named = request.query_params.getlist("run")[:MOST_RUNS]
-    if named:
-        runs = [page_parts.run_folder(request, name) for name in named]
+    run_names = request.query_params.getlist("run")[:MOST_RUNS]
+    if run_names:
+        runs = [page_parts.run_folder(request, name) for name in run_names]
     else:
         newest = newest_first(request.app.state.ltm_dir)[:MOST_RUNS]
         runs = list(filter(goes_on, newest)) or newest[:1]
@@ -85,9 +85,8 @@ async def stream_changes(request: Request) -> Response:
             text, more, over = await run_in_threadpool(page.look, runs)
             yield text or ": nothing new\n\n"
             if (over or ending) and not more:
-                yield _format_event(
-                    "over", ending or bool(request.app.state.awaited)
-                )  # that server ends with its run
+                # that server ends with its run
+                yield _format_event("over", ending or bool(request.app.state.awaited))
                 return
             await asyncio.sleep(0 if more else EVERY)
 
@@ -100,15 +99,15 @@ async def stream_changes(request: Request) -> Response:
 
 def _followed_run(request: Request, name: str) -> FollowedRun:
     """Return a run that all pages share, so that each journal is read once."""
-    kept: dict[str, FollowedRun] = request.app.state.followed
+    followed: dict[str, FollowedRun] = request.app.state.followed
     path = page_parts.run_folder(request, name)
-    if name not in kept:
+    if name not in followed:
         # The oldest go: a server that runs for weeks must not keep every journal in
         # memory.
-        while len(kept) >= MOST_RUNS:
-            kept.pop(next(iter(kept)))
-        kept[name] = FollowedRun(path)
-    return kept[name]
+        while len(followed) >= MOST_RUNS:
+            followed.pop(next(iter(followed)))
+        followed[name] = FollowedRun(path)
+    return followed[name]
 
 
 class _LiveUpdates:
@@ -125,9 +124,8 @@ class _LiveUpdates:
 
     def look(self, runs: list[FollowedRun]) -> tuple[str, bool, bool]:
         """Return events for what is new, whether there is more to read at once, and whether all runs are over."""
-        states = [
-            run.state() for run in runs
-        ]  # before the journals: what is over by then is read to its end
+        # before the journals: what is over by then is read to its end
+        states = [run.state() for run in runs]
         changed: list[dict[str, Any]] = []
         items: list[list[Any]] = []
         more = False
@@ -135,22 +133,27 @@ class _LiveUpdates:
             with run.lock:
                 result, behind = run.read_on()
                 more |= behind
-                for each in result:
-                    if self._versions.get(each.id) != each.version:
-                        self._versions[each.id] = each.version
-                        state = each.state()
-                        before, lines = self._lines.get(each.id, []), state["lines"]
-                        self._lines[each.id] = lines
+                for conversation in result:
+                    if self._versions.get(conversation.id) != conversation.version:
+                        self._versions[conversation.id] = conversation.version
+                        state = conversation.state()
+                        lines_before, lines = (
+                            self._lines.get(conversation.id, []),
+                            state["lines"],
+                        )
+                        self._lines[conversation.id] = lines
                         # Most lines of a conversation stay as they are from one look to
                         # the next.
                         state["lines"] = [
-                            [at, *line]
-                            for at, line in enumerate(lines)
-                            if before[at : at + 1] != [line]
+                            [line_number, *line]
+                            for line_number, line in enumerate(lines)
+                            if lines_before[line_number : line_number + 1] != [line]
                         ]
                         changed.append(state)
                     items += (
-                        self._new_exchanges(each) if each.id == self._opened else []
+                        self._new_exchanges(conversation)
+                        if conversation.id == self._opened
+                        else []
                     )
         news: dict[str, list[Any]] = {
             "runs": states if states != self._runs else [],
@@ -162,8 +165,10 @@ class _LiveUpdates:
         )
         return text, more, all(state["over"] or state["gone"] for state in states)
 
-    def _new_exchanges(self, each: FollowedConversation) -> list[list[Any]]:
-        items = each.last_exchanges(after=self._last, most=MAX_INITIAL_EXCHANGES)
+    def _new_exchanges(self, conversation: FollowedConversation) -> list[list[Any]]:
+        items = conversation.last_exchanges(
+            after=self._last, most=MAX_INITIAL_EXCHANGES
+        )
         answered = [row[0] for row in items if row[4] is not None]
         if items == self._waits:
             return []
@@ -185,12 +190,11 @@ async def earlier_exchanges(request: Request) -> Response:
     if result is None:
         raise page_parts.PageError(404, "There is no such conversation here.")
     with run.lock:
-        said = result.last_exchanges(
+        exchanges = result.last_exchanges(
             before=request.path_params["before"], most=MAX_INITIAL_EXCHANGES
         )
-    return Response(
-        json.dumps(said), media_type="application/json"
-    )  # in ASCII: texts may hold half a surrogate pair
+    # in ASCII: texts may hold half a surrogate pair
+    return Response(json.dumps(exchanges), media_type="application/json")
 
 
 ROUTES = [
@@ -246,21 +250,23 @@ class FollowedConversation:
             result = self.path.stat()
             # Read from the start: offsets of the old file mean nothing in the new one.
             if result.st_ino != self._inode or result.st_size < self._read:
-                self._begin(
-                    result.st_ino
-                )  # another file, or cut: a resumed run takes back what was torn
+                # another file, or cut: a resumed run takes back what was torn
+                self._begin(result.st_ino)
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
-            gone, more = isinstance(error, FileNotFoundError), False
-            why = (
+            is_deleted, more = isinstance(error, FileNotFoundError), False
+            trouble = (
                 "the journal was deleted"
-                if gone
+                if is_deleted
                 else getattr(error, "strerror", None) or str(error)
             )
-            if self.trouble != why:
+            if self.trouble != trouble:
                 # One that appears again in its place is another journal, whatever
                 # number the disk gives it.
-                self.trouble, self._inode = why, 0 if "deleted" in why else self._inode
+                self.trouble, self._inode = (
+                    trouble,
+                    0 if "deleted" in trouble else self._inode,
+                )
                 self.version += 1
         now, position = stopwatch_seconds(), self.record.position
         if not self._moved or self._moved[-1][1] != position:
@@ -293,9 +299,8 @@ class FollowedConversation:
             raise LtmError(f"{where} is not its header")
         text = self._chain.verify_line(line)
         if text is None:
-            events.decode_event(
-                strip_checksum(line), where
-            )  # what a later version wrote says so
+            # what a later version wrote says so
+            events.decode_event(strip_checksum(line), where)
             raise LtmError(
                 f"{where} is damaged: ltm doctor --repair {shlex.quote(str(self.path.parent))} says more"
             )
@@ -318,23 +323,25 @@ class FollowedConversation:
         header = self.record.header
         plan = header.plan.get("examples") if header else None
         rows = (
-            [each for each in plan if isinstance(each, dict)]
+            [entry for entry in plan if isinstance(entry, dict)]
             if isinstance(plan, list)
             else []
         )
-        named = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
+        planned_names = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
         examples: list[tuple[str, str, int, int | None, float | None]] = []
-        for name in dict.fromkeys([*named, *self.record.examples]):
-            known = self.record.examples.get(name)
-            if known is None or known.begin is None:
+        for name in dict.fromkeys([*planned_names, *self.record.examples]):
+            record = self.record.examples.get(name)
+            if record is None or record.begin is None:
                 examples.append((for_screen(name), "to come", 0, None, None))
                 continue
             # A verdict may come before the end: the scenario goes on, but nothing can
             # change for it.
-            done = known.end is not None or known.verdict is not None
-            state = "done" if done else "waiting" if name in self._waiting else "open"
-            score = known.verdict.score if known.verdict else None
-            examples.append((for_screen(name), state, known.begin, known.end, score))
+            is_done = record.end is not None or record.verdict is not None
+            state = (
+                "done" if is_done else "waiting" if name in self._waiting else "open"
+            )
+            score = record.verdict.score if record.verdict else None
+            examples.append((for_screen(name), state, record.begin, record.end, score))
         return examples
 
     def state(self) -> dict[str, Any]:
@@ -383,33 +390,33 @@ class FollowedConversation:
         for number in reversed(self.record.messages):  # a message that has no reply yet
             if number in self.record.replies:
                 break
-            if after < number < before and (asked := self.record.exchange(number)):
+            if after < number < before and (exchange := self.record.exchange(number)):
                 items.append(
                     [
                         number,
-                        asked.by,
-                        asked.start,
-                        asked.message,
+                        exchange.by,
+                        exchange.start,
+                        exchange.message,
                         None,
                         self.record.fault(number),
                     ]
                 )
-        for each in reversed(self.record.transcript):
-            if each.number <= after or len(items) >= most:
+        for earlier in reversed(self.record.transcript):
+            if earlier.number <= after or len(items) >= most:
                 break
-            if each.number < before:
-                fault = self.record.fault(each.number)
+            if earlier.number < before:
+                fault = self.record.fault(earlier.number)
                 items.append(
                     [
-                        each.number,
-                        each.by or each.kind,
-                        each.start,
-                        each.message,
-                        each.reply,
+                        earlier.number,
+                        earlier.by or earlier.kind,
+                        earlier.start,
+                        earlier.message,
+                        earlier.reply,
                         fault,
                     ]
                 )
-        items.sort(key=lambda each: int(each[0]))
+        items.sort(key=lambda item: int(item[0]))
 
         def shown(part: object) -> object:
             if not isinstance(part, str):
@@ -447,42 +454,47 @@ class FollowedRun:
                         self.path.name, name, path, Tariff(price=price)
                     )
             result = list(self._conversations.values())
-            return result, any([each.read_on() for each in result])  # noqa: C419 - each of them has its turn
+            return result, any([conversation.read_on() for conversation in result])  # noqa: C419 - each of them has its turn
 
     def _read_options(self) -> None:
         if not any(self.path.glob("*/journal.jsonl")):
             return  # its run file may not be there yet
         try:
-            given = read_run_file(self.path).options
-            self._prices = read_prices(given.get("ltm_price") or ())
+            options = read_run_file(self.path).options
+            self._prices = read_prices(options.get("ltm_price") or ())
             self._limits = {
-                name: str(given[name])
+                name: str(options[name])
                 for name in ("ltm_max_cost", "ltm_max_tokens")
-                if name in given
+                if name in options
             }
         except (
             LtmError,
             TypeError,
-        ):  # merged runs, or those of another version, have none
+        ):
+            # merged runs, or those of another version, have none
             self._prices = read_prices(())
 
     def conversation(self, id_: str) -> FollowedConversation | None:
         """Return a conversation by its id."""
         return next(
-            (each for each in list(self._conversations.values()) if each.id == id_),
+            (
+                conversation
+                for conversation in list(self._conversations.values())
+                if conversation.id == id_
+            ),
             None,
         )
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of the run as a whole, JSON values."""
-        there = self.path.is_dir()
-        self._begun |= there
-        gone = self._begun and not there
+        is_there = self.path.is_dir()
+        self._begun |= is_there
+        is_gone = self._begun and not is_there
         over = (self.path / SUMMARY).exists()
         fields = {
             "id": self.path.name,
             "over": over,
-            "gone": gone,
+            "gone": is_gone,
             "budget": "",
             "verdict": "",
         }

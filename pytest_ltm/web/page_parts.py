@@ -54,23 +54,23 @@ def run_folder(request: Request, name: str) -> Path:
 def _template_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("pytest_ltm.web"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["harmless"] = for_screen
-    return made
+    environment.filters["harmless"] = for_screen
+    return environment
 
 
 @cache
 def static_files() -> Mapping[str, bytes]:
     """Return scripts and styles by name; the report's page has the same base."""
-    own = files("pytest_ltm.web") / "static"
+    static_folder = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reports.html") / "assets"
     return {
         **{name: (report / name).read_bytes() for name in ("page.css", "theme.js")},
-        **{file.name: file.read_bytes() for file in own.iterdir()},
+        **{file.name: file.read_bytes() for file in static_folder.iterdir()},
     }

@@ -101,21 +101,21 @@ def runs_page(request: Request) -> Response:
     pasts = [read_past(path) for path in newest[:MOST_RUNS]]
     rows = [_run_row(past) for past in pasts]
     chosen = {name: query[name] for name in CHOICES if query.get(name)}
-    shown = [row for row in rows if _is_wanted(row, words, chosen)]
+    shown_rows = [row for row in rows if _is_wanted(row, words, chosen)]
     sort = query.get("sort", "")
     column = sort.removeprefix("-")
     if column in SORTS:
-        shown.sort(key=SORTS[column], reverse=sort.startswith("-"))
-    kept = {"find": " ".join(words), **chosen} if words else chosen
+        shown_rows.sort(key=SORTS[column], reverse=sort.startswith("-"))
+    kept_query = {"find": " ".join(words), **chosen} if words else chosen
     return page_parts.render_template(
         "runs.html.j2",
         title="Runs",
-        runs=shown,
+        runs=shown_rows,
         find=" ".join(words),
         choices={name: _values_of(rows, name) for name in CHOICES},
         chosen=chosen,
         sort=sort,
-        sort_links={name: _sort_link(name, sort, kept) for name in SORTS},
+        sort_links={name: _sort_link(name, sort, kept_query) for name in SORTS},
         more=max(0, len(newest) - MOST_RUNS),
         standings=[] if words or chosen else _standings(pasts),
     )
@@ -174,10 +174,10 @@ def _values_of(rows: Sequence[RunRow], name: str) -> list[str]:
     return sorted(values - {""})
 
 
-def _sort_link(column: str, sort: str, kept: Mapping[str, str]) -> str:
+def _sort_link(column: str, sort: str, kept_query: Mapping[str, str]) -> str:
     """Return the address that sorts by a column; a second time, the other way round."""
     direction = column if sort == f"-{column}" else f"-{column}"
-    return "/?" + urlencode({**kept, "sort": direction})
+    return "/?" + urlencode({**kept_query, "sort": direction})
 
 
 def _score_text(score: HistoricalScore) -> str:

@@ -382,9 +382,8 @@ def test_the_address_says_what_is_shown_and_shows_it_again(
     assert page.run("[byId('search').value, byId('by-series').value]") == ["ochre", "1"]
     assert len(scenarios(page)) == 2
     page.open(report, said.replace("q=ochre", "q=nothing+of+the+kind"))
-    page.wait_for(
-        "document.querySelectorAll('tr.detail .talk').length === 2"
-    )  # whatever the search hides
+    # whatever the search hides
+    page.wait_for("document.querySelectorAll('tr.detail .talk').length === 2")
     assert page.run("byId('search').value") == ""
 
 

@@ -12,9 +12,8 @@ import tempfile
 from difflib import SequenceMatcher
 from pathlib import Path
 
-sys.path.append(
-    str(Path(__file__).parents[1] / "samples")
-)  # as pytest does by pyproject.toml
+# as pytest does by pyproject.toml
+sys.path.append(str(Path(__file__).parents[1] / "samples"))
 
 from _commands import ROOT, Output, comparable, run
 from _pages import blocks

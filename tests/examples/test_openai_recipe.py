@@ -22,9 +22,8 @@ def test_the_recipe_of_a_chat_model_works(
     monkeypatch.setenv("OPENAI_API_KEY", "planted-5d2e")
     chat_server.reads("full")
     chat_server.key = "planted-5d2e"
-    chat_server.not_taken = frozenset(
-        {"max_tokens", "temperature"}
-    )  # as that model has it
+    # as that model has it
+    chat_server.not_taken = frozenset({"max_tokens", "temperature"})
     output = run(command, folder)
     assert output.counts() == {"passed": 1, "failed": 1}, "\n".join(output.lines)
     assert "allergy 0.00 1.00" in output.lines

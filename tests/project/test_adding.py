@@ -117,9 +117,8 @@ def test_each_scenario_asks_its_last_question_between_80_and_90_percent_of_the_s
         for name, definition in definitions.items()
         if name not in AT_ONCE
     }
-    waits["restaurant"] = [
-        definitions["restaurant"].parameters["last_wait"]
-    ]  # the test waits by it
+    # the test waits by it
+    waits["restaurant"] = [definitions["restaurant"].parameters["last_wait"]]
     assert {
         name: shares[-1]
         for name, shares in waits.items()

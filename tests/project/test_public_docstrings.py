@@ -151,6 +151,5 @@ def test_the_signature_of_a_public_class_can_be_shown(package: str) -> None:
     ]
     assert classes
     for value in classes:
-        assert "(" in str(
-            inspect.signature(value)
-        )  # of a struct, its annotations must be there at run time
+        # of a struct, its annotations must be there at run time
+        assert "(" in str(inspect.signature(value))

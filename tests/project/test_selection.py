@@ -43,7 +43,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         "GIT_DIR",
         "GIT_WORK_TREE",
         "GIT_INDEX_FILE",
-    ):  # a hook of git sets the others
+    ):
+        # a hook of git sets the others
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "main").mkdir()
     identity = [

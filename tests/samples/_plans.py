@@ -437,9 +437,8 @@ def bound(case: Case) -> int:
     # Start, resume and jump once each; a filler may fail twice before it succeeds; the
     # opening; then finish or stop.
     decisions = starts + 2 * waits + MAX_CONSECUTIVE_FAULTS * (fills + 1) + 2
-    return (
-        2 * decisions if case.sessions else decisions
-    )  # a session may be over before each
+    # a session may be over before each
+    return 2 * decisions if case.sessions else decisions
 
 
 def play(

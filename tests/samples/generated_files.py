@@ -91,9 +91,8 @@ def _asked(
             yield f"the evidence does not say {asked['answer']!r}: {told!r}"
     elif asked["category"] == 2 and len(cited) == 1 and "month" not in cited[0]["text"]:
         meant = _dates_in(cited[0]["text"], dates[cited[0]["dia_id"]].date())
-        day = str(asked["answer"]).rpartition(" ")[
-            0
-        ]  # "on 16 March", beside another event's "last Tuesday"
+        # "on 16 March", beside another event's "last Tuesday"
+        day = str(asked["answer"]).rpartition(" ")[0]
         said = bool(day) and day in cited[0]["text"]
         if meant and asked["answer"] not in meant and not said:
             yield f"the evidence means {meant}, the answer is {asked['answer']!r}"

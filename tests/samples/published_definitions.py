@@ -32,9 +32,8 @@ def distinct() -> dict[str, list[dict[str, Any]]]:
     for row in lines_of(GOODAI / "definitions.jsonl.gz"):
         benchmark, _, folder, file = row["path"].split("/")[2:]
         if benchmark.startswith("Benchmark 3"):
-            said = (
-                [row["script"], row["expected_responses"]] if row["script"] else file
-            )  # played at run time
+            # played at run time
+            said = [row["script"], row["expected_responses"]] if row["script"] else file
             key = hashlib.sha256(json.dumps(said).encode()).hexdigest()
             found.setdefault(folder, {}).setdefault(
                 key, {name: row[name] for name in _PARTS if name in row}

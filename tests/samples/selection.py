@@ -52,9 +52,8 @@ def read_change(root: Path) -> Change:
 
 def choose_base(root: Path, head: str) -> str:
     """Return the commit that the change begins after; CalledProcessError if there is none, as for a first commit."""
-    target = (
-        os.environ.get("GITHUB_BASE_REF") or "main"
-    )  # a pull request into another branch
+    # a pull request into another branch
+    target = os.environ.get("GITHUB_BASE_REF") or "main"
     for branch in (f"origin/{target}", target):
         try:
             base = git(root, "merge-base", "HEAD", branch)

@@ -370,9 +370,8 @@ def test_nothing_planted_comes_out_of_a_servers_answer(
             else Answer({"reply": PLANTED})
         )
 
-    monkeypatch.setenv(
-        "WHOSE", VALUE
-    )  # not named like a secret: that it is one is said by where it is used
+    # not named like a secret: that it is one is said by where it is used
+    monkeypatch.setenv("WHOSE", VALUE)
     monkeypatch.delenv("PLANTED_API_KEY")
     with serving(answer) as server:
         planted.file(

@@ -136,9 +136,8 @@ def test_recorded_replies_of_a_resumed_run_are_spent_already(
     (latest_run(project.path) / "budget.json").unlink()
     again = run(project, f"--ltm-resume={name}", "--ltm-max-cost=0.08", agent="")
     assert (again.ret, len(replies(project))) == (75, 8)
-    same = run(
-        project, f"--ltm-resume={name}", agent=""
-    )  # the budget it was started with
+    # the budget it was started with
+    same = run(project, f"--ltm-resume={name}", agent="")
     assert (same.ret, len(replies(project))) == (75, 8)
     assert (
         f"resume with a larger budget: pytest --ltm-resume={name} --ltm-max-cost=0.16"

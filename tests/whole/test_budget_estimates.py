@@ -155,9 +155,8 @@ def test_a_server_that_does_not_say_what_it_used_is_held_to_the_budget(
     assert [one["input_tokens"] for one in found] == sorted(
         one["input_tokens"] for one in found
     )
-    assert (
-        found[-1]["input_tokens"] > 0.5 * asked[-1]
-    )  # the whole prompt, not the message alone
+    # the whole prompt, not the message alone
+    assert found[-1]["input_tokens"] > 0.5 * asked[-1]
     assert (
         200
         <= tokens(project)

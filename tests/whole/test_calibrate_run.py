@@ -50,9 +50,8 @@ def small(project: Project) -> list[str]:
         "memory_span: 2000\n", encoding="utf-8"
     )
     (project.path / "small.ltm-suite.yml").write_text(SUITE, encoding="utf-8")
-    project.file(
-        "import nowhere\n"
-    )  # a test of the project's own is none of its business
+    # a test of the project's own is none of its business
+    project.file("import nowhere\n")
     return ["published", "small.ltm-suite.yml"]
 
 

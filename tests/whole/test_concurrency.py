@@ -296,9 +296,8 @@ class Slow:
 """,
         "slow.py",
     )
-    given = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # in the background a shell has it ignored
+    # in the background a shell has it ignored
+    given = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         result = talking.ltm(*MANY, agent="slow:Slow", subprocess=True)
     finally:
@@ -421,9 +420,8 @@ def test_an_agent_that_computes_instead_of_waiting_is_named(
     talking: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency, "MUCH", 0.1)
-    monkeypatch.setattr(
-        concurrency, "stopwatch_seconds", time.process_time
-    )  # what else the machine does takes no part
+    # what else the machine does takes no part
+    monkeypatch.setattr(concurrency, "stopwatch_seconds", time.process_time)
     talking.file(BAD, "bad.py")
     result = talking.ltm(
         "--ltm-trials=2", "--ltm-concurrency=2", "--ltm-no-probe", agent="bad:Computes"
@@ -448,9 +446,8 @@ def test_where_the_system_has_no_more_threads_fewer_are_played_at_once(
     started = threading.Thread.start
 
     def start(thread: threading.Thread) -> None:
-        if (
-            sum(one.name == thread.name for one in threading.enumerate()) >= 2
-        ):  # of agents; of others there is one
+        if sum(one.name == thread.name for one in threading.enumerate()) >= 2:
+            # of agents; of others there is one
             raise RuntimeError("can't start new thread")
         started(thread)
 
@@ -524,9 +521,8 @@ class Dies(Saved):
     )
     again = Counter(heard.read_text().splitlines())
     assert not once - again
-    assert (
-        again - once
-    ).total() <= 1  # the other one in flight: the agent that died had not heard
+    # the other one in flight: the agent that died had not heard
+    assert (again - once).total() <= 1
 
 
 def test_under_x_no_worker_sends_anything_new(talking: Project) -> None:

@@ -119,9 +119,8 @@ def test_what_is_told_costs_nothing_and_what_is_asked_does(
     asked, told = forecasts
     assert (asked.told, told.filler.messages) == (0, 0)
     assert told.told > 0
-    assert (
-        asked.filler.messages >= 4_000 * 0.8 / 1_000
-    )  # it takes 500 tokens at once, and says about as much
+    # it takes 500 tokens at once, and says about as much
+    assert asked.filler.messages >= 4_000 * 0.8 / 1_000
     assert asked.filler.tokens_in > 1_000
 
 

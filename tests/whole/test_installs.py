@@ -126,6 +126,7 @@ def test_an_editable_install_runs_the_suite_and_sees_edits(
 def test_an_sdist_makes_a_whole_wheel_that_runs_the_suite(
     source: Path, python: Path, tmp_path: Path
 ) -> None:
+    # the wheel from the sdist
     run(
         sys.executable,
         "-m",
@@ -134,7 +135,7 @@ def test_an_sdist_makes_a_whole_wheel_that_runs_the_suite(
         tmp_path / "dist",
         source,
         cwd=tmp_path,
-    )  # the wheel from the sdist
+    )
     (wheel,), (sdist,) = (
         (tmp_path / "dist").glob("*.whl"),
         (tmp_path / "dist").glob("*.tar.gz"),

@@ -147,9 +147,8 @@ def test_scenarios_run_without_a_plugin_of_pytests_own(
 
 
 def test_scenarios_run_without_a_terminal(project: Project) -> None:
-    project.file(
-        PAIR.replace(' == "never"', "")
-    )  # pytest 8.0 cannot explain a failed assert without its terminal
+    # pytest 8.0 cannot explain a failed assert without its terminal
+    project.file(PAIR.replace(' == "never"', ""))
 
     assert project.ltm("-pno:terminal").ret == pytest.ExitCode.OK
     assert set(project.results()) == {"a", "b"}

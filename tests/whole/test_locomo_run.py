@@ -97,16 +97,16 @@ def test_a_run_scores_f1_and_notes_figures(played: Project) -> None:
         hops["ltm_metric_recall"],
         hops["ltm_metric_f1_corrected"],
     ) == (1.0, 1.0, 1.0)
+    # it lacks the official phrase
     assert (trap["ltm_score"], trap["ltm_metric_abstains"]) == (
         0.0,
         1.0,
-    )  # it lacks the official phrase
+    )
     text = result.stdout.str()
     assert "7 questions, 1 of them disputed, asked the official way" in text
     assert "people: 87.9 F1" in text
-    assert (
-        "&conversations=conv-2" in text
-    )  # the command that has a failure's conversation again
+    # the command that has a failure's conversation again
+    assert "&conversations=conv-2" in text
     assert "Metrics beside the score" in text
     assert "; 7 oddities noted\n" in text
     assert "\nltm:   conv-1: question 5: has no evidence\n" in text

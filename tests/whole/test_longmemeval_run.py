@@ -254,11 +254,12 @@ def test_the_retrieval_of_a_run_is_measured_at_all_depths(
     assert main(["data", "longmemeval-retrieval", "latest"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["2", "questions,", "k", "=", "1", "3", "5", "10", "30", "50"]
+    # one of two: nothing of the room was retrieved
     assert lines[1] == [
         "session",
         "recall_any",
         *["0.500"] * 6,
-    ]  # one of two: nothing of the room was retrieved
+    ]
     assert main(["data", "longmemeval-retrieval", "latest", "--json"]) == 0
     rows = {
         row["question_id"]: row["metrics"]

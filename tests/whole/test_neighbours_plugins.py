@@ -308,9 +308,8 @@ def test_rerunfailures_never_reruns_a_scenario_and_the_header_says_so(
         + "def test_a(ltm): talk(ltm, 'A', expected='never')\ndef test_b(ltm): talk(ltm, 'B')"
     )
 
-    result = project.ltm(
-        *(["--reruns=2"] if how == "option" else []), subprocess=True
-    )  # its server is never closed
+    # its server is never closed
+    result = project.ltm(*(["--reruns=2"] if how == "option" else []), subprocess=True)
 
     result.assert_outcomes(passed=1, failed=1)
     assert project.ticks.count("A begins") == 1

@@ -124,10 +124,11 @@ def test_a_judge_decides_the_only_answer_that_the_rules_left_open(
         "hums/1+judge/answer/1+reading/2",
     )
     asked = (opened.path / "asked.txt").read_text()
+    # echo says the question
     assert [asked.count(text) for text in ("Which colour is mine?", "Ochre.")] == [
         2,
         1,
-    ]  # echo says the question
+    ]
 
 
 def test_journal_resumed_and_rescored_runs_keep_both_bounds(opened: Project) -> None:

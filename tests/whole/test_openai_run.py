@@ -98,9 +98,8 @@ def test_a_context_of_its_own_lets_it_fall_where_the_embedded_window_falls(
 def test_what_goes_wrong_on_the_way_changes_no_score(
     project: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "pytest_ltm._core.storage.clock.time.sleep", lambda _: None
-    )  # between the tries
+    # between the tries
+    monkeypatch.setattr("pytest_ltm._core.storage.clock.time.sleep", lambda _: None)
     chat_server.reads("full")
     project.file(HARD)
     chat_server.next(refuses(429, retry_after=0), fails(502))
@@ -253,9 +252,8 @@ def test_a_wrong_key_is_told_in_the_servers_words_and_is_no_score(
         ]
     )
     assert result.ret == 75
-    assert (
-        len(chat_server.requests) == 3
-    )  # once for each message: the opening one, and two scenarios' first
+    # once for each message: the opening one, and two scenarios' first
+    assert len(chat_server.requests) == 3
 
 
 def test_a_missing_key_ends_the_run_before_anything_is_sent(

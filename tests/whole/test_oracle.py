@@ -70,9 +70,8 @@ def test_it_is_marked_as_a_control_and_has_no_score_where_no_answer_is_said(
     )
     page = (pets.path / "report.html").read_text(encoding="utf-8")
     assert "oracle (control)" in page
-    assert [name for name in ("echo", "oracle") if f"<dt>{name}" in page] == [
-        "echo"
-    ]  # a control is never ranked
+    # a control is never ranked
+    assert [name for name in ("echo", "oracle") if f"<dt>{name}" in page] == ["echo"]
 
 
 def test_it_falls_off_where_the_gaps_exceed_its_window(pets: Project) -> None:
@@ -181,7 +180,8 @@ def test_it_has_full_marks_on_generated_questions(project: Project) -> None:
 def test_it_gives_the_published_answers_of_longmemeval(project: Project) -> None:
     longmemeval_files.written(project.path / "data.json", longmemeval_files.records())
     project.pytest("--ltm-agent=oracle", "--ltm-suite=longmemeval", "?data=data.json")
+    # None: no rule can tell
     assert {row["score"] for row in project.results().values()} <= {
         1.0,
         None,
-    }  # None: no rule can tell
+    }

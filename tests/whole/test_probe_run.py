@@ -216,9 +216,8 @@ def test_the_time_of_all_conversations_is_foreseen_from_the_replies_to_the_probe
         pattern, told(project.ltm("--ltm-trials=3", agent="a=bots:Clean"))
     )
     assert shown
-    assert int(shown[1]) == 3 * (
-        1 + 2 + 2
-    )  # an opening and two scenarios of two messages, and no filler: too short
+    # an opening and two scenarios of two messages, and no filler: too short
+    assert int(shown[1]) == 3 * (1 + 2 + 2)
     assert not re.search(pattern, told(project.ltm(agent="a=bots:Shared")))
 
 

@@ -255,9 +255,8 @@ def test_a_dry_run_says_how_often_all_is_told_again(played: Project) -> None:
         played, "-k", "conv_1", "--ltm-dry-run", agent="bots:Resets,bots:Answers"
     )
 
-    result.stdout.re_match_lines(
-        [r"told again, at most +36 +0"]
-    )  # six questions, after an opening and five turns
+    # six questions, after an opening and five turns
+    result.stdout.re_match_lines([r"told again, at most +36 +0"])
 
 
 BUNDLED = (
@@ -337,9 +336,8 @@ def test_a_store_takes_a_history_in_once_for_several_k(
     )
 
     assert sum("Last Friday I played the Elgar" in line for line in added) == 1
-    assert (
-        added.count("closed") == 4
-    )  # two stores that were read, and two that were not needed
+    # two stores that were read, and two that were not needed
+    assert added.count("closed") == 4
     assert several == answers(played)
     assert [column["agent"] for column in summary(played)] == ["S.k1", "S.k3"]
 

@@ -172,9 +172,8 @@ def test_a_resumed_run_reads_as_it_did_and_equals_an_undisturbed_one(
 ) -> None:
     thinking.pytest(*RUN, option)
     expected = cut(thinking)
-    thinking.file(
-        "[pytest]\nltm_thought_tags = hm\n", "pytest.ini"
-    )  # of another day: the record counts
+    # of another day: the record counts
+    thinking.file("[pytest]\nltm_thought_tags = hm\n", "pytest.ini")
     thinking.pytest("--ltm-resume=latest")
 
     assert left(thinking) == expected

@@ -125,9 +125,8 @@ def test_who_cannot_be_put_back_keeps_nobody_else_from_going_on(bots: Project) -
         "cat": ("skipped", "not reached"),
     }
     assert rows(bots, "y~400~0") == {"bird": ("passed", ""), "cat": ("passed", "")}
-    assert not [
-        line for line in heard(bots) if "Plain" in line
-    ]  # neither made nor asked
+    # neither made nor asked
+    assert not [line for line in heard(bots) if "Plain" in line]
     assert (
         (latest_run(bots.path) / "x~400~0" / "journal.jsonl")
         .read_text("utf-8")

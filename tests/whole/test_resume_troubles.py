@@ -279,9 +279,8 @@ def test_a_full_disk_ends_the_run_and_what_is_there_can_be_gone_on_with(
     (cat.path / "heard.txt").unlink()
     cat.conftest(FULL)
     monkeypatch.setenv("QUOTA", str(quota))
-    monkeypatch.setenv(
-        "PYTHONDONTWRITEBYTECODE", "1"
-    )  # Python would leave half a file of it to the runs after this
+    # Python would leave half a file of it to the runs after this
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     full = cat.pytest(*RUN, *workers, subprocess=True)
     shown = " ".join(full.stdout.str().split())
     assert full.ret == 75, shown

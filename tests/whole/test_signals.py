@@ -270,9 +270,8 @@ def test_an_agent_that_swallows_the_interruption_does_not_go_on(
 def test_who_ignores_sighup_is_not_ended_by_it(
     project: Project, struck: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    project.conftest(
-        f"{CONFTEST}\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-    )  # as nohup does
+    # as nohup does
+    project.conftest(f"{CONFTEST}\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n")
     assert struck("heard-7", signal.SIGHUP, "--ltm-agent=bots:Bot").returncode == 0
 
 

@@ -257,9 +257,8 @@ def test_a_conversation_that_was_removed_is_named(
     status, found = verify(two, capsys, "--record-only")
     assert "it asks for the conversation echo~2k~0" in differing(found)
     assert main(["show", str(two)]) == 0
-    assert (
-        "does not hold" not in capsys.readouterr().out
-    )  # a run that was interrupted looks like this
+    # a run that was interrupted looks like this
+    assert "does not hold" not in capsys.readouterr().out
 
 
 def test_merged_amended_and_rescored_runs_hold(

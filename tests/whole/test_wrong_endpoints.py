@@ -90,9 +90,10 @@ def test_a_model_that_the_server_does_not_know(
         f"{chat_server.url} answered 404: The model `gpt-9` does not exist. {chat_server.url}/models lists the"
         in said
     )
+    # nothing is sent again
     assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
-    )  # nothing is sent again
+    )
 
 
 def test_a_key_that_is_refused(project: Project, chat_server: ChatServer) -> None:
@@ -103,9 +104,10 @@ def test_a_key_that_is_refused(project: Project, chat_server: ChatServer) -> Non
         in said
     )
     assert "k-123456" not in said
+    # nothing is sent again
     assert len({request.last for request in chat_server.requests}) == len(
         chat_server.requests
-    )  # nothing is sent again
+    )
 
 
 def test_an_address_where_no_server_runs(project: Project) -> None:

@@ -173,9 +173,8 @@ def test_who_was_speaking_is_blamed_and_the_rest_is_not_reached(
     ]
     assert said["plan_fingerprint"].startswith("sha256:")
     assert said["exchanges"] > 0
-    assert all(
-        row["tokens"] > 0 for row in said["scenarios"]
-    )  # what they had said counts
+    # what they had said counts
+    assert all(row["tokens"] > 0 for row in said["scenarios"])
 
 
 def notes(result: RunResult) -> list[str]:

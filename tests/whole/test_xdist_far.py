@@ -189,8 +189,7 @@ def test_what_was_begun_here_goes_on_here(project: Project, elsewhere: Path) -> 
         "y~300~0": "complete",
     }
     asked = heard(project.path / "own") + heard(elsewhere)
-    assert (
-        len(asked) == sum(said["exchanges"] for said in found.values()) + 1
-    )  # what was in flight is sent again
+    # what was in flight is sent again
+    assert len(asked) == sum(said["exchanges"] for said in found.values()) + 1
     assert asked.count("A one") == 2
     assert asked.count("die here") == 3

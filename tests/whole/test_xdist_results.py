@@ -123,9 +123,8 @@ def test_a_selection_is_the_same_selection(
     project: Project, choice: tuple[str, ...]
 ) -> None:
     project.file(SUITE)
-    project.ltm(
-        "-n2", agent="echo,silent"
-    )  # what --lf looks at was written by a controller
+    # what --lf looks at was written by a controller
+    project.ltm("-n2", agent="echo,silent")
 
     found = []
     for workers in (2, 0):

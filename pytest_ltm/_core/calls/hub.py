@@ -211,9 +211,8 @@ class HubRequest:
             and self.ended > self.at
             and not self.rings
         ):
-            self.error = (
-                None if self.was_suspended else OutOfTime()
-            )  # it came back before anybody looked
+            # it came back before anybody looked
+            self.error = None if self.was_suspended else OutOfTime()
         if self.error is not None:
             raise self.error
         return self.value

@@ -181,9 +181,8 @@ class Channel:
                 reply_tokens=0,
                 history=history,
             )
-            self.record.now = (
-                self.clock.now
-            )  # a clock on the wall has moved on since the last event
+            # a clock on the wall has moved on since the last event
+            self.record.now = self.clock.now
             # The port completes it with what telling took, so it is written down
             # afterwards: a torn one is told again.
             self.journal.write(self.port.tell(filler_sent))
@@ -230,9 +229,8 @@ class Channel:
     @contextmanager
     def _exchange(self, by: str) -> Iterator[int]:
         """Have all that sending needs, and yield the number of the exchange; a fault in it is written down."""
-        is_new = (
-            not self.port.replaying
-        )  # asked first: the recorded reply may be the last of the record
+        # asked first: the recorded reply may be the last of the record
+        is_new = not self.port.replaying
         self.port.ready(by)
         number, self._messages = self._messages, self._messages + 1
         try:

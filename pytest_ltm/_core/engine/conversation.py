@@ -498,9 +498,9 @@ class Conversation:
                     request = lane.body.throw_error(error)
                     if isinstance(error, _errors.AgentFault):
                         lane.broken = error
-                        if (
-                            request is not None
-                        ):  # it swallowed the fault; nothing it says now could be scored
+                        if request is not None:
+                            # it swallowed the fault; nothing it says now could be
+                            # scored
                             lane.body.unwind_body()
                         break
                 else:
@@ -729,9 +729,8 @@ class Conversation:
         if lane.example.key in self.kept:
             return
         self.script.settle(lane)
-        if (
-            self.channel.journal.over is not None
-        ):  # a body that asked a judge hit it first, and ended
+        if self.channel.journal.over is not None:
+            # a body that asked a judge hit it first, and ended
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
         if broken is None and lane.has_counting_watcher:

@@ -261,9 +261,8 @@ class HeldAgent:
                     f"the agent cannot be restored to where it was: {error}"
                 ) from error
         elif not self._used and self.capabilities.saves:
-            with contextlib.suppress(
-                AgentFault
-            ):  # it will be told after the first message
+            with contextlib.suppress(AgentFault):
+                # it will be told after the first message
                 self._first = line.save()
         self._behind, self._strayed, self._used = False, False, True
         with contextlib.suppress(AgentFault):

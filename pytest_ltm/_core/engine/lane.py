@@ -179,7 +179,8 @@ class Lane(Struct):
         if capabilities & {
             SEES_CLOCK,
             "Prompted",
-        }:  # a control is told what to say in time
+        }:
+            # a control is told what to say in time
             needed.discard("TimeAware")
         missing = sorted(needed - capabilities)
         if missing:
@@ -246,9 +247,8 @@ class Lane(Struct):
     def ending(self) -> Ending:
         """Return what became of it now that its body and its watchers are done."""
         broken = self.broken or self.body.error
-        if isinstance(
-            broken, Unmeasured
-        ):  # no fault of the answer, nor of the scenario
+        if isinstance(broken, Unmeasured):
+            # no fault of the answer, nor of the scenario
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if isinstance(broken, AgentFault) and broken.leak:
             return Ending(verdict=Score(0.0, str(broken)))

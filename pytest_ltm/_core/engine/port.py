@@ -234,9 +234,8 @@ class LivePort:
             tuple[MemoryOperation, ...],
         ]:
             line = self._held.use()
-            if (
-                "Settles" in self.capabilities and self._held.said
-            ):  # its own seconds: they are not the reply's
+            if "Settles" in self.capabilities and self._held.said:
+                # its own seconds: they are not the reply's
                 began = self._watch()
                 line.settle()
                 self._timings.write(

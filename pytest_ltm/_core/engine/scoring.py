@@ -58,9 +58,8 @@ def scenario_result(
         costs[exchange.number] for exchange in lane.own if exchange.number in costs
     ]
     rule = ending.verdict.rule if ending.verdict else ""
-    if (
-        rule and reading and not rule.endswith(reading)
-    ):  # a recorded row that is kept names it already
+    if rule and reading and not rule.endswith(reading):
+        # a recorded row that is kept names it already
         rule = f"{rule}+{reading}"
     memory_use = None
     if memory is not None and memory.is_known:

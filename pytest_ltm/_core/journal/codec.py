@@ -53,9 +53,8 @@ def encode_record(line: JournalRecord, *, clean: bool = False) -> str:
     """Return the JSON text of a line, without secrets; `clean`: it cannot contain any."""
     try:
         text = _encode(line).decode()
-    except (
-        UnicodeEncodeError
-    ):  # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
+    except UnicodeEncodeError:
+        # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
         text = _compact_json(msgspec.to_builtins(line))
     if not clean and may_have_secrets(text):
         text = dump_json_redacted(msgspec.to_builtins(line), _compact_json)
@@ -102,9 +101,8 @@ class RecordCodec(Generic[L]):
         with suppress(ValueError, RecursionError):
             return msgspec.convert(record, kind)
         try:
-            return msgspec.convert(
-                bounded(record), kind
-            )  # what agents reported before there were limits
+            # what agents reported before there were limits
+            return msgspec.convert(bounded(record), kind)
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
 
@@ -286,9 +284,8 @@ def _find_flipped_bit(
     # length.
     if end - start > LONGEST:
         return None
-    beyond = data.find(b"\n", end) + 1 or len(
-        data
-    )  # where the flipped bit is that of the line's end
+    # where the flipped bit is that of the line's end
+    beyond = data.find(b"\n", end) + 1 or len(data)
     tried = bytearray(data[start:beyond])
     for position in range(end - start):
         was = tried[position]

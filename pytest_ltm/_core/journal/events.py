@@ -59,9 +59,8 @@ class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Header(JournalRecord, frozen=True, kw_only=True):
     """The first event: what the conversation was begun with."""
 
-    format: NonNegativeInt = field(
-        default_factory=lambda: FORMAT
-    )  # unlike a default it is always written
+    # unlike a default it is always written
+    format: NonNegativeInt = field(default_factory=lambda: FORMAT)
     plan: Mapping[str, Any]
     plan_fingerprint: str
     agent_fingerprint: str

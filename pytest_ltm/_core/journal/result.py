@@ -639,9 +639,8 @@ def read_results(path: Path) -> ConversationResult:
     """Return what `write_results` wrote; LtmError says what is wrong with the file and where."""
     try:
         data = read_regular(path)
-        if not any(
-            pattern.search(data) for pattern in _UNBOUNDED
-        ):  # straight to the result, at a fraction of time and memory
+        if not any(pattern.search(data) for pattern in _UNBOUNDED):
+            # straight to the result, at a fraction of time and memory
             with suppress(ValueError, RecursionError):
                 if msgspec.json.decode(data, type=_Format).format == FORMAT:
                     return msgspec.json.decode(data, type=ConversationResult)

@@ -59,7 +59,8 @@ def _is_text(
     """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
     if any(
         _begins(text, part) for part in _iter_parts(exchanges) for text in retrieved
-    ):  # the usual case, and quick
+    ):
+        # the usual case, and quick
         return True
     parts = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
     return any(part in text for part in parts for text in texts)

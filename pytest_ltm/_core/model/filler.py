@@ -149,9 +149,8 @@ def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[s
     It is cut where sentences and lines end; a longer one between words, a longer word
     anywhere. The same text is always cut in the same way.
     """
-    if (
-        len(text) * _BYTES <= most or count(text) <= most
-    ):  # no token is shorter than a byte
+    if len(text) * _BYTES <= most or count(text) <= most:
+        # no token is shorter than a byte
         return [text]
     return list(_pack_pieces(text, most, count))
 

@@ -443,9 +443,11 @@ def decide_by_votes(
         tally[grade] += 1
         if (vote == 0 and grade != inquiry.fail) or tally[grade] * 2 > votes:
             return JudgeDecision(grade, reply, vote + 1)
-    none = ", ".join(f"{count} x {grade}" for grade, count in sorted(tally.items()))
+    tally_text = ", ".join(
+        f"{count} x {grade}" for grade, count in sorted(tally.items())
+    )
     return unread or Unscored(
-        f"the judge's {votes} votes have no majority: {none}", cause="ungraded"
+        f"the judge's {votes} votes have no majority: {tally_text}", cause="ungraded"
     )
 
 
@@ -456,7 +458,8 @@ def ask_judge(
 
     def ask(
         inquiry: Inquiry,
-    ) -> str:  # where nothing is recorded, remembered or limited
+    ) -> str:
+        # where nothing is recorded, remembered or limited
         try:
             reply = judge.assess(inquiry)
         except Exception as error:

@@ -123,9 +123,8 @@ class Wait:
             "time": self.time.total_seconds(),
             "history": self.history,
         }
-        back = [
-            f"{name}={value}" for name, value in fields.items() if not value >= 0
-        ]  # so written, it also refuses NaN
+        # so written, it also refuses NaN
+        back = [f"{name}={value}" for name, value in fields.items() if not value >= 0]
         if back:
             raise ScenarioError(f"cannot wait backwards: {', '.join(back)}")
         if self.span > 1:

@@ -73,9 +73,8 @@ class Score:
     def upper(self) -> float:
         """The value if all open parts passed."""
         if self.left_open is not None:
-            return min(
-                self.value + self.left_open, 1.0
-            )  # thirds and sixths may add up to more than 1
+            # thirds and sixths may add up to more than 1
+            return min(self.value + self.left_open, 1.0)
         return min(
             self.value
             + sum(check.open for check in self.checks) / max(len(self.checks), 1),

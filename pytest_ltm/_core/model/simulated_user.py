@@ -257,7 +257,7 @@ class LtmUser:
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:
-        none = "\n".join(
+        lines = "\n".join(
             f"Person: {exchange.message}\nAssistant: {shorten_for_judge(exchange.reply)}"
             for exchange in self._heard()
         )
@@ -270,8 +270,8 @@ class LtmUser:
             )
             if untold
             else "",
-            chat=_fill_template("chat", said=fence_text(none, "CHAT"))
-            if none
+            chat=_fill_template("chat", said=fence_text(lines, "CHAT"))
+            if lines
             else _fill_template("begin"),
             left=_fill_template(
                 turn_text, number=str(len(self._said) + 1), most=str(self.turns)

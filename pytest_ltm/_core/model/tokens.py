@@ -123,9 +123,8 @@ def token_counter(name: str) -> TokenCounter:
                 name, DottedPath(name, what="tokenizer", error=TokenizerError).resolve()
             ),
         )
-    encode = load_encoding(
-        name
-    ).encode_ordinary  # never `encode`: it refuses the text of special tokens
+    # never `encode`: it refuses the text of special tokens
+    encode = load_encoding(name).encode_ordinary
 
     def count(text: str) -> int:
         return (
@@ -229,9 +228,8 @@ def _read_ranks(name: str) -> dict[bytes, int]:
     form = "".join(
         map([f"{length}s" for length in range(256)].__getitem__, data[:count])
     )
-    return dict(
-        zip(struct.unpack_from(form, data, count), range(count), strict=True)
-    )  # twice as fast as a loop
+    # twice as fast as a loop
+    return dict(zip(struct.unpack_from(form, data, count), range(count), strict=True))
 
 
 def _encoding_constructor(name: str) -> Callable[[], dict[str, Any]]:

@@ -297,9 +297,8 @@ class Transcript(TranscriptView):
         raise KeyError(number)
 
     def _place(self, number: int) -> int:
-        if (
-            number < len(self._exchanges) and self._exchanges[number].number == number
-        ):  # no message went unanswered
+        if number < len(self._exchanges) and self._exchanges[number].number == number:
+            # no message went unanswered
             return number
         return bisect_left(self._exchanges, number, key=attrgetter("number"))
 

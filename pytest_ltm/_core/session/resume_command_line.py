@@ -85,9 +85,8 @@ def take_over(
     else:
         config.stash[RUN_FOLDER] = result
         args += _recorded_words(run, arguments)
-        if (
-            result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve()
-        ):  # named by its path
+        if result.parent.name == "runs" and result.parent.parent != ltm_dir.resolve():
+            # named by its path
             args.append(f"--ltm-dir={result.parent.parent}")
     config.known_args_namespace = parser.parse_known_args(
         args, namespace=copy.copy(config.option)

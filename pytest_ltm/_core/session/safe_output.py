@@ -433,9 +433,8 @@ def _clean_deep(value: Any, levels: int) -> Any:
             return value  # the properties of an item stand in each of its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
-        object.__setattr__(
-            value, name, _clean_deep(part, levels - 1)
-        )  # some are frozen
+        # some are frozen
+        object.__setattr__(value, name, _clean_deep(part, levels - 1))
     return value
 
 

@@ -248,9 +248,8 @@ def _append_all(file: int, data: bytes) -> None:
         while remaining:
             remaining = remaining[os.write(file, remaining) :]
     except OSError:
-        with contextlib.suppress(
-            OSError
-        ):  # half a line would be dropped by the reader, too
+        with contextlib.suppress(OSError):
+            # half a line would be dropped by the reader, too
             os.ftruncate(file, os.fstat(file).st_size - (len(data) - len(remaining)))
         raise
 

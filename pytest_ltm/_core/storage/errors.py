@@ -203,18 +203,16 @@ def did_you_mean(wrong: str, names_known: object) -> str:
 def text_of(error: BaseException) -> str:
     """Return the text of an exception, whatever its `__str__` does."""
     try:
-        return str.__str__(
-            str(error)
-        )  # what `__str__` returns may be a `str` with methods of its own
+        # what `__str__` returns may be a `str` with methods of its own
+        return str.__str__(str(error))
     except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - an error message must not fail on what it reports
         return "(its text cannot be read)"
 
 
 def describe_error(error: BaseException) -> str:
     """Return type and text of an exception on one harmless line of bearable length, whatever its `__str__` does."""
-    text = (
-        redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
-    )  # before it is cut: a half is not recognised
+    # before it is cut: a half is not recognised
+    text = redact_secrets(text_of(error)).strip().partition("\n")[0].rstrip()
     if isinstance(error, SyntaxError) and isinstance(error.text, str):
         text = f"{text}: {redact_secrets(error.text.strip())}"
     name = type(error).__name__

@@ -327,9 +327,9 @@ def _loader_class() -> type[Any]:
                 problem = "anchors (&name) and aliases (*name) are not supported here; write the value out"
                 raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
             self._depth += 1
-            if (
-                self._depth > 2 * DEPTH
-            ):  # well below that, the reader names the line; Python's own limit may be raised
+            if self._depth > 2 * DEPTH:
+                # well below that, the reader names the line; Python's own limit may be
+                # raised
                 raise RecursionError
             node = super().compose_node(parent, index)
             self._depth -= 1

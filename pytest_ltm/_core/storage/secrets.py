@@ -196,9 +196,8 @@ class _Known:
         environment: Mapping[Any, Any] = getattr(
             self._environment, "_data", self._environment
         )
-        if (
-            not environment.keys() <= self._names
-        ):  # else pytest has just changed a variable of its own, as at every phase
+        if not environment.keys() <= self._names:
+            # else pytest has just changed a variable of its own, as at every phase
             for variable in environment.keys() - self._names:
                 name = variable if isinstance(variable, str) else os.fsdecode(variable)
                 if is_secret_name(name):
@@ -266,9 +265,8 @@ def _encoded_forms(value: str) -> Iterator[str]:
         yield data.hex()
         for offset in range(3):
             bits = offset * 8, (offset + len(data)) * 8
-            core = slice(
-                math.ceil(bits[0] / 6), bits[1] // 6
-            )  # what is the same whatever stands before and after
+            # what is the same whatever stands before and after
+            core = slice(math.ceil(bits[0] / 6), bits[1] // 6)
             for encode in (base64.b64encode, base64.urlsafe_b64encode):
                 yield encode(b"\0" * offset + data).decode()[core]
 
@@ -679,9 +677,8 @@ def _has_dashes(folded: str) -> bool:
 
 
 def _fold_key(text: str) -> str:
-    return (
-        text.lower().replace("_", "-").replace("tokens", "")
-    )  # every line of a journal counts them
+    # every line of a journal counts them
+    return text.lower().replace("_", "-").replace("tokens", "")
 
 
 _SHORT = 1_000

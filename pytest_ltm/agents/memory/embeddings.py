@@ -131,10 +131,11 @@ class EmbeddingClient:
             self._completions = open_model(self._model)
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _A_REQUEST):
+            # empty ones are refused
             part = [
                 escape_surrogates(text) if text.strip() else "."
                 for text in texts[start : start + _A_REQUEST]
-            ]  # empty ones are refused
+            ]
             result, used = self._completions.embed(part)
             self._used += usage_of(used, prompt=sum(map(count_tokens, part)), reply=0)
             vectors += result

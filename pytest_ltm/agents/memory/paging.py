@@ -492,9 +492,8 @@ class Paging(Thinks):
         while evicted < keep and freed < self._pressure.evict * total:
             freed += _message_tokens(self._queue[evicted])
             evicted += 1
-        while (
-            0 < evicted < start and self._queue[evicted]["role"] != "user"
-        ):  # a tool's answer stays with its call
+        while 0 < evicted < start and self._queue[evicted]["role"] != "user":
+            # a tool's answer stays with its call
             evicted += 1
         if not evicted:
             return 0

@@ -266,9 +266,8 @@ class Chats:
             result, is_understood = task.result(answer), True
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
             result, is_understood = task.by_rules(), False
-        if (
-            is_understood and task.role == "reply" and result != answer.text
-        ):  # its notes
+        if is_understood and task.role == "reply" and result != answer.text:
+            # its notes
             thoughts = f"{thoughts}\n\n{answer.text}".strip()
         # what called its tools ended well, whatever its end is called
         reason = "" if answer.calls else answer.finish_reason
@@ -293,9 +292,8 @@ class Chats:
             self._completions = None
 
     def _asks(self) -> Completions:
-        if (
-            self._completions is None
-        ):  # only now, because where limits are shared is known once the run has begun
+        if self._completions is None:
+            # only now, because where limits are shared is known once the run has begun
             says = self._reading.says_something
             self._completions = open_model(self._model, says=says)
         return self._completions

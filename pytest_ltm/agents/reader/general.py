@@ -79,9 +79,8 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
     picked = (
         f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
     )
-    next_one = (
-        f"The {tips[place - 1]['contest']}." if place else "I don't know."
-    )  # the newest come first
+    # the newest come first
+    next_one = f"The {tips[place - 1]['contest']}." if place else "I don't know."
     withdrawn = any(
         note.content == tip["contest"] for note in notes.visible("withdrawn")
     )
@@ -181,9 +180,8 @@ def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
         and not _RE.to_you.search(text)
         and not first_match(_LIFE, text)
     )
-    return like, len(
-        text.encode()
-    )  # a character of Chinese says as much as a few letters
+    # a character of Chinese says as much as a few letters
+    return like, len(text.encode())
 
 
 def _time_distance(note: ReaderNote, moment: float) -> float:

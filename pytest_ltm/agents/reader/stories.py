@@ -56,9 +56,8 @@ class SallyAnne(
         if event:
             notes.add(turn, "play", event)
             notes.add(turn, UNDERSTOOD, event)
-        return (
-            "I see." if marked else None
-        )  # without the mark it may be anything: others note it as well
+        # without the mark it may be anything: others note it as well
+        return "I see." if marked else None
 
 
 def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
@@ -291,9 +290,8 @@ class Passages(
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
             facts: dict[tuple[str, str], tuple[str, str]] = {}
-            for note in notes.visible(
-                "passage"
-            ):  # the newest first: what puts another right is newer
+            for note in notes.visible("passage"):
+                # the newest first: what puts another right is newer
                 relation, subject, value, title = note.content
                 facts.setdefault((relation, subject), (value, title))
             works = _BOOKS.named.findall(turn.text)

@@ -548,7 +548,8 @@ def _existing_images(
     except (
         OSError,
         ValueError,
-    ):  # a name with a null byte, or longer than the system takes
+    ):
+        # a name with a null byte, or longer than the system takes
         exists = False
     counts["left out: images that are not in the folder"] += not exists
     return [path] if exists else []

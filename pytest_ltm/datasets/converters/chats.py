@@ -140,9 +140,8 @@ def _unpacked(path: Path) -> Iterator[Path]:
                         f"{path}: holds more than {UNPACKED:,} bytes. Unpack it, and name what is in it"
                     )
                 for file in files:
-                    packed.extract(
-                        file, folder
-                    )  # which keeps to the folder, whatever a name says
+                    # which keeps to the folder, whatever a name says
+                    packed.extract(file, folder)
         except (
             zipfile.BadZipFile,
             OSError,

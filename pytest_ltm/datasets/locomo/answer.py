@@ -47,9 +47,8 @@ def evidence_recall(
             f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)
         }
     sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
-    whole = (
-        bool(retrieved) and not turns
-    )  # of sessions the published evaluation compares the numbers
+    # of sessions the published evaluation compares the numbers
+    whole = bool(retrieved) and not turns
     hits = [
         one.partition(":")[0][1:] in sessions if whole else one in turns
         for one in cited

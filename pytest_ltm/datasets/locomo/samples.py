@@ -290,9 +290,8 @@ def load_locomo(path: Path) -> LocomoData:
             raise DatasetError(
                 f"{file}: cannot be read: {error.strerror}. LoCoMo is not shipped: {cure}"
             ) from error
-        digest.update(
-            raw
-        )  # of the bytes: a file that was only formatted anew is another file
+        # of the bytes: a file that was only formatted anew is another file
+        digest.update(raw)
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]
@@ -397,9 +396,8 @@ def _parse_sessions(
             caption = str(
                 (fields["blip_caption"].value if "blip_caption" in fields else "") or ""
             )
-            text = (
-                fields["text"].value
-            )  # may be empty where a photo says it all, so that `text()` is too strict
+            # may be empty where a photo says it all, so that `text()` is too strict
+            text = fields["text"].value
             if not isinstance(text, str):
                 raise fields["text"].error("a text")
             turns.append(
@@ -476,9 +474,8 @@ def _with_annotations(
 
     def by_session(name: str) -> Iterator[tuple[int, Field]]:
         for key, one in (fields[name].mapping() if name in fields else {}).items():
-            if match := _SESSION.search(
-                key
-            ):  # `events_session_1`, `session_1_observation`, `session_1_summary`
+            if match := _SESSION.search(key):
+                # `events_session_1`, `session_1_observation`, `session_1_summary`
                 yield int(match[1]), one
 
     events, observations = [], []

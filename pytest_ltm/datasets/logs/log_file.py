@@ -662,9 +662,8 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if content.strip():
                     yield number, start + len(raw) - len(content), content
-                start += len(
-                    raw
-                )  # counted, as `tell` costs a system call for each line
+                # counted, as `tell` costs a system call for each line
+                start += len(raw)
     except IsADirectoryError as error:
         raise DatasetError(
             f"{path}: is a folder. Name a file; exports are read by ltm data convert"

@@ -268,9 +268,8 @@ def is_phone(match: re.Match[str]) -> bool:
     digits_text = match.group().strip()
     digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
     context = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    if digits_text.startswith("+") or context.endswith(
-        ("@", "wa.me/")
-    ):  # mentions, as WhatsApp writes them
+    if digits_text.startswith("+") or context.endswith(("@", "wa.me/")):
+        # mentions, as WhatsApp writes them
         return True
     if context.rstrip().endswith(("$", "€", "£")):
         return False
@@ -331,9 +330,8 @@ def _name_patterns(name: str) -> Iterator[str]:
     bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
     for part in long_parts or parts:
         normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
-        if (
-            part.upper() == part.lower()
-        ):  # a script without capitals, which does not part words either
+        if part.upper() == part.lower():
+            # a script without capitals, which does not part words either
             yield re.escape(part)
         elif len(part) > 1 and part.islower():
             yield from (bounded.format(f"(?i:{re.escape(form)})") for form in normal)

@@ -259,9 +259,10 @@ def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
                 yield start, part.end()
                 if sys.platform != "win32" and part.end() - freed > _WINDOW:
                     freed = part.end()
+                    # gives pages back
                     content.madvise(
                         mmap.MADV_DONTNEED, 0, freed - freed % mmap.PAGESIZE
-                    )  # gives pages back
+                    )
             if depth == 0:
                 if not content[part.end() : part.end() + _SHOWN].strip():
                     return
@@ -351,9 +352,8 @@ def index_of(path: Path, cache: Path | None = None) -> RecordIndex:
         "sha256": index.sha256,
         "entries": [structs.astuple(entry) for entry in index.entries],
     }
-    with suppress(
-        OSError, DiskFault
-    ):  # a folder that cannot be written costs the memory, not the run
+    with suppress(OSError, DiskFault):
+        # a folder that cannot be written costs the memory, not the run
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(record).encode())
     return index

@@ -83,9 +83,8 @@ def _holds_histories(path: Path) -> bool:
         return False
     try:
         start, end = next(iter_record_slices(path), (0, 0))
-    except (
-        DatasetError
-    ):  # not a list: one conversation, or a file whose own error is better
+    except DatasetError:
+        # not a list: one conversation, or a file whose own error is better
         return False
     return b'"haystack_sessions"' in part_of(path, start, end)
 

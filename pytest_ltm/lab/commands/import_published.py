@@ -235,9 +235,10 @@ def table_lines(run: RunResult) -> list[str]:
     span_by_label = {
         conversation.span_label: conversation.span for conversation in run.conversations
     }
+    # isolated first, older versions last
     spans = sorted(
         span_by_label, key=lambda text: ("." in text, span_by_label[text] or 0, text)
-    )  # isolated first, older versions last
+    )
     width = max(map(len, entries))
     lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
     for agent in sorted(

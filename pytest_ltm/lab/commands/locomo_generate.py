@@ -293,7 +293,8 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
             KeyError,
             TypeError,
             ValueError,
-        ) as error:  # whatever people write into it
+        ) as error:
+            # whatever people write into it
             problem = f"a field is missing or not of its kind ({describe_error(error)})"
             faults.append(f"conversation {number}: {problem}")
     return faults

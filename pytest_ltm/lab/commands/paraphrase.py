@@ -95,9 +95,8 @@ def paraphrase_suite(arguments: Namespace) -> int:
     with study_folder("paraphrase") as folder:
         original = folder / "own"
         able = _play_solvers(solvers, options, original)
-        played = sorted(
-            original.glob(f"runs/*/*/definitions/*/*{_ENDING}")
-        )  # the same ones for each solver
+        # the same ones for each solver
+        played = sorted(original.glob(f"runs/*/*/definitions/*/*{_ENDING}"))
         sources = {
             f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
             for path in played
@@ -111,9 +110,8 @@ def paraphrase_suite(arguments: Namespace) -> int:
         with author_session(arguments.model) as model:
             for place, path in sources.items():
                 target = arguments.output / f"{place}{_ENDING}"
-                if (
-                    not target.exists()
-                ):  # what is there was written before the command broke off
+                if not target.exists():
+                    # what is there was written before the command broke off
                     target.parent.mkdir(exist_ok=True)
                     write_whole(
                         target,

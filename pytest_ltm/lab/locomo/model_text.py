@@ -344,9 +344,9 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
         return ""
     if category is Category.MULTI_HOP and len(cited) < 2:
         return "is multi-hop with one turn of evidence"
-    none = " ".join(map(_all_said, cited))
+    cited_text = " ".join(map(_all_said, cited))
     parts = answer.split(",") if category is Category.MULTI_HOP else [answer]
-    if not all(_word_share(none, part) >= _ENOUGH for part in parts):
+    if not all(_word_share(cited_text, part) >= _ENOUGH for part in parts):
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
     if _word_share(question["question"], answer) == 1:
         return "gives its answer away"
@@ -355,9 +355,8 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
         for name, turn in turns.items()
         if _word_share(_all_said(turn), answer) == 1
     }
-    if (
-        category is Category.ADVERSARIAL
-    ):  # the person asked about must not have said so themselves
+    if category is Category.ADVERSARIAL:
+        # the person asked about must not have said so themselves
         speakers_asked_about = [
             name for name in speakers if name in question["question"]
         ]
@@ -576,9 +575,8 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
         own_events = []
         for event in events:
             causes, start = event.get("causes", []), f"{speaker}/"
-            if (
-                event["who"] == speaker
-            ):  # as the model wrote it: ids without the speaker before them
+            if event["who"] == speaker:
+                # as the model wrote it: ids without the speaker before them
                 own_events.append(
                     {
                         "id": str(event.get("id", "")).removeprefix(start),

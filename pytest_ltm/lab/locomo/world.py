@@ -591,9 +591,8 @@ def phrase_meaning(words: str, told_day: date) -> str:
     if match is None:
         raise ValueError(f"no date: {words!r}")
     day = date(told_day.year, MONTHS.index(match[2]) + 1, int(match[1]))
-    return gold_day(
-        day if day <= told_day else day.replace(year=told_day.year - 1)
-    )  # the latest day of that name
+    # the latest day of that name
+    return gold_day(day if day <= told_day else day.replace(year=told_day.year - 1))
 
 
 def gold_day(on: date) -> str:

@@ -178,12 +178,16 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
             ("user", {"wants": outline.wants, "slips": slip}),
             ("assistant", {"lists": listed}),
         ):
-            none = (
+            transcript = (
                 "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
                 or "(nothing yet)"
             )
             prompt = prompt_of(
-                session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more
+                session_prompts(),
+                role,
+                chat=transcript,
+                words=str(_REPLY_WORDS),
+                **more,
             )
             read = partial(_read_chat_turn, role=role, number=number, talk=talk)
             turns.append(

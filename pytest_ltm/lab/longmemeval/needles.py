@@ -440,9 +440,8 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
     question, answer, how, dates = make(rng, asked_at, rows)
     sessions, world = [], []
     for row, date in zip(rows, dates, strict=False):
-        late = rng.randrange(
-            len(WORDS)
-        )  # some days after the event at most, and the user says how many
+        # some days after the event at most, and the user says how many
+        late = rng.randrange(len(WORDS))
         aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
         sessions.append(
             EvidenceSession(

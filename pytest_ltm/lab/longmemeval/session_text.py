@@ -312,9 +312,8 @@ def _fit_pieces(
 # from an endless stock.
 
 _CACHED_LINES = 1 << 16
-_LINE = re.compile(
-    r"[^\n]*\n+|[^\n]+"
-)  # A line with all breaks behind it, which an encoding may take as one token
+# A line with all breaks behind it, which an encoding may take as one token
+_LINE = re.compile(r"[^\n]*\n+|[^\n]+")
 # The least tokens that a round needs, about.
 LEAST = 80
 
@@ -338,20 +337,22 @@ SESSION_TOKENS = (700, 3600)
 # A question and its reply are about so long, unless the session must be shorter.
 ROUND_TOKENS = (190, 430)
 _JITTER = 0.4  # how much longer or shorter a reply may be than others of its session
+# how likely a further question about the same thing is, after one round, two, three
 _GOES_ON = (
     0.7,
     0.4,
     0.1,
-)  # how likely a further question about the same thing is, after one round, two, three
+)
 # The share of rounds without evidence in which users mention something about
 # themselves, as they do with it.
 _MENTIONS = 0.7
+# how many things they say besides, each as likely as the others
 _BESIDES = (
     0,
     1,
     1,
     2,
-)  # how many things they say besides, each as likely as the others
+)
 # The chance that evidence stands in the first round of a session, or else in the next
 # one, and so on.
 _FIRST = 0.6

@@ -291,9 +291,8 @@ def _partial_ruling(
     # what is hardly longer than the expected answer has nothing else to say
     brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
     brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
-    one_word = (
-        names and things[0].wanted[0] not in left
-    )  # of a name of several: some people say no more
+    # of a name of several: some people say no more
+    one_word = names and things[0].wanted[0] not in left
     wrong = (
         ("names something else", nothing and strange),
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),

@@ -245,12 +245,12 @@ class Recovery:
         return False
 
     def give_up(
-        self, unit: WorkUnit, why: str, *, death: str = "", speaking: str = ""
+        self, unit: WorkUnit, reason: str, *, death: str = "", speaking: str = ""
     ) -> bool:
         """Report what is left of a conversation: after a `death` an error of who was speaking, the rest not reached.
 
         Where nobody was (filler, say), the first that had begun answers for it: what
-        ends like this is an error. It says `why`, the others refer to the death.
+        ends like this is an error. It says `reason`, the others refer to the death.
         Returns whether the conversation's results tell of it; those of one that was
         complete stay as they are.
         """
@@ -277,7 +277,7 @@ class Recovery:
             (brief.nodeid for brief in chain(spoke, begun_briefs, open_items)), ""
         )
         reason_of_others = (
-            f"{death}, and the conversation is given up" if blamed else why
+            f"{death}, and the conversation is given up" if blamed else reason
         )
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
@@ -290,7 +290,7 @@ class Recovery:
                 row = self._unplayed(
                     brief,
                     scenes[brief.folder],
-                    why if is_it else reason_of_others,
+                    reason if is_it else reason_of_others,
                     blamed=is_it,
                 )
             folders.setdefault(brief.folder, []).append(row)
@@ -301,7 +301,7 @@ class Recovery:
                     hook.pytest_runtest_logreport(report=report)
                 hook.pytest_runtest_logfinish(nodeid=brief.nodeid, location=location)
         written = [
-            self._write(run / name, results, scenes[name], death or why)
+            self._write(run / name, results, scenes[name], death or reason)
             for name, results in folders.items()
         ]
         self._ledger.over(unit.name)
@@ -318,7 +318,7 @@ class Recovery:
         return self._run.costs.tariff_of(_name_of(folder).agent)
 
     def _unplayed(
-        self, brief: Brief, last: JournalSnapshot, why: str, *, blamed: bool
+        self, brief: Brief, last: JournalSnapshot, reason: str, *, blamed: bool
     ) -> _result.ScenarioResult:
         name = _name_of(brief.folder)
         return _result.ScenarioResult(
@@ -330,7 +330,7 @@ class Recovery:
             span=self._run.settings.spans[name.span],
             nodeid=brief.nodeid,
             score=None,
-            reason=why,
+            reason=reason,
             outcome="error" if blamed else "skipped",
             cause="agent" if blamed else "not reached",
             threshold=brief.threshold,
@@ -344,7 +344,7 @@ class Recovery:
         folder: Path,
         rows: Sequence[_result.ScenarioResult],
         last: JournalSnapshot,
-        why: str,
+        reason: str,
     ) -> bool:
         """Write the results of an incomplete conversation; return whether they were written."""
         if _is_complete(folder):
@@ -367,8 +367,8 @@ class Recovery:
             agent_fingerprint="" if header is None else header.agent_fingerprint,
             scenarios=tuple(rows),
             simulated_seconds=last.record.seconds,
-            notices=(_result.ended_early(why),),
-            gone=why,
+            notices=(_result.ended_early(reason),),
+            gone=reason,
             ended="agent gone",
             **last.totals,
         )

@@ -179,9 +179,8 @@ class ReportLedger:
     def briefs(self, unit: WorkUnit) -> tuple[Brief, ...]:
         """Return the briefs of a unit's items, made up from the node ids where no worker has begun it."""
         made_up = []
-        for nodeid in (
-            () if unit.name in self._briefs else unit.items
-        ):  # `file::test_name[agent-span-trial-example...]`
+        for nodeid in () if unit.name in self._briefs else unit.items:
+            # `file::test_name[agent-span-trial-example...]`
             path, _, name_parts = nodeid.partition("::")
             name = node_label(
                 name_parts.partition("[")[0].rpartition("::")[2].removeprefix("test_")

@@ -163,9 +163,9 @@ class Worker:
             ("runtests", {"indices": [*indices, indices[-1]]})
         )
 
-    def _stop(self, why: str) -> None:
+    def _stop(self, reason: str) -> None:
         if self._session is not None:
-            self._session.shouldstop = why
+            self._session.shouldstop = reason
         self._run.look_up()
 
     @pytest.hookimpl(tryfirst=True)

@@ -512,9 +512,8 @@ def _draw_line(
         )
         axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
-    if (
-        alone
-    ):  # isolated examples have no length: nothing leads from them to the first span
+    if alone:
+        # isolated examples have no length: nothing leads from them to the first span
         axes.plot(x[:1], y[:1], **{**style, "linestyle": "none"}, clip_on=False)
     [handle] = axes.plot(x[alone:], y[alone:], **style, clip_on=False)
     return handle
@@ -558,9 +557,8 @@ def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
         ncols=1 + (narrow and short),
     )
     for text, (_, name) in zip(box.get_texts(), entries, strict=True):
-        text.set_text(
-            _plot_text(name, _LONGEST)
-        )  # set here, a label that begins with `_` is one like others
+        # set here, a label that begins with `_` is one like others
+        text.set_text(_plot_text(name, _LONGEST))
 
 
 # --- Heat maps.
@@ -778,9 +776,8 @@ def _draw_forest(part: SubFigure, content: Forest) -> None:
     all_axes = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
     for axes, (label, rows) in zip(all_axes, content.panels, strict=True):
         axes.axvline(0, color=_GREY, linewidth=0.8)
-        axes.axhspan(
-            -0.5, 0.5, color=_PALE, zorder=0
-        )  # behind the mean, which is the first row
+        # behind the mean, which is the first row
+        axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
         for y, row in enumerate(rows):
             better, colour = (
                 row.value >= 0,

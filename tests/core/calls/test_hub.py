@@ -248,11 +248,12 @@ def test_waits_between_attempts_let_others_go_on() -> None:
         order.append(f"{seconds}")
 
     played(Hub(), *(partial(waits, seconds) for seconds in (0.9, 0.5, 0.1)))
+    # one after the other they would end in their own order
     assert order == [
         "0.1",
         "0.5",
         "0.9",
-    ]  # one after the other they would end in their own order
+    ]
 
 
 @pytest.mark.slow

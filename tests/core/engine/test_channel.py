@@ -162,9 +162,8 @@ def test_a_fault_leaves_no_exchange_and_is_written_down() -> None:
     assert (len(line.channel.transcript), line.channel.transcript.position) == (0, 0)
     assert line.events[-1]["event"] == "fault"
     assert "busy" in line.events[-1]["text"]
-    assert (
-        line.channel.ask("a/0", "say", "hello").number == 1
-    )  # a message without a reply keeps its number
+    # a message without a reply keeps its number
+    assert line.channel.ask("a/0", "say", "hello").number == 1
 
 
 def test_faults_are_counted_until_a_reply_comes() -> None:

@@ -105,9 +105,8 @@ def test_the_steps_of_an_example_are_spoken_in_order(case: Case) -> None:
             for e in record.transcript
             if e.by == key and e.kind in {"say", "ask"}
         ]
-        assert (
-            own == player.spoken or own[:-1] == player.spoken
-        )  # the last one if it was unwound before it went on
+        # the last one if it was unwound before it went on
+        assert own == player.spoken or own[:-1] == player.spoken
         planned = [
             f"{key} #{n} " + "." * s.size
             for n, s in enumerate(player.part.steps)
@@ -175,9 +174,8 @@ def _open(record: Record) -> dict[str, tuple[int, int]]:
     """Return when each example entered and when it was through: its body, and its watchers that count replies."""
     intervals = {}
     for key, player in record.players.items():
-        at = {
-            event: n for n, (event, by) in enumerate(record.log) if by == key
-        }  # the last "counted"
+        # the last "counted"
+        at = {event: n for n, (event, by) in enumerate(record.log) if by == key}
         if "enter" in at:
             broken = player.error is not None or record.endings[key].error is not None
             intervals[key] = (
@@ -207,10 +205,11 @@ def test_a_watcher_sees_every_reply_since_its_scenario_spoke_and_is_asked_after_
                 ]
                 assert shown == replied[: len(shown)]
             for before, after in pairwise(listener.shown):
+                # 0: asked once more at the end
                 assert len(after) - len(before) in {
                     0,
                     1,
-                }  # 0: asked once more at the end
+                }
             assert listener.replies is None or all(
                 len(shown) <= listener.replies for shown in listener.shown
             )

@@ -125,9 +125,8 @@ def labelled(half: str) -> list[tuple[str, list[str]]]:
 def test_labelled_texts_lose_their_secrets_and_nothing_else(
     half: str, leaks: int, touched: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        _secrets, "_KNOWN", _secrets._Known({})
-    )  # whatever other tests had in their environment
+    # whatever other tests had in their environment
+    monkeypatch.setattr(_secrets, "_KNOWN", _secrets._Known({}))
     rows = labelled(half)
     shown = [(text, hidden, redact_secrets(text)) for text, hidden in rows]
     assert (

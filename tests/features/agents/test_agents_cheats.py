@@ -211,9 +211,8 @@ def test_a_wrong_spec_is_an_error_with_an_example(spec: str, cure: str) -> None:
 def test_every_cheat_is_a_control() -> None:
     controls = {kind.name for kind in agent_kinds().values() if kind.control}
     assert {"oracle", "padded", *CHEATS} == controls
-    assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {
-        "skips"
-    }  # needs the file of a tree
+    # needs the file of a tree
+    assert {spec.partition(":")[0] for spec in ALONE} == {*CHEATS} - {"skips"}
 
 
 def test_the_agent_behind_a_padded_one_is_known() -> None:

@@ -80,10 +80,11 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     try:
+        # a zombie is dead
         return (
             pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
             != "Z"
-        )  # a zombie is dead
+        )
     except FileNotFoundError:  # another system's, which has no /proc
         return True
 
@@ -167,9 +168,8 @@ def test_an_end_is_noticed_at_once_and_stderr_told(bot: Any, tmp_path: Path) -> 
 def test_an_end_is_noticed_although_a_child_still_holds_stdout(
     bot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "pytest_ltm.agents._process._GRACE", 0.2
-    )  # its stderr is held, too
+    # its stderr is held, too
+    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 

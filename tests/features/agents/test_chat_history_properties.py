@@ -30,9 +30,9 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
         assert pairs == said[len(said) - len(pairs) :]
         assert history.estimate(size) == sum(len(text) + FRAME for text in shown)
         assert history.estimate(size) <= limit or not pairs
-        if (
-            len(pairs) < before
-        ):  # nothing was cut without need: it fits, in blocks, and half of the room stays in use
+        if len(pairs) < before:
+            # nothing was cut without need: it fits, in blocks, and half of the room
+            # stays in use
             dropped = sum(
                 len(text) + FRAME for text in said[len(said) - len(pairs) - 1]
             )

@@ -15,9 +15,10 @@ import pytest
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm.agents.registry import find_agent, split_specs
 
+# slow to import
 pytestmark = pytest.mark.skipif(
     find_spec("mcp") is None, reason="pip install 'pytest-ltm[mcp]'"
-)  # slow to import
+)
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 SERVER = f"mcp:{shlex.join([sys.executable, str(Path(__file__).parents[2] / 'servers' / 'memory_server.py')])}"
 TRAIN = "My train to Ghent leaves from platform 14."

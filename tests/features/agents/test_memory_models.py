@@ -124,9 +124,10 @@ def test_each_preset_talks_with_a_model_through_the_real_client(
     assert reply.text == "You are Ines."
     assert [each for each in (*mishaps, *reply.mishaps) if each.times] == []
     assert sum(one.calls().values()) == len(chat_server.requests)
+    # these see it all, or its summary
     assert one.retrieved() or name.startswith(
         ("ltm-", "memorybank", "locomo-incremental")
-    )  # these see it all, or its summary
+    )
     window = one.configuration()["window"]
     assert all(
         sum(count_tokens(str(m["content"])) for m in request.messages) <= window
@@ -258,9 +259,8 @@ def test_words_that_cannot_be_read_are_counted(
     reply = one.reply("My name is Ines.")
 
     assert reply.mishaps == (Mishap("notebooks unreadable, rules took over", 1, 1),)
-    assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [
-        1
-    ]  # each is reported once
+    # each is reported once
+    assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [1]
     assert "Ines" in str(one._user)
 
 

@@ -263,9 +263,8 @@ def test_the_endpoints_own_counts_correct_the_estimate(
     agent.reply("What now?")
     agent.reply("And now?")
     assert 0.9 * kept(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
-    assert (
-        agent.count_tokens("one two three four") > 6
-    )  # as many as four words have by themselves: 4
+    # as many as four words have by themselves: 4
+    assert agent.count_tokens("one two three four") > 6
 
 
 @pytest.mark.slow
@@ -281,9 +280,8 @@ def test_a_prompt_that_is_too_long_is_cut_until_it_fits(
     assert 1 < len(chat_server.requests) <= 1 + SHRINKS
     assert sent(chat_server)[0] == "Be kind."
     assert "Here is number 59 of many." in sent(chat_server)
-    assert (
-        chat_server.requests[-1].prompt_tokens > 150
-    )  # no more was cut than was needed
+    # no more was cut than was needed
+    assert chat_server.requests[-1].prompt_tokens > 150
     before = len(chat_server.requests)
     agent.reply("And now?")
     assert len(chat_server.requests) == before + 1  # it has learned how much fits

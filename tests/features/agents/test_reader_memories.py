@@ -83,9 +83,8 @@ def test_a_restored_memory_sees_the_same(policy: str, argument: str) -> None:
     memory = filled(policy, argument, 40)
     again = make_memory(policy, argument)()
     again.restore(memory.state())
-    if isinstance(memory, Retrieving) and isinstance(
-        again, Retrieving
-    ):  # whose exchanges are saved line by line
+    if isinstance(memory, Retrieving) and isinstance(again, Retrieving):
+        # whose exchanges are saved line by line
         again.take(memory.lines())
     ask(memory, "filler talk 7")
     ask(again, "filler talk 7")

@@ -69,9 +69,8 @@ def test_a_habit_of_servers_is_understood(
         assert len(chat_server.requests) == habit.requests
     before = len(chat_server.requests)
     assert agent.reply("And now?").text == "Teal."  # the conversation goes on
-    assert (
-        habit.requests is None or len(chat_server.requests) == before + 1
-    )  # what was learned is not asked again
+    # what was learned is not asked again
+    assert habit.requests is None or len(chat_server.requests) == before + 1
     assert not habit.thoughts or habit.thoughts not in str(
         chat_server.requests[-1].messages
     )

@@ -281,9 +281,8 @@ def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_pack
         re.split(r"\W*[<>=;]\W*", line, maxsplit=1)
         for line in requires("pytest-ltm") or ()
     ]
-    wanted = [
-        line for line in wanted if not line[0].startswith("pytest-ltm[")
-    ]  # the extra of other extras
+    # the extra of other extras
+    wanted = [line for line in wanted if not line[0].startswith("pytest-ltm[")]
     needed = {
         name
         for name, rest in wanted

@@ -251,9 +251,8 @@ def test_hostile_texts_drive_no_terminal_and_fit(
     item = next(row for row in read_run(run).result.scenarios if row.score == 0.5)
     for words in ([], [item.nodeid, f"--agent={item.agent}"]):
         if main(["show", str(run), *words]) == 2:
-            assert (
-                "means 2 items" in capsys.readouterr().err
-            )  # both have the same text for a node id
+            # both have the same text for a node id
+            assert "means 2 items" in capsys.readouterr().err
         else:
             output = capsys.readouterr().out
             assert not re.search(

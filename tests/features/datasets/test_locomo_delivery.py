@@ -53,9 +53,8 @@ def test_nothing_that_leaks_an_answer_is_ever_said(
     questions = [getattr(step, "text", "") for step in asked]
 
     assert SECRET not in " ".join([*said, *questions])
-    assert not any(
-        "19 April" in text for text in (*said, *questions)
-    )  # a gold answer that nobody says
+    # a gold answer that nobody says
+    assert not any("19 April" in text for text in (*said, *questions))
     assert not any("img.test" in text for text in said)
 
 

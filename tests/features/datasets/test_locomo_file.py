@@ -318,9 +318,8 @@ def test_the_published_file_is_known_and_whole() -> None:
     assert sum(len(sample.questions) for sample in data.samples) == 1986
     odd = [note for note in data.notes if "evidence '" in note]
     assert len(odd) == 9
-    assert (
-        sum("points to no turn" in note for note in odd) == 3
-    )  # D:11:26 means D11:26, which is there
+    # D:11:26 means D11:26, which is there
+    assert sum("points to no turn" in note for note in odd) == 3
 
 
 @pytest.mark.slow

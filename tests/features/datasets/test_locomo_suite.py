@@ -120,9 +120,8 @@ def test_interleaved_it_waits_for_its_evidence_and_some_tokens_more(
         Wait(history=4),
         Wait(tokens=2000),
     )
-    assert question(played, "single_hop", 5).steps[0] == Wait(
-        history=5
-    )  # it has no evidence
+    # it has no evidence
+    assert question(played, "single_hop", 5).steps[0] == Wait(history=5)
     assert question(played, "adversarial", 4).steps[:-1] == (
         Wait(history=5),
         Wait(tokens=2001),

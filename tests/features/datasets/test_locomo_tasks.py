@@ -251,9 +251,8 @@ def test_what_the_agent_wrote_is_fenced_in_every_prompt_about_events() -> None:
         for inquiry in judge.asked
         if inquiry.parts["answer"] != "\n".join(summary().expected)
     ]
-    assert (
-        len(of_the_agent) == len(judge.asked) - 1
-    )  # the gold events are taken apart, too
+    # the gold events are taken apart, too
+    assert len(of_the_agent) == len(judge.asked) - 1
     assert all(
         re.search(r"<<<<<[^\n]*\n[^<]*Ines flies", inquiry.text)
         for inquiry in of_the_agent

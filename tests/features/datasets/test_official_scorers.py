@@ -115,11 +115,47 @@ def official(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 # --- Texts made by machine: words that repeat, with what scorers treat apart.
 
 WORDS = [
-    "a", "the", "and", "an", "yes", "no", "noanswer", "critical", "multi-factor", "multi factor", "login", "Riga",
-    "riga.", "running", "runs", "7 May 2023", "41", "4.1", "42%", "save_as", "Send", "option", "choice B", "(A)",
-    "A", "B", "C", "É", "naïve", "it's", "Answer:", "answer: ", "unknown", "priority", "\\boxed{", "}",
-    "not mentioned", "No information available", "日本", "x" * 3,
-]  # fmt: skip
+    "a",
+    "the",
+    "and",
+    "an",
+    "yes",
+    "no",
+    "noanswer",
+    "critical",
+    "multi-factor",
+    "multi factor",
+    "login",
+    "Riga",
+    "riga.",
+    "running",
+    "runs",
+    "7 May 2023",
+    "41",
+    "4.1",
+    "42%",
+    "save_as",
+    "Send",
+    "option",
+    "choice B",
+    "(A)",
+    "A",
+    "B",
+    "C",
+    "É",
+    "naïve",
+    "it's",
+    "Answer:",
+    "answer: ",
+    "unknown",
+    "priority",
+    "\\boxed{",
+    "}",
+    "not mentioned",
+    "No information available",
+    "日本",
+    "x" * 3,
+]
 JOINS = [" ", " ", " ", ", ", "; ", "\n", ",", ". ", " - "]
 
 
@@ -282,9 +318,16 @@ def test_longmemeval_v2(official: Callable[[str], Any], rule: str) -> None:
 
 
 SOURCES = [
-    "icl_trec_coarse", "eventqa_65536", "ruler_qa1_197K", "ruler_niah_6k", "factconsolidation_mh_6k",
-    "detective_qa", "infbench_choice_eng", "longmemeval_s", "infbench_sum",
-]  # fmt: skip
+    "icl_trec_coarse",
+    "eventqa_65536",
+    "ruler_qa1_197K",
+    "ruler_niah_6k",
+    "factconsolidation_mh_6k",
+    "detective_qa",
+    "infbench_choice_eng",
+    "longmemeval_s",
+    "infbench_sum",
+]
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -40,9 +40,8 @@ def retrieved(first: str, *, begun: bool = False) -> list[str]:
 @pytest.mark.parametrize("first", OPENINGS)
 def test_the_opening_message_takes_no_place_among_the_best_matches(first: str) -> None:
     assert [text.partition(" Ines")[0] for text in retrieved(first)] == [DATE]
-    assert (
-        len(retrieved(first, begun=True)) == 2
-    )  # what is said later may be looked for
+    # what is said later may be looked for
+    assert len(retrieved(first, begun=True)) == 2
 
 
 @pytest.mark.parametrize("first", OPENINGS)

@@ -133,9 +133,8 @@ def test_each_reply_that_rules_cannot_read_is_judged_by_itself() -> None:
             if other not in (reply, asked.parts.get("order"))
         )
     assert judge.asked[-1].parts["order"] == HARD[0]
-    assert (
-        judge.asked[3].parts["ordered"] == MENU.dishes[3]
-    )  # the trout is gone, so the third left is the goulash
+    # the trout is gone, so the third left is the goulash
+    assert judge.asked[3].parts["ordered"] == MENU.dishes[3]
 
 
 def test_a_dish_by_judgement_is_the_one_that_is_brought_later() -> None:

@@ -49,10 +49,11 @@ def test_the_bounds_of_flips_leave_out_the_smallest_and_largest_means() -> None:
     found = Flips(80, 0.5, 0.5, tuple(range(79)))
 
     assert found.bounds(0.025) == found.bounds(0.03) != found.bounds(0.05)
+    # a twentieth of 80 is 4: the fourth from either end
     assert found.bounds(0.05) == (
         3,
         75,
-    )  # a twentieth of 80 is 4: the fourth from either end
+    )
     assert found.bounds(0.005) is None
 
 

@@ -219,9 +219,8 @@ def test_what_collapses_not_seen_yet_explain_is_no_drop(trials: int) -> None:
 
 
 def test_where_a_collapse_would_have_been_seen_it_explains_nothing() -> None:
-    found = both(
-        full, a_tenth_less, trials=36
-    )  # none of 36 collapses in less than 0.025 of the runs, if one of ten may
+    # none of 36 collapses in less than 0.025 of the runs, if one of ten may
+    found = both(full, a_tenth_less, trials=36)
 
     plain, careful = compare_runs(found, collapses=0), compare_runs(found)
 

@@ -10,10 +10,11 @@ from pytest_ltm.figures.statistics.counts import mean_estimate, sum_estimates
 
 
 def test_a_difference_of_shares_has_newcombes_interval() -> None:
+    # his example (a)
     one, other = (
         mean_estimate([1.0] * 56 + [0.0] * 14),
         mean_estimate([1.0] * 48 + [0.0] * 32),
-    )  # his example (a)
+    )
     found = one - other
     assert found.value == pytest.approx(0.2)
     assert (found.interval.low, found.interval.high) == pytest.approx(

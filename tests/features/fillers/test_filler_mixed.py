@@ -142,9 +142,8 @@ def test_what_is_said_is_true_and_no_question_comes_twice() -> None:
     assert {question: sums[question] for question in known} == {
         question: ANSWERS[question] for question in known
     }
-    assert all(
-        re.search(r"\d", question) for question in sums.keys() - known
-    )  # arithmetic
+    # arithmetic
+    assert all(re.search(r"\d", question) for question in sums.keys() - known)
 
 
 @pytest.mark.slow

@@ -85,9 +85,8 @@ def test_filler_just_reaches_what_was_asked_and_keeps_the_limit(
         lines = made.message.split("\n")[1:-1]
         asked += lines
         assert counts.count(made.message) <= limit
-        if (
-            counts.count(made.message) <= limit - 60
-        ):  # else the limit may have kept it from the target
+        if counts.count(made.message) <= limit - 60:
+            # else the limit may have kept it from the target
             assert both(made, counts) >= tokens
         if len(lines) > 1:
             least = min(

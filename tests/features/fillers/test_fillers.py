@@ -241,10 +241,11 @@ def test_codes_and_symbols_lead_back_to_what_they_stand_for() -> None:
     ],
 )
 def test_no_fact_touches_what_scenarios_talk_about(words: str) -> None:
+    # compass words occur in names of countries only
     forbidden = set(words.split()) - {
         "north",
         "south",
-    }  # compass words occur in names of countries only
+    }
     for fact in FACTS:
         found = (
             set(re.findall(r"[a-z]+", f"{fact.question} {fact.answer}".lower()))

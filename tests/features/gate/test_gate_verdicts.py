@@ -472,9 +472,8 @@ def test_a_rule_about_chance_shares_its_limit_among_all_the_places_that_it_looks
         run({**dict.fromkeys(spans, full), "32k": less}),
     )
     assert compared(run({"32k": full}), run({"32k": less}), "p:0.005").state == "failed"
-    assert (
-        compared(before, now, "p:0.005").state == "unmeasurable"
-    )  # eight trials cannot show so little
+    # eight trials cannot show so little
+    assert compared(before, now, "p:0.005").state == "unmeasurable"
     (told,) = [
         text
         for text in texts(compared(before, now, "p:0.02"))

@@ -37,9 +37,8 @@ def test_evidence_is_placed_within_its_session_and_its_history(tmp_path: Path) -
         == "1"
     )
     assert figures["questions with 2 evidence sessions"] == "1"
-    assert (
-        figures["evidence, mean place in its session"] == "0.25"
-    )  # the first of two turns, the third of four
+    # the first of two turns, the third of four
+    assert figures["evidence, mean place in its session"] == "0.25"
     assert figures["evidence in the first turn"] == "50%"
     assert figures["evidence sessions, mean place in the history"] == "0.22"
 

@@ -92,9 +92,8 @@ def test_the_share_is_of_the_words_that_are_no_evidence() -> None:
     )
     one = cue_recall("q", [ranked])
     assert one is not None
-    assert one.recalls == pytest.approx(
-        (1 / 3, 2 / 3)
-    )  # 1 % of 990 words are fewer than the first that is no evidence
+    # 1 % of 990 words are fewer than the first that is no evidence
+    assert one.recalls == pytest.approx((1 / 3, 2 / 3))
     assert one.order == pytest.approx((99 + 98 + 0) / 297)
 
 

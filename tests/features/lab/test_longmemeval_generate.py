@@ -123,9 +123,8 @@ def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone(
     for needle, row in records():
         for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
-            text = told.aside.made or told.aside.said.removesuffix(
-                "."
-            )  # the sentence may go on
+            # the sentence may go on
+            text = told.aside.made or told.aside.said.removesuffix(".")
             assert text[1:] in marked["content"]
             assert marked["role"] == ("assistant" if told.aside.made else "user")
             assert not any(

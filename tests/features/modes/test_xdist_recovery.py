@@ -313,9 +313,8 @@ def test_a_worker_that_dies_before_it_has_read_its_program_is_started_again() ->
                     )
                 )
                 io.popen.wait()
-                io.popen.stdin.write(
-                    b"unread"
-                )  # stays in the buffer, and is written when the pipe is closed
+                # stays in the buffer, and is written when the pipe is closed
+                io.popen.stdin.write(b"unread")
             return super().setup_node(spec)
 
     manager = Unread(1)

@@ -151,9 +151,8 @@ def test_what_an_endpoint_can_do_is_used_to_nine_tenths(
     capacity: int, bursts: float
 ) -> None:
     rng, state, ends = random.Random(0), dict[str, Any](), list[float]()
-    events = [
-        (0.0, number, "ask") for number in range(2 * capacity)
-    ]  # so many are asked at a time, one by one
+    # so many are asked at a time, one by one
+    events = [(0.0, number, "ask") for number in range(2 * capacity)]
     numbers, busy = itertools.count(len(events)), 0
     while events and events[0][0] < 120.0:
         now, number, what = heapq.heappop(events)
@@ -256,9 +255,8 @@ def test_threads_and_files_share_the_places_of_an_endpoint(tmp_path: Path) -> No
                     most[0] = max(most[0], inside[0])
                     if inside[0] > 1:
                         two.set()
-                two.wait(
-                    60
-                )  # the first waits for the second, however late that one comes
+                # the first waits for the second, however late that one comes
+                two.wait(60)
                 threading.Event().wait(0.005)  # for a third
                 with lock:
                     inside[0] -= 1

@@ -182,9 +182,8 @@ def test_a_depth_map_places_examples_by_where_their_needle_was_told(
     told = sum(
         int(square.more) for row in found.panels[0].rows for square in row if square
     )
-    assert (
-        told == 13
-    )  # two of each of three spans and two trials, and one whose neighbour has no score
+    # two of each of three spans and two trials, and one whose neighbour has no score
+    assert told == 13
 
 
 def test_where_a_needle_was_told_takes_a_journal_and_its_gap_does_not(

@@ -151,7 +151,6 @@ def test_nobody_who_knows_only_the_kinds_of_questions_earns_more_than_the_floor(
             ]
             best[kind] = max(best[kind], sum(earned) / len(earned))
     assert best == {"who": 1 / 6, "sure": 1 / 6}
-    next_one = (
-        1 / 13 / 2
-    )  # one of the other contests that there are, and half of what is asked of days
+    # one of the other contests that there are, and half of what is asked of days
+    next_one = 1 / 13 / 2
     assert floor - 0.01 < (best["who"] + best["sure"] + next_one + 0) / 4 <= floor

@@ -43,9 +43,8 @@ def composed(known: dict[frozenset[str], str], asked: frozenset[str]) -> str:
     (one, before, after), (other, first, last) = (
         (word, *around[frozenset({word})]) for word in sorted(asked - {noun})
     )
-    if bool(before) == bool(
-        first
-    ):  # on the same side: some example has both, and their order
+    if bool(before) == bool(first):
+        # on the same side: some example has both, and their order
         both = "".join(
             next(parts for said, parts in around.items() if said >= {one, other})
         )

@@ -73,9 +73,8 @@ def test_rules_agree_with_replies_labelled_by_hand() -> None:
     report = check_verdicts(LABELLED)
 
     assert report.breaches() == []
-    assert (
-        report.count_outcomes()["rows"] == report.count_outcomes()["right"] + 1
-    )  # one is left undecided
+    # one is left undecided
+    assert report.count_outcomes()["rows"] == report.count_outcomes()["right"] + 1
 
 
 def test_a_request_by_meaning_has_no_word_of_what_was_told() -> None:
