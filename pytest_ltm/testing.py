@@ -103,7 +103,8 @@ class Played:
 class _Body(GreenBody):
     def __init__(self, run: Callable[[], object], endings: dict[str, Ending]) -> None:
         super().__init__()
-        self._scenario, self._endings = run, endings
+        self._scenario = run
+        self._endings = endings
 
     def play(self) -> object:
         return self._scenario()
@@ -200,7 +201,8 @@ def run_conversation(
         made.sheet = ltm.sheet
         return made
 
-    supply, place = agent_source(agent, spec="agent"), Path("tests", token_hex(8))
+    supply = agent_source(agent, spec="agent")
+    place = Path("tests", token_hex(8))
     supply.embedded = is_prompted(agent)  # a control is one in tests, too
 
     def speaker() -> AgentCaller:

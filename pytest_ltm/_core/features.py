@@ -88,7 +88,9 @@ class Registry(Generic[T]):
         self, hook: str, noun: str, pair: Callable[..., tuple[str, T]]
     ) -> None:
         """Take the hook, what errors call an entry, and what makes name and entry of what is registered."""
-        self._hook, self._noun, self._pair = hook, noun, pair
+        self._hook = hook
+        self._noun = noun
+        self._pair = pair
         self._of_session: list[Mapping[str, T]] = []
 
     def entries(self) -> Mapping[str, T]:

@@ -10,7 +10,9 @@ from pytest_ltm._core.model.score import Check
 from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
 from pytest_ltm.language.values import Sameness, compare_values
 
-SAME, OTHER, UNKNOWN = Sameness.SAME, Sameness.OTHER, Sameness.UNKNOWN
+SAME = Sameness.SAME
+OTHER = Sameness.OTHER
+UNKNOWN = Sameness.UNKNOWN
 _MOST_SHOWN = 6
 
 
@@ -200,7 +202,8 @@ def _compare_texts(wanted: str, made: str, name: str) -> Sameness:
     if sameness is not UNKNOWN:
         return sameness
     # A tool is told of things by what they were called.
-    words, other_words = _name_words(wanted), _name_words(made)
+    words = _name_words(wanted)
+    other_words = _name_words(made)
     shared = len(words & other_words)
     return OTHER if 2 * shared < min(len(words), len(other_words)) else UNKNOWN
 

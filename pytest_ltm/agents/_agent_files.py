@@ -110,7 +110,8 @@ def _from_file(
             raise parameters.fault(f"{agent!r} takes no parameters.")
         source = find(agent)
     # People gave the file: reports and errors show that.
-    source.spec, source.settings = spec, settings
+    source.spec = spec
+    source.settings = settings
     return source
 
 
@@ -188,7 +189,8 @@ def _bind_parameters(
             if parameters_by_name
             else "It takes none."
         )
-        hint, place = did_you_mean(unknown[0], parameters_by_name), parameters
+        hint = did_you_mean(unknown[0], parameters_by_name)
+        place = parameters
         if unknown[0] in parameters.value:
             place = parameters.child(unknown[0])
         raise place.fault(

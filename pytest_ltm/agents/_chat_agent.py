@@ -55,7 +55,8 @@ IMAGE_TOKENS = 1000
 # Shown in the place of an empty reply, because many endpoints refuse a conversation
 # that holds one.
 SILENCE = "(no reply)"
-_LEAST_RATIO, _MOST_RATIO = 0.5, 3.0
+_LEAST_RATIO = 0.5
+_MOST_RATIO = 3.0
 # Estimated tokens of a prompt above which its real size says something of the
 # tokenizer.
 _ENOUGH = 200
@@ -124,10 +125,8 @@ class History:
         beside = (self._fixed + newest) * self.ratio
         fair = beside + (tokens - beside) / 2
         while self._exchanges:
-            size, oldest = (
-                self.estimate(newest) * self.ratio,
-                self._exchanges[0][2] * self.ratio,
-            )
+            size = self.estimate(newest) * self.ratio
+            oldest = self._exchanges[0][2] * self.ratio
             if size <= tokens and (
                 size <= kept(tokens) * tokens or size - oldest < fair
             ):
@@ -268,7 +267,8 @@ class ChatAgent(TakesTurns):
     """
 
     def __init__(self, model: providers.ModelSpec, context: FixedContext) -> None:
-        self._model, self._shown = model, context
+        self._model = model
+        self._shown = context
         says = context.reading.says_something
         self._completions = providers.open_model(model, says=says)
         self._history = History(context.system, token_counter(context.tokenizer).count)
@@ -313,7 +313,8 @@ class ChatAgent(TakesTurns):
             answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text)
         )
         # Learned before the message is added, after which the prompt has another size.
-        counted, limit = answer.used.input, self._model.max_tokens
+        counted = answer.used.input
+        limit = self._model.max_tokens
         happened = {
             CUT_SILENTLY: counted is not None
             and not self._history.note_prompt_size(size, counted),
@@ -338,7 +339,8 @@ class ChatAgent(TakesTurns):
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
-        exchanges_and_size, noted = self._history.held(), self._noted(message)
+        exchanges_and_size = self._history.held()
+        noted = self._noted(message)
         self._turn = ActingTurn()
         try:
             return self._ask(noted, self._history.size_of(noted))
@@ -438,10 +440,8 @@ class ChatAgent(TakesTurns):
                 if not len(self._history):
                     alone = "Nothing is left to cut: it is the system prompt and this message alone"
                     raise AgentFault(f"{overflow}. {alone}") from None
-                refused, limit = (
-                    self._history.estimate(size) * self._history.ratio,
-                    overflow.limit,
-                )
+                refused = self._history.estimate(size) * self._history.ratio
+                limit = overflow.limit
                 # A limit above our estimate says that the prompt had at least so many.
                 counted = overflow.asked or (
                     limit if limit is not None and refused < limit else None
@@ -492,7 +492,8 @@ class SeeingChatAgent(ChatAgent):
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
-        text, self._turn = self._noted(message), ActingTurn()
+        text = self._noted(message)
+        self._turn = ActingTurn()
         parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
         for number, image in enumerate(images, start=1):
             kind = image_type(image)

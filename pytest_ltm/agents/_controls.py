@@ -35,7 +35,9 @@ class ByLength(Memory):
     def __init__(
         self, tokens: int, count: Callable[[str], int], *, shortest: bool = False
     ) -> None:
-        self._tokens, self._count, self._sign = tokens, count, 1 if shortest else -1
+        self._tokens = tokens
+        self._count = count
+        self._sign = 1 if shortest else -1
         self._lengths: list[int] = []
         self._sizes: list[int] = []
         self._ranked: list[tuple[int, int]] = []
@@ -63,7 +65,8 @@ class ByLength(Memory):
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:
             newest = len(self._sizes) - 1
-            positions, room = {newest}, self._tokens - self._sizes[newest]
+            positions = {newest}
+            room = self._tokens - self._sizes[newest]
             for _, negative in self._ranked:
                 if self._sizes[-negative] <= room:
                     positions.add(-negative)
@@ -78,7 +81,8 @@ class ByLength(Memory):
     def restore(self, state: Any) -> None:
         """Go back to what `state` returned."""
         self._lengths, self._sizes = state
-        self._ranked, self._seen = [], None
+        self._ranked = []
+        self._seen = None
         for position in range(len(self._lengths) - 1):
             self._rank(position)
 
@@ -105,7 +109,8 @@ class ChatCostMeter:
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
-        self._in, self._out = dollars_in, dollars_out
+        self._in = dollars_in
+        self._out = dollars_out
         self._history = 0
 
     def reply(self, message: str) -> Reply:
@@ -152,7 +157,8 @@ class ContextWindowAgent(FreshPromptAgent):
 
     def __init__(self, memory: ByLength, model: AgentSource, name: str) -> None:
         super().__init__(model, tells=True)
-        self._memory, self._name = memory, name
+        self._memory = memory
+        self._name = name
         self._exchanges: list[tuple[str, str]] = []
 
     async def reply(self, message: str) -> str | Reply:
@@ -208,7 +214,8 @@ class Bias(NamedTuple):
         """Return what `[longest:|shortest:][SIZE][:MODEL]` says; what begins with a digit is meant as a size."""
         which, colon, size_and_model = argument.partition(":")
         if not colon or which not in {"longest", "shortest"}:
-            which, size_and_model = "longest", argument
+            which = "longest"
+            size_and_model = argument
         size, colon, model = size_and_model.partition(":")
         if size[:1].isdigit():
             return cls(which == "shortest", size, model if colon else None)
@@ -237,7 +244,8 @@ def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> Agent
     `argument` is as `Bias.of` reads it; `find` knows its model. Raises
     ConfigurationError for a wrong size, AgentError for what `find` does not know.
     """
-    name, bias = f"length-bias:{argument}", Bias.parse_bias(argument)
+    name = f"length-bias:{argument}"
+    bias = Bias.parse_bias(argument)
     make = partial(
         ByLength,
         tokens_of("length-bias", bias.size),
@@ -323,7 +331,8 @@ class Oracle(Prompted):
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
-        self._make, self._policy = make, memory
+        self._make = make
+        self._policy = memory
         self._prompts: Sequence[ExpectedReply] = ()
         self._places: dict[str, int] = {}
         """The number of the newest exchange of each message."""
@@ -342,8 +351,10 @@ class Oracle(Prompted):
     ) -> str:
         """Return the answers whose needles are all in sight, once their tools are called."""
         self._hear(message)
-        prompts, self._prompts = self._prompts, ()
-        places, sees = self._places, self._memory.can_see
+        prompts = self._prompts
+        self._prompts = ()
+        places = self._places
+        sees = self._memory.can_see
         visible_prompts = [
             prompt
             for prompt in prompts
@@ -369,16 +380,15 @@ class Oracle(Prompted):
 
     def answer_alone(self, message: str) -> str:
         """Return the same, and not have heard the message."""
-        memory_state, places, count = (
-            self._memory.held(),
-            dict(self._places),
-            self._heard,
-        )
+        memory_state = self._memory.held()
+        places = dict(self._places)
+        count = self._heard
         try:
             return self.reply(message)
         finally:
             self._memory.put_back(memory_state)
-            self._places, self._heard = places, count
+            self._places = places
+            self._heard = count
 
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
         """Hear an exchange that happened without asking for a reply."""
@@ -388,7 +398,9 @@ class Oracle(Prompted):
     def reset(self) -> None:
         """Forget everything."""
         self._memory = self._make()
-        self._places, self._heard, self._prompts = {}, 0, ()
+        self._places = {}
+        self._heard = 0
+        self._prompts = ()
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its answers depend on, beside what it is told."""

@@ -17,8 +17,11 @@ from pathlib import Path
 
 from pytest_ltm._core.storage.errors import AgentError
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_VERSION, _PATH_BENEATH = 1, 1
+_CREATE_RULESET = 444
+_ADD_RULE = 445
+_RESTRICT_SELF = 446
+_VERSION = 1
+_PATH_BENEATH = 1
 _READ_FILE, _REFER = 1 << 2, 1 << 13
 """Rights that are taken away where no rule gives them: to read files, and to move or link them between folders."""
 _MOVES_FILES = 2

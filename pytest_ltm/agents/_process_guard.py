@@ -21,7 +21,8 @@ import sys
 
 # nobody starts it there: job objects and process groups are others
 assert sys.platform != "win32"
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _IS_LINUX = sys.platform == "linux"
 
 
@@ -90,7 +91,8 @@ def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
 
 def _child_pids() -> list[int]:
     """Return the children of this process; none where the system does not tell."""
-    me, numbers = os.getpid(), []
+    me = os.getpid()
+    numbers = []
     with contextlib.suppress(OSError):
         for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208 - pathlib would take half of the time to start
             with (

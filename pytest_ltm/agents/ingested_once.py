@@ -89,7 +89,8 @@ class IngestedOnce(FreshPromptAgent):
         self, model: AgentSource, agent: Any, family: Family, number: int
     ) -> None:
         super().__init__(model, tells=False, agent=agent)
-        self._family, self._number = family, number
+        self._family = family
+        self._number = number
         self._now: datetime | None = None
         self._begin()
         self._take_members(without=_OWN)
@@ -150,7 +151,8 @@ class IngestedOnce(FreshPromptAgent):
         if self._shared is None and same is not None and self._heard < len(self._told):
             self._agent.adopt(same.state)
             same.taken.add(self._number)
-            self._shared, self._heard = same, len(self._told)
+            self._shared = same
+            self._heard = len(self._told)
         yield from self._catch_up()
         if self._shared is None:
             self._shared = Ingestion(
@@ -180,7 +182,8 @@ class IngestedOnce(FreshPromptAgent):
 
     def _catch_up(self) -> Steps:
         """Tell the agent what it was spared; return what the last of it took."""
-        took, spared = None, self._told[self._heard :]
+        took = None
+        spared = self._told[self._heard :]
         for message, reply, time in spared:
             if time is not None and "TimeAware" in capabilities_of(self._agent):
                 yield self._agent.tell_time(time)
@@ -196,7 +199,8 @@ class IngestedOnce(FreshPromptAgent):
 
     def _part(self) -> Steps:
         """Share a state no more: something is said, and others must not know it."""
-        shared, self._shared = self._shared, None
+        shared = self._shared
+        self._shared = None
         if shared is None:
             return
         if shared.agent is self._agent and shared.taken == {self._number}:
@@ -205,7 +209,8 @@ class IngestedOnce(FreshPromptAgent):
         shared.closed.add(self._number)
         if shared.agent is not self._agent:
             yield FreshPromptAgent.aclose(self)
-        self._agent, self._heard = self._made(), 0
+        self._agent = self._made()
+        self._heard = 0
         self._take_members(without=_OWN)
 
 

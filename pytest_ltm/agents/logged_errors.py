@@ -56,7 +56,8 @@ class LoggedErrors(logging.Handler):
 
     def take(self) -> tuple[Mishap, ...]:
         """Return what was counted since this was last asked."""
-        counts, self._counts = self._counts, Counter()
+        counts = self._counts
+        self._counts = Counter()
         return tuple(Mishap(kind, times) for kind, times in counts.items())
 
 

@@ -111,7 +111,8 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     DefinitionError with its place.
     """
     spec = Spec.parse(f"store:{argument}", role="agent")
-    path, title = spec.argument, f"agent {spec.head!r}"
+    path = spec.argument
+    title = f"agent {spec.head!r}"
     fields, reads = reads_of(spec, parameters, ("store",))
     factory = DottedPath(path, what="store", error=AgentError).resolve()
     if not callable(factory):
@@ -143,7 +144,8 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    texts, backend = dict[int, str](), Backend(make, separates_users)
+    texts = dict[int, str]()
+    backend = Backend(make, separates_users)
     if backends_are_shared() and "SeparatesUsers" in having:
         # One user must not forget, or put back, what all others said.
         having = set(having) - {"Resettable", "Checkpointable"}
@@ -275,7 +277,8 @@ class Server:
         # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
-        command, title = self._command, self._who
+        command = self._command
+        title = self._who
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{title} did not start: no command {command[0]!r}")
         self._stack = ExitStack()

@@ -73,8 +73,10 @@ class FullHistoryReader(TokenEstimator):
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
         # Providers cache prompts by their beginning, which is the prompt before.
-        cached, prompt_size = self._sent, self._size + count_tokens(message)
-        self._sent, self._size = prompt_size, prompt_size + count_tokens(reply)
+        cached = self._sent
+        prompt_size = self._size + count_tokens(message)
+        self._sent = prompt_size
+        self._size = prompt_size + count_tokens(reply)
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
@@ -123,7 +125,8 @@ class MemoryPolicyReader(TokenEstimator):
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back."""
-        memory_state, sizes = self._memory.held(), [*self._sizes]
+        memory_state = self._memory.held()
+        sizes = [*self._sizes]
         prompt_and_cached = self.ask(message, "")
         self._memory.put_back(memory_state)
         self._sizes = sizes
@@ -153,20 +156,20 @@ class ChatModelReader(TokenEstimator):
         if self._limit is not None:
             self._history.drop_oldest(size, self._limit)
         is_uncut = len(self._history) == self._exchanges
-        cached, prompt_size = (
-            self._sent if is_uncut else 0,
-            self._history.estimate(size),
-        )
+        cached = self._sent if is_uncut else 0
+        prompt_size = self._history.estimate(size)
         self.tell(message, reply)
         self._sent = prompt_size
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back; the next question shares with it what was said before."""
-        history, exchanges = self._history.held(), self._exchanges
+        history = self._history.held()
+        exchanges = self._exchanges
         prompt_and_cached = self.ask(message, "")
         self._history.put_back(history)
-        self._exchanges, self._sent = exchanges, self._history.estimate(0)
+        self._exchanges = exchanges
+        self._sent = self._history.estimate(0)
         return prompt_and_cached
 
     def tell(self, message: str, reply: str) -> None:
@@ -242,11 +245,9 @@ def _profile_of_given(source: AgentSource) -> Profile:
 def _chat_profile(offer: Offer) -> Profile:
     from pytest_ltm.agents._chat_agent import longest_message
 
-    shown, context, reply_limit = (
-        offer.shown,
-        offer.shown.context,
-        offer.model.max_tokens,
-    )
+    shown = offer.shown
+    context = offer.shown.context
+    reply_limit = offer.model.max_tokens
     whole_conversation = "the whole conversation, as nobody knows the model's own limit without context=N,"
     words = whole_conversation if context is None else f"the newest {context:,} tokens,"
     return Profile(
@@ -322,7 +323,8 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if isinstance(source.given, Padding) and not is_free(spec_within(source)):
         # It may cost something, so that it must not be made.
-        padding, model = source.given, profile_of(source.given.model)
+        padding = source.given
+        model = profile_of(source.given.model)
         return replace(
             model,
             capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"},
@@ -376,23 +378,20 @@ class CostSimulator:
         assumed: int | None = None,
     ) -> None:
         """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
-        self._assumed, self._longest = assumed, profile.longest_reply
-        self.capabilities, self.max_message_tokens = (
-            Capabilities(profile.capabilities),
-            profile.max_message_tokens,
-        )
+        self._assumed = assumed
+        self._longest = profile.longest_reply
+        self.capabilities = Capabilities(profile.capabilities)
+        self.max_message_tokens = profile.max_message_tokens
         self.agent: Any = profile.answers()
         """What answers."""
         self.uses: dict[int, TokenUse] = {}
         """What each reply would take, by exchange."""
         self.told = self.retold = 0
         """Exchanges that it is told, and that it is told again after questions asked alone."""
-        self._brief, self._reads, self._counter, self._clock = (
-            profile.brief,
-            profile.reads(),
-            counter,
-            clock,
-        )
+        self._brief = profile.brief
+        self._reads = profile.reads()
+        self._counter = counter
+        self._clock = clock
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
         """Return None: nothing is recorded."""
@@ -417,10 +416,8 @@ class CostSimulator:
             else self.agent.reply
         )
         answer: str | Reply = replies(message.text)
-        text, answers = (
-            answer.text if isinstance(answer, Reply) else answer,
-            answers_of(message.text),
-        )
+        text = answer.text if isinstance(answer, Reply) else answer
+        answers = answers_of(message.text)
         if self._assumed is not None:
             text = _stretch_reply(text, self._assumed)
         elif not self._brief:

@@ -120,7 +120,8 @@ class Project(Struct, frozen=True):
     @classmethod
     def read(cls, folder: Path) -> Project:
         """Parse the modules of a folder."""
-        modules, unreadable = [], []
+        modules = []
+        unreadable = []
         for path in _source_files(folder):
             parts = list(path.relative_to(folder).with_suffix("").parts)
             parts = parts[1:] if parts[0] == "src" else parts
@@ -292,7 +293,9 @@ def _function_candidates(
     elif len(needed) == 1 and _words(function.name) & REPLYING_WORDS:
         if not _may_be_message(function):
             return
-        kind, framework, strength = "a function of a message", "", LIKELY_NAME
+        kind = "a function of a message"
+        framework = ""
+        strength = LIKELY_NAME
     else:
         return
     yield Candidate(

@@ -43,7 +43,8 @@ class FreshPromptAgent:
     """
 
     def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
-        self._model, self._tells = model, tells
+        self._model = model
+        self._tells = tells
         self._agent = self._made() if agent is None else agent
 
     async def aclose(self) -> None:
@@ -155,7 +156,9 @@ class Padded(FreshPromptAgent):
     ) -> None:
         """Pad with that number of tokens; None: as many as the message has."""
         super().__init__(model, tells=False, agent=agent)
-        self._tokens, self._padding, self._heard = tokens, padding, ""
+        self._tokens = tokens
+        self._padding = padding
+        self._heard = ""
         self._take_members(without=PADDING_CAPABILITIES)
 
     def reply(self, message: str) -> Any:
@@ -230,7 +233,8 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
     `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,
     and for what `find` does not know.
     """
-    name, (padding, tokens, inner_spec) = f"padded:{argument}", _parse_padding(argument)
+    name = f"padded:{argument}"
+    (padding, tokens, inner_spec) = _parse_padding(argument)
     if not inner_spec:
         raise AgentError(
             f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'."
@@ -251,10 +255,13 @@ def padded_spec(spec: str) -> str:
 
 
 def _parse_padding(argument: str) -> tuple[str, str, str]:
-    padding, tokens, inner_spec = PADDINGS[0], "1500", argument
+    padding = PADDINGS[0]
+    tokens = "1500"
+    inner_spec = argument
     first, _, behind = inner_spec.partition(":")
     if first in PADDINGS:
-        padding, inner_spec = first, behind
+        padding = first
+        inner_spec = behind
     first, _, behind = inner_spec.partition(":")
     is_size = first[:1].isdigit() or first == SAME
     return (padding, first, behind) if is_size else (padding, tokens, inner_spec)

@@ -173,7 +173,8 @@ def _find_duplicates(
     first: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
     alike: dict[tuple[tuple[str, ...], frozenset[str]], list[int]] = defaultdict(list)
     for place in places:
-        scope, wording = memories[place].scope, wordings[place]
+        scope = memories[place].scope
+        wording = wordings[place]
         earlier = first.setdefault((scope, wording.plain), place)
         if earlier == place:
             alike[scope, wording.values].append(place)
@@ -210,7 +211,8 @@ def _find_near(
 
 
 def _are_near(wording: Wording, other: Wording) -> bool:
-    words, other_words = set(wording.plain), set(other.plain)
+    words = set(wording.plain)
+    other_words = set(other.plain)
     common = len(words & other_words)
     if common < SIMILAR * len(words | other_words):
         return False
@@ -277,7 +279,8 @@ def _compare_claims(
     number: int,
 ) -> Iterator[Finding]:
     """Yield whether a memory about one thing is past, or says another thing than an earlier one."""
-    mine, date = wordings[place], memories[place].date
+    mine = wordings[place]
+    date = memories[place].date
     evidence = quote_safely(memories[place].text)
     exclusive = [other for other in places if _exclude(mine, wordings[other])]
     later = [other for other in exclusive if _is_later(memories[other].date, date)]

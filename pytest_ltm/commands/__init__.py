@@ -61,7 +61,8 @@ class Command(NamedTuple):
 
 # The first words of commands of two words: those that make and convert data, and those
 # that test the benchmark itself.
-DATA, LAB = "data", "lab"
+DATA = "data"
+LAB = "lab"
 FAMILIES = (DATA, LAB)
 _STATS = "pytest_ltm.lab.commands.dataset_stats"
 _LOCOMO = "pytest_ltm.lab.commands.locomo_generate"
@@ -300,7 +301,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse knows no commands of two words: the two are looked up as one name
         if words[0] in FAMILIES:
             words[:2] = [" ".join(words[:2])]
-        name, command_words = words[0], words[1:]
+        name = words[0]
+        command_words = words[1:]
         family, _, second = name.partition(" ")
         if family in FAMILIES and second in {"", "-h", "--help"}:
             return _show_family(family, is_wanted=bool(second))
@@ -329,7 +331,8 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
 
     Raises ConfigurationError for a name that no installed feature has.
     """
-    remaining, names = list(words), []
+    remaining = list(words)
+    names = []
     while remaining and remaining[0].startswith("-p"):
         flag = remaining.pop(0)
         name = flag.removeprefix("-p") or (remaining.pop(0) if remaining else "")

@@ -58,7 +58,8 @@ def amend_verdict(arguments: Namespace) -> int:
 
 def _total_line(original: RunResult, after: RunResult, row: ScenarioResult) -> str:
     """Return what an amended row does to the total of its agent at its span."""
-    column, amended = _column_of(original, row), _column_of(after, row)
+    column = _column_of(original, row)
+    amended = _column_of(after, row)
     verdicts = pluralize(amended.amended_verdicts, "verdict")
     by_hand = f"{verdicts} of {len(amended.rows):,} amended by hand"
     return (

@@ -54,7 +54,8 @@ def eval_statements(
     Amended verdicts count as the rules gave them: a statement claims what can be
     computed again.
     """
-    statements, result = {}, run.automatic
+    statements = {}
+    result = run.automatic
     for column in result_columns(result):
         place = (column.agent, column.span_label)
         conversations = tuple(
@@ -71,12 +72,9 @@ def eval_statements(
             {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
             for row in part.scenarios
         ]
-        agent, plans = (
-            conversations[0].agent_fingerprint.removeprefix("sha256:"),
-            sorted(
-                held_conversation.plan_fingerprint
-                for held_conversation in conversations
-            ),
+        agent = conversations[0].agent_fingerprint.removeprefix("sha256:")
+        plans = sorted(
+            held_conversation.plan_fingerprint for held_conversation in conversations
         )
         suite = result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
@@ -156,10 +154,8 @@ _PRIVATE = re.compile(
 _LARGEST = 2_000_000_000
 _MOST_FILES = 50_000
 # deflate reaches 1,000 on a repeated byte; journals reach 30
-_RATIO, _SMALL = (
-    300,
-    1_000_000,
-)
+_RATIO = 300
+_SMALL = 1_000_000
 # Shorter runs of characters of a data set's texts stay.
 _GRAM = 16
 _LARGEST_DATA = 80_000_000
@@ -297,10 +293,8 @@ def _published_bytes(run: Path, name: str) -> bytes:
         for run_record in (
             [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]
         ):
-            options, settings = (
-                run_record.get("options", {}),
-                run_record.get("settings", {}),
-            )
+            options = run_record.get("options", {})
+            settings = run_record.get("settings", {})
             run_record["options"] = {
                 key: value
                 for key, value in options.items()
@@ -326,7 +320,8 @@ def _zip_files(
     run: str, files: dict[str, bytes], source: DataTexts | None
 ) -> tuple[bytes, int]:
     """Return the bundle, and the bytes of its files."""
-    listed, stored = {}, dict(files)
+    listed = {}
+    stored = dict(files)
     for name, data in files.items():
         parts = source.cut(data.decode()) if source is not None else []
         listed[name] = BundledFile(
@@ -349,7 +344,8 @@ def _zip_files(
         head = json_text(msgspec.to_builtins(manifest)).encode()
         for name, data in {MANIFEST: head, **stored}.items():
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+            entry.create_system = 3
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
     return buffer.getvalue(), sum(map(len, files.values()))
 
@@ -361,7 +357,8 @@ class DataTexts:
     """All texts of a data set's file, as journals write them: what they have in common with a file can be left out."""
 
     def __init__(self, name: str, data: bytes) -> None:
-        self.name, self.digest = name, sha256(data).hexdigest()
+        self.name = name
+        self.digest = sha256(data).hexdigest()
         text = data.decode("utf-8-sig")
         try:
             values = json.loads(text)
@@ -399,7 +396,8 @@ class DataTexts:
             if place is None:
                 position += 1
                 continue
-            end, back = _GRAM, 0
+            end = _GRAM
+            back = 0
             while (
                 position + end < len(text)
                 and place + end < len(source)
@@ -455,7 +453,8 @@ def open_bundle(
         with zipfile.ZipFile(path) as archive:
             entries = _checked_entries(path, archive)
             manifest = _read_manifest(path, archive, entries)
-            run, source = into / manifest.run, None
+            run = into / manifest.run
+            source = None
             if (needed := manifest.data) is not None:
                 if data is None:
                     data_set = f"{needed.name} (sha256 {needed.sha256})"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pytest_ltm._core.storage.wording import one_line
 from pytest_ltm.figures.text import wrap_text
 
-_KILO, _MEGA = 1e3, 1e6
+_KILO = 1e3
+_MEGA = 1e6
 
 
 def problem_lines(problems: Sequence[str]) -> list[str]:

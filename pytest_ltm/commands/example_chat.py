@@ -191,7 +191,8 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
 
     `full`: all from the first of them to the last.
     """
-    record, result = chat.record, chat.result
+    record = chat.record
+    result = chat.result
     if record is None:
         return []
     exchanges = sorted(
@@ -213,7 +214,8 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
         chosen += holding[-1:]
     if not full:
         return chosen
-    first, last = chosen[0].number, chosen[-1].number
+    first = chosen[0].number
+    last = chosen[-1].number
     return [exchange for exchange in exchanges if first <= exchange.number <= last]
 
 

@@ -19,7 +19,8 @@ from pytest_ltm.gate.baseline import FOLDER, load_baseline
 
 BASELINE = "main"
 _CUT = "pytest_ltm.commands.memory_cut"
-_BREACHED, _SAVED = 1, {0, 1}
+_BREACHED = 1
+_SAVED = {0, 1}
 _EXPECTED = re.compile(
     r"total: [\d,]+ messages?, [\d.,]+[kM]? tokens in and [\d.,]+[kM]? out"
     r"(?:, [\d.]+[a-z]+(?: [\d.]+[a-z]+)*)?(?:[,;] (?:cost unknown|\$[\d,.]*\d))?"
@@ -69,7 +70,9 @@ class GateProof:
     """Baselines of one agent in one project, each tried with the agent's memory cut."""
 
     def __init__(self, agent: str, folder: Path, rule: str) -> None:
-        self._agent, self._folder, self._rule = agent, folder, rule
+        self._agent = agent
+        self._folder = folder
+        self._rule = rule
 
     @staticmethod
     def baseline_file(folder: Path) -> Path:

@@ -184,7 +184,8 @@ def write_first_files(arguments: Namespace) -> int:
             "scenario", scenario
         ),
     }
-    workflow, ignore = root / WORKFLOW, folder / IGNORE
+    workflow = root / WORKFLOW
+    ignore = folder / IGNORE
     files = NewFiles(root)
     # Looked at before anything is written: half of the files would be worse than none.
     plays = start.plays and not arguments.no_play

@@ -59,7 +59,8 @@ def check_logs(arguments: Namespace) -> int:
     of_users = (
         f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
     )
-    turns, dates = sum(place.turns for place in places), [place.at for place in places]
+    turns = sum(place.turns for place in places)
+    dates = [place.at for place in places]
     sizes = f"{pluralize(len(places), 'session')}{of_users}, {pluralize(turns, 'turn')}"
     print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
     for kind, of_kind in sorted(group_by(questions, lambda row: row.kind).items()):

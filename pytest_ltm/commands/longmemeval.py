@@ -280,7 +280,8 @@ def _parse_answered(where: str, facts: dict[str, Any], row: dict[str, Any]) -> A
     label: Any = row[label_field]
     judge = row.get("judge_model", "")
     if isinstance(label, dict):
-        judge, label = label.get("model", judge), label.get("label")
+        judge = label.get("model", judge)
+        label = label.get("label")
     if isinstance(label, str):
         # a text is a judge's whole reply: by the official rule it says yes if "yes" is
         # in it
@@ -432,7 +433,8 @@ def measure_retrieval(arguments: Namespace) -> int:
                 if record and row.questions
                 else None
             )
-            wanted_turns, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
+            wanted_turns = facts.get("wanted_turns")
+            turns = facts.get("user_turns", {})
             if exchange is not None and exchange.retrieved is not None and wanted_turns:
                 values[facts["id"]] = evaluation.retrieval_figures(
                     exchange.retrieved, wanted_turns, turns

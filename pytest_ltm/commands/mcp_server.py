@@ -176,7 +176,8 @@ class _Tools:
         examples: of each scenario. max_tokens: a limit below the server's.
         """
         self._require_runs("run")
-        limit, cost = self._given.max_tokens, self._given.max_cost
+        limit = self._given.max_tokens
+        cost = self._given.max_cost
         words = [
             *(
                 "-m",

@@ -142,10 +142,8 @@ def merge_parts(
         first = chosen.setdefault(part.path.name, part)
         if first is part:
             continue
-        name, where = (
-            part.path.name,
-            f"{part.path.name} is in {first.path.parent} and in {part.path.parent}",
-        )
+        name = part.path.name
+        where = f"{part.path.name} is in {first.path.parent} and in {part.path.parent}"
         journals = [candidate.path / "journal.jsonl" for candidate in (first, part)]
         contents = [read_regular(path) if path.is_file() else None for path in journals]
         complete = [
@@ -198,7 +196,8 @@ def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
             raise _merge_refusal(
                 first, part, plan_differences(*plans) or [changed_by_hand]
             )
-        plan, other_plan = folders[0].plan(), part.plan()
+        plan = folders[0].plan()
+        other_plan = part.plan()
         sentences = [
             f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
             f"{json.dumps(other_plan.get(name), ensure_ascii=False)} in the other."
@@ -239,10 +238,8 @@ def _missing_parts(
             ]
     # Threads within a conversation are not in the settings, so folders are compared by
     # what was planned.
-    have, expected = (
-        {part.result.name.planned_name for part in chosen},
-        dict[ConversationName, None](),
-    )
+    have = {part.result.name.planned_name for part in chosen}
+    expected = dict[ConversationName, None]()
     for plan in plans:
         numbers = range(plan["trials"]) if isinstance(plan.get("trials"), int) else ()
         places = product(
@@ -309,10 +306,8 @@ def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[
     entries: dict[tuple[str, str], list[timings.Timing]] = {}
     untimed: list[str] = []
     for conversation in run.conversations:
-        path, key = (
-            target / conversation.path.name / "timings.jsonl",
-            (conversation.result.agent, conversation.result.span_label),
-        )
+        path = target / conversation.path.name / "timings.jsonl"
+        key = (conversation.result.agent, conversation.result.span_label)
         if path.is_file():
             timed, problem = timings.load_all_timings(path)
             if problem:

@@ -273,7 +273,8 @@ def _review_reasons(
 
 def _by_words(case: Case) -> Iterator[Why]:
     """Yield a reason where a plain comparison of the answer's words with the expected text says otherwise."""
-    row, reference = case.row, case.definition.get("expected")
+    row = case.row
+    reference = case.definition.get("expected")
     if (
         row.score is None
         or len(row.questions) != 1

@@ -218,10 +218,10 @@ def _run_lines(
         )
         full = {row.full for row in rows if row.low is not None}
         of = f" of {full.pop()}" if len(full) == 1 else ""
-        totals, state_text = (
-            (f"{points}{of} at {', '.join(map(one_line, past.spans))}" if rows else ""),
-            states[past.name],
+        totals = (
+            f"{points}{of} at {', '.join(map(one_line, past.spans))}" if rows else ""
         )
+        state_text = states[past.name]
         line = [
             pad_right(clip_text(name, room), room),
             pad_right(time_text, len(_DATE)),

@@ -57,7 +57,8 @@ def serve_pages(arguments: Namespace) -> int:
             else ()
         ),
     }
-    secret, strangers = secrets.token_hex(16), Strangers()
+    secret = secrets.token_hex(16)
+    strangers = Strangers()
     app = make_app(
         ltm_dir=arguments.ltm_dir,
         secret=secret,
@@ -109,7 +110,8 @@ def _is_loopback(host: str) -> bool:
 
 def _listening_socket(arguments: Namespace) -> socket.socket:
     """Return the socket; ConfigurationError if it cannot be had, or would be open to others without their --i-know."""
-    host, port = arguments.host, arguments.port
+    host = arguments.host
+    port = arguments.port
     if not _is_loopback(host) and not arguments.i_know:
         raise ConfigurationError(
             f"--host {host}: others could then read the transcripts of all runs in {arguments.ltm_dir}, unencrypted. "

@@ -169,8 +169,11 @@ class Trial:
     def __init__(
         self, source: AgentSource, rng: Random, seconds: float, reach: int | None
     ) -> None:
-        self._source, self.rng, self.reach = source, rng, reach
-        self._began, self._seconds = stopwatch_seconds(), seconds
+        self._source = source
+        self.rng = rng
+        self.reach = reach
+        self._began = stopwatch_seconds()
+        self._seconds = seconds
         self.exchanges = 0
         # Each text is counted again for each distance.
         self.count = lru_cache(maxsize=None)(token_counter("cl100k_base").count)
@@ -234,7 +237,8 @@ class Talk:
     """What is said in one conversation."""
 
     def __init__(self, trial: Trial, caller: AgentCaller) -> None:
-        self._trial, self.caller = trial, caller
+        self._trial = trial
+        self.caller = caller
         self.exchanges: list[Exchange] = []
 
     def say(self, message: str) -> str:
@@ -259,15 +263,20 @@ def try_newest_value(trial: Trial, folder: Path) -> Finding:
         talk.say(f"My sister has moved from there. She lives in {new} now.")
         talk.say(_SMALL_TALK[1])
         answer = talk.say("Which city does my sister live in now?")
-    says_old, says_new = _names(old, answer), _names(new, answer)
+    says_old = _names(old, answer)
+    says_new = _names(new, answer)
     if says_new and not says_old:
-        text, good = f"keeps the newest value, {new}", True
+        text = f"keeps the newest value, {new}"
+        good = True
     elif says_new:
-        text, good = f"names the old value, {old}, beside the new one, {new}", False
+        text = f"names the old value, {old}, beside the new one, {new}"
+        good = False
     elif says_old:
-        text, good = f"still says {old}, after it was told {new}", False
+        text = f"still says {old}, after it was told {new}"
+        good = False
     else:
-        text, good = f"says neither {new} nor {old} two messages later", False
+        text = f"says neither {new} nor {old} two messages later"
+        good = False
     return Finding(topic="newest value", text=text, good=good, talk=talk.exchanges)
 
 
@@ -287,11 +296,14 @@ def try_other_user(trial: Trial, folder: Path) -> Finding:
         other_answer = second.say(question)
     talk = [*first.exchanges, *second.exchanges]
     if _names(name, other_answer):
-        text, good = f"mixes users: it told another one {name}", False
+        text = f"mixes users: it told another one {name}"
+        good = False
     elif _names(name, own_answer):
-        text, good = f"keeps users apart: only the one who said it hears {name}", True
+        text = f"keeps users apart: only the one who said it hears {name}"
+        good = True
     else:
-        text, good = "tells other users nothing, nor the one who said it", None
+        text = "tells other users nothing, nor the one who said it"
+        good = None
     return Finding(topic=topic, text=text, good=good, talk=talk)
 
 
@@ -314,34 +326,39 @@ def try_restart(trial: Trial, folder: Path) -> Finding:
         answer = after.say("Tell me again: what is my dentist called?")
     talk = [*first_talk.exchanges, *after.exchanges]
     if _names(name, answer):
-        text, good = f"still knows {name} after it was made again", True
+        text = f"still knows {name} after it was made again"
+        good = True
     elif _names(name, answer_before):
-        text, good = f"loses {name} when it is made again", False
+        text = f"loses {name} when it is made again"
+        good = False
     else:
-        text, good = f"does not know {name}, before a restart or after it", False
+        text = f"does not know {name}, before a restart or after it"
+        good = False
     return Finding(topic=topic, text=text, good=good, talk=talk)
 
 
 def try_invention(trial: Trial, folder: Path) -> Finding:
     """Tell one dog's name, and ask for that of another, which was never told."""
     name = trial.rng.choice(_NAMES)
-    statement, question = (
-        f"My sister's dog is called {name}.",
-        "What is my brother's dog called?",
-    )
+    statement = f"My sister's dog is called {name}."
+    question = "What is my brother's dog called?"
     with trial.conversation(folder / "invention") as talk:
         talk.say(statement)
         answer = talk.say(question)
     quotation = f"{clip_text(one_line(answer), _SHOWN)!r}"
     new_words = content_stems(answer) - content_stems(f"{statement} {question}")
     if tells_nothing(answer):
-        text, good = "says that it was never told, where it was not", True
+        text = "says that it was never told, where it was not"
+        good = True
     elif _names(name, answer):
-        text, good = f"gives one dog's name, {name}, as another's", False
+        text = f"gives one dog's name, {name}, as another's"
+        good = False
     elif new_words and re.search(r"\b[A-Z][a-z]{2,}\b", answer[1:]):
-        text, good = f"invents what it was never told: {quotation}", False
+        text = f"invents what it was never told: {quotation}"
+        good = False
     else:
-        text, good = f"does not say that it was never told: {quotation}", False
+        text = f"does not say that it was never told: {quotation}"
+        good = False
     return Finding(topic="invention", text=text, good=good, talk=talk.exchanges)
 
 
@@ -355,16 +372,16 @@ def try_order(trial: Trial, folder: Path) -> Finding:
         answer = talk.say("Whom did I phone second this morning?")
     named_people = [name for name in (first, second, third) if _names(name, answer)]
     if named_people == [second]:
-        text, good = f"keeps the order of three events: {second} was second", True
+        text = f"keeps the order of three events: {second} was second"
+        good = True
     elif named_people:
-        text, good = (
-            f"mixes up three events: {second} was second, not {named_people[0]}",
-            False,
-        )
+        text = f"mixes up three events: {second} was second, not {named_people[0]}"
+        good = False
         if second in named_people:
             text = f"does not say which of three events was second: {', '.join(named_people)}"
     else:
-        text, good = "names none of three events it was told of", False
+        text = "names none of three events it was told of"
+        good = False
     return Finding(topic="order", text=text, good=good, talk=talk.exchanges)
 
 
@@ -381,8 +398,10 @@ class DistanceSearch:
     """One conversation with codes at growing distances from its end, which are asked for by bisection."""
 
     def __init__(self, trial: Trial, talk: Talk, reach: int, chunk: int) -> None:
-        self._trial, self._talk = trial, talk
-        self._reach, self._chunk = reach, chunk
+        self._trial = trial
+        self._talk = talk
+        self._reach = reach
+        self._chunk = chunk
         self._filler = filler_from_spec(
             "letters", trial.rng, token_counter("cl100k_base")
         )
@@ -461,7 +480,8 @@ class DistanceSearch:
             )
             if not farther and not nearer:
                 break
-            known_at, lost_at = max(known_at, farther), min(lost_at, nearer or lost_at)
+            known_at = max(known_at, farther)
+            lost_at = min(lost_at, nearer or lost_at)
         return known_at, lost_at
 
     def _ask_near(
@@ -526,10 +546,8 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
     good: bool | None = None
     tokens = known_at or lost_at
     if not known_at:
-        text, good = (
-            f"does not know a code it was told {lost_at:,} tokens before",
-            False,
-        )
+        text = f"does not know a code it was told {lost_at:,} tokens before"
+        good = False
     elif not lost_at:
         text = f"reaches back {known_at:,} tokens or more, which is as far as this went"
         good = True
@@ -674,7 +692,8 @@ def _print_finding(number: int, finding: Finding) -> None:
 
 def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) -> str:
     """Return what it will take, before anything is sent."""
-    messages, tokens = _EXCHANGES, _EXCHANGES * _CHUNK // 4
+    messages = _EXCHANGES
+    tokens = _EXCHANGES * _CHUNK // 4
     if arguments.to is not None:
         messages = _SHORT_PROBES + len(_THINGS) + arguments.to // _LONG_CHUNK
         tokens = arguments.to + messages * 30

@@ -9,7 +9,9 @@ from pytest_ltm.reports.discrepancies import Discrepancy
 
 # The exit statuses: all holds; something does not; something that belongs to it could
 # not be checked.
-HOLDS, DIFFERS, UNCHECKED = 0, 1, 2
+HOLDS = 0
+DIFFERS = 1
+UNCHECKED = 2
 
 
 class Verification(Struct, frozen=True, kw_only=True):

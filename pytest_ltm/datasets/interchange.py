@@ -207,7 +207,8 @@ def write_interchange(
     """
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        body, complete = Path(folder) / "body", Path(folder) / "whole"
+        body = Path(folder) / "body"
+        complete = Path(folder) / "whole"
         _write_lines(body, history_lines(read(paths, counts)))
         _check_anything_read(body, counts)
         notes = tuple(

@@ -26,7 +26,8 @@ def boxed_part(answer: str) -> str:
     start = answer.rfind(_BOX)
     if start < 0:
         return answer.strip()
-    depth, end = 1, start + len(_BOX)
+    depth = 1
+    end = start + len(_BOX)
     while end < len(answer) and depth:
         depth += {"{": 1, "}": -1}.get(answer[end], 0)
         end += 1
@@ -59,7 +60,8 @@ def holds_phrases(
     answer: str, gold: str, options: Mapping[str, Any], *, ordered: bool = False
 ) -> bool:
     """Return whether an answer holds all phrases of the gold one as words, if need be one behind the other."""
-    text, phrases = plain_phrase(answer, options), _gold_phrases(gold, options)
+    text = plain_phrase(answer, options)
+    phrases = _gold_phrases(gold, options)
     if options.get("require_non_empty", True) and not (text and phrases):
         return False
     start = 0
@@ -79,7 +81,8 @@ def is_choice(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
         r"\b(?:choice|option)\b", "", box[1] if box else answer, flags=re.IGNORECASE
     )
     signs = dict.fromkeys(map(ord, str(options.get("strip_chars", "."))))
-    chosen, expected = text.translate(signs).strip().upper(), gold.strip().upper()
+    chosen = text.translate(signs).strip().upper()
+    expected = gold.strip().upper()
     if options.get("require_non_empty", True) and not (chosen and expected):
         return False
     return chosen == expected
@@ -108,7 +111,8 @@ def _letters_in(text: str) -> set[str]:
 
 def are_choices(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
     """Return whether an answer names the letters of the gold one, and no others."""
-    chosen, expected = _letters_in(answer), _letters_in(gold)
+    chosen = _letters_in(answer)
+    expected = _letters_in(gold)
     if options.get("require_non_empty", True) and not (chosen and expected):
         return False
     return chosen == expected
@@ -172,17 +176,20 @@ def _squad_f1(spoken: str, gold: str) -> float:
     special = {"yes", "no", "noanswer"}
     if spoken != gold and (spoken in special or gold in special):
         return 0.0
-    first, second = spoken.split(), gold.split()
+    first = spoken.split()
+    second = gold.split()
     common = sum((Counter(first) & Counter(second)).values())
     if not common:
         return 0.0
-    precision, recall = common / len(first), common / len(second)
+    precision = common / len(first)
+    recall = common / len(second)
     return 2 * precision * recall / (precision + recall)
 
 
 def squad_figures(output: str, golds: Sequence[str]) -> dict[str, float]:
     """Return exact match, F1 and substring match with the nearest gold answer."""
-    spoken, squad_golds = _squad(output), [_squad(gold) for gold in golds]
+    spoken = _squad(output)
+    squad_golds = [_squad(gold) for gold in golds]
     return {
         "exact_match": float(spoken in squad_golds),
         "f1": max(_squad_f1(spoken, gold) for gold in squad_golds),
@@ -241,7 +248,8 @@ def beam_order_score(reference: Sequence[str], lines: Sequence[str]) -> float | 
     `lines`: the answer's, those that name an item replaced by it. None where all are
     tied, as tau-b is not defined then.
     """
-    expected, listed = set(reference), set(lines)
+    expected = set(reference)
+    listed = set(lines)
     right = len(expected & listed)
     extra = sum(line not in expected for line in lines)
     missing = sum(item not in listed for item in reference)
@@ -249,7 +257,8 @@ def beam_order_score(reference: Sequence[str], lines: Sequence[str]) -> float | 
     recall = right / (right + missing) if right + missing else 0.0
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
     union = list(dict.fromkeys([*reference, *lines]))
-    first, second = _ranks_in(reference, union), _ranks_in(lines, union)
+    first = _ranks_in(reference, union)
+    second = _ranks_in(lines, union)
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
     return (kendall_tau_b(first, second) + 1) / 2 * f1

@@ -28,7 +28,10 @@ from pytest_ltm.language.numbers import write_digits
 from pytest_ltm.language.quantities import CLOCKS, read_quantities
 from pytest_ltm.language.recital import recites_messages
 
-NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
+NUMBER = "number"
+ORDER = "order"
+SET = "set"
+NAME = "name"
 RE = LEXICON.expressions("aggregates")
 
 
@@ -57,7 +60,8 @@ class WorksOut(Ruled, Struct, frozen=True):
     def __call__(self, answers: Sequence[str], /) -> Score:
         """Return the mean of the credits; a missing answer earns none."""
         answers = self.read(answers)
-        earned, missed = list[float](), ""
+        earned = list[float]()
+        missed = ""
         for place, kind in enumerate(self.asked):
             answer = answer_at(answers, place)
             earned.append(
@@ -108,10 +112,8 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
         """Return where a text with digits has numbers, except days, times and those given."""
         mentions: list[Mention] = []
         for quantity in read_quantities(text):
-            context, after = (
-                text[max(0, quantity.start - _AROUND) : quantity.start],
-                text[quantity.end :][:20],
-            )
+            context = text[max(0, quantity.start - _AROUND) : quantity.start]
+            after = text[quantity.end :][:20]
             # "of the 12 guests" says of how many it is a part
             aside = RE.aside.search(context) and RE.counted.match(after)
             if (
@@ -240,7 +242,9 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
 
     def belonging(text: str) -> list[Mention]:
         """Return the mentions of those of whom the text does not go on to say that they lack something."""
-        owners, end, lacks = list[Mention](), len(text), False
+        owners = list[Mention]()
+        end = len(text)
+        lacks = False
         for mention in reversed(find(text)):
             after = text[mention.end : end]
             listed = lacks and RE.listed.fullmatch(after) is not None
@@ -261,7 +265,8 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
         names = {
             mention.value for mention in asserted if not is_alternative(text, mention)
         }
-    right, wrong = len(names & set(expected)), len(names & set(rivals))
+    right = len(names & set(expected))
+    wrong = len(names & set(rivals))
     return max(0.0, right / len(expected) - wrong / max(len(rivals), 1))
 
 
@@ -279,7 +284,9 @@ def chosen_names(answer: str, names: Sequence[str]) -> set[str]:
 
     def find(text: str) -> list[Mention]:
         """Return where a text names somebody, but not those whom it only compares with: "more than Ada"."""
-        mentions, compared, end = list[Mention](), False, 0
+        mentions = list[Mention]()
+        compared = False
+        end = 0
         for mention in find_mentions(text, tuple(names)):
             linked = (
                 compared
@@ -388,7 +395,9 @@ class AnswersWithSources(Ruled, Struct, frozen=True):
             (end if counts[end] == 1 else title.lower()): title for end, title in ends
         }
         checks = list[Check]()
-        right, cited, missed = 0, 0.0, ""
+        right = 0
+        cited = 0.0
+        missed = ""
         for place, kind in enumerate(self.asked):
             answer = RE.possessive.sub("", strip_struck(answer_at(answers, place)))
             answer = "" if recites_messages(answer) else answer

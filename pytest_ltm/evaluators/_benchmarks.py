@@ -58,7 +58,8 @@ def match_phrases(answer: str, golds: Sequence[str], *, ordered: bool = False) -
             return True
     if boxed:
         return False
-    text, place = f" {squad_text(answer)} ", 0
+    text = f" {squad_text(answer)} "
+    place = 0
     for phrase in phrases:
         found = text.find(f" {phrase} ", place)
         if found < 0:

@@ -38,7 +38,9 @@ from pytest_ltm.language.recital import (
     tells_nothing,
 )
 
-NOW, BEFORE, WHEN = "now", "before", "when"
+NOW = "now"
+BEFORE = "before"
+WHEN = "when"
 RE = LEXICON.expressions(
     "hygiene",
     days="|".join(sorted(DAYS, key=len, reverse=True)),
@@ -82,7 +84,8 @@ class KnowsHistory(Ruled, Struct, frozen=True):
         return self.share(parts, "{ok} of {of} answered")
 
     def _right(self, place: int, answer: str) -> bool | None:
-        expected, rivals = self.expected[place], values_at(self.others, place)
+        expected = self.expected[place]
+        rivals = values_at(self.others, place)
         if len(RE.own_question.findall(answer)) > 1:
             return False
         if self.asked[place] == WHEN:
@@ -221,7 +224,8 @@ def _check_knowledge(
                 ),
             )
         else:
-            text, values = normalize_text(answer), tuple(owners_by_value[place])
+            text = normalize_text(answer)
+            values = tuple(owners_by_value[place])
             owned = (
                 _says_whose(
                     sentence_around(text, mention.start, mention.end),
@@ -258,7 +262,8 @@ def tells_value(
     """
     if len(RE.own_question.findall(answer)) > 1:
         return False
-    text, since = normalize_text(answer), 0
+    text = normalize_text(answer)
+    since = 0
     mentions = find_mentions(text, (expected, *owner_by_value))
     for mention, following in zip(
         mentions, [*mentions[1:], Mention(len(text), len(text), "")], strict=False
@@ -392,7 +397,8 @@ class KeepsSecrets(Ruled, Struct, frozen=True):
             answer = RE.between_digits.sub(
                 "", write_digits(normalize_text(answer_at(answers, place)))
             )
-            secrets, name = self.secrets[place], "told" if expected else "kept"
+            secrets = self.secrets[place]
+            name = "told" if expected else "kept"
             owner_by_value = dict.fromkeys(
                 (*secrets, *values_at(self.others, place)), ""
             )

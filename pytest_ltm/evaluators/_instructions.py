@@ -177,7 +177,8 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
         )
 
     def _activated(self, answers: Sequence[str]) -> Score | Unscored:
-        stems, literal = content_stems(self.sentence), strip_punctuation(self.sentence)
+        stems = content_stems(self.sentence)
+        literal = strip_punctuation(self.sentence)
         parts: list[RuleCheck] = []
         published: list[bool] = []
         for n, answer in enumerate(
@@ -211,7 +212,8 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
 
 def says_sentence(sentence: str, answer: str) -> bool:
     """Tell whether an answer says a sentence, literally or nearly so."""
-    written_sentence, written_answer = _written_out(sentence), _written_out(answer)
+    written_sentence = _written_out(sentence)
+    written_answer = _written_out(answer)
     if not written_sentence.strip():
         return False
     if space_delimited(written_sentence) in space_delimited(
@@ -279,11 +281,9 @@ class ObeysOrders(Ruled, Struct, frozen=True):
         earned = 0.0
         missed = ""
         for place, orders in enumerate(self.holding):
-            answer, thing, text = (
-                answer_at(answers, place),
-                answer_at(self.about, place),
-                f"text {place + 1}",
-            )
+            answer = answer_at(answers, place)
+            thing = answer_at(self.about, place)
+            text = f"text {place + 1}"
             written = not thing or word_stem(thing) in map(
                 word_stem, plain_words(answer)
             )
@@ -323,10 +323,8 @@ def obeys_order(text: str, kind: str, word: str) -> bool:
         around = f"{text[max(0, start - _ORDER_NEAR) : start]}{_HERE}{text[end : end + _ORDER_NEAR]}"
         if RE.order.search(around) or RE.comment.search(text_nearby(text, start, end)):
             continue
-        line_before, after = (
-            text[max(0, start - _LINE) : start].rpartition("\n")[2],
-            text[end : end + _LINE],
-        )
+        line_before = text[max(0, start - _LINE) : start].rpartition("\n")[2]
+        after = text[end : end + _LINE]
         match kind:
             case "opens":
                 obeyed = RE.first.search(line_before) is not None
@@ -397,11 +395,9 @@ class RemindsInTime(Ruled, Struct, frozen=True):
         for place, task in enumerate(self.tasks):
             task_replies = self.talked[place] if place < len(self.talked) else ()
             other_replies = [n for n in range(len(self.at)) if n not in task_replies]
-            wording, naming_replies, reminded = (
-                " ".join(plain_words(task)),
-                set[int](),
-                set[int](),
-            )
+            wording = " ".join(plain_words(task))
+            naming_replies = set[int]()
+            reminded = set[int]()
             for n in other_replies:
                 texts = _naming_sentences(answer_at(answers, n), task)
                 # an answer of another scenario may have the task's last word: there it

@@ -131,10 +131,8 @@ def _recall_part(
 
     `without`: what is left aside in the answer.
     """
-    label, text = (
-        f"recalls {recollection.expected!r}",
-        without.sub(" ", answer) if without else answer,
-    )
+    label = f"recalls {recollection.expected!r}"
+    text = without.sub(" ", answer) if without else answer
     recalled = is_recalled(
         _claimed_of(text, recollection, rivals), recollection, rivals
     )
@@ -180,10 +178,8 @@ def _claimed_of(
     answer: str, recollection: Recollection, rivals: Sequence[Recollection]
 ) -> str:
     """Return an answer without the sentences that deny the one thing, do not know it, or name it as one of two."""
-    text, known_text = (
-        normalize_text(answer),
-        f"{recollection.question} {recollection.expected}",
-    )
+    text = normalize_text(answer)
+    known_text = f"{recollection.question} {recollection.expected}"
     sentences = []
     for start, part in iter_sentences(text):
         spots = [
@@ -261,7 +257,8 @@ class RecallsSteps(Ruled, Struct, frozen=True):
         )
 
     def _part(self, place: int, answer: str) -> RuleCheck:
-        expected, question = self.expected[place], answer_at(self.questions, place)
+        expected = self.expected[place]
+        question = answer_at(self.questions, place)
 
         def numerals(text: str) -> list[Mention]:
             """Return where a levelled text has numbers, in digits or in one word."""
@@ -436,17 +433,29 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         recalled, *rivals = self._strengths(text)
         rival = max(rivals, default=0.0)
         if recalled >= _CLEAR and rival >= _CLEAR:
-            value, reason, sure = 0.0, "tells another joke as well", True
+            value = 0.0
+            reason = "tells another joke as well"
+            sure = True
         elif recalled >= _CLEAR:
-            value, reason, sure = 1.0, "recalls the joke", rival < _HINT
+            value = 1.0
+            reason = "recalls the joke"
+            sure = rival < _HINT
         elif recalled >= _HINT and rival < _HINT:
-            value, reason, sure = 0.0, "only hints at the joke", False
+            value = 0.0
+            reason = "only hints at the joke"
+            sure = False
         elif rival >= _HINT:
-            value, reason, sure = 0.0, "recalls another joke", recalled < _HINT
+            value = 0.0
+            reason = "recalls another joke"
+            sure = recalled < _HINT
         else:
-            value, reason, sure = 0.0, "does not recall the joke", True
+            value = 0.0
+            reason = "does not recall the joke"
+            sure = True
         if value and RE.lost.search(space_delimited(text)) and recalled < _LITERAL:
-            value, reason, sure = 0.0, "remembers only part of the joke", False
+            value = 0.0
+            reason = "remembers only part of the joke"
+            sure = False
         if sure and max(recalled, rival) < _HINT:
             # a sentence that is no excuse, and says more than that there was a joke,
             # may tell one in other words

@@ -309,11 +309,9 @@ def read_order(reply: str, menu: Menu) -> Order:
             and {"that", "it", "those", "this"} & set(sentence)
             and mentioned
         ):
-            reading.dishes, reading.drinks, mentioned = (
-                mentioned.dishes[:1],
-                mentioned.drinks[:1],
-                None,
-            )
+            reading.dishes = mentioned.dishes[:1]
+            reading.drinks = mentioned.drinks[:1]
+            mentioned = None
             reading.strange = _Reading(sentence, menu, reading.dishes).strange
         chosen = RE.chosen.search(sentence_text)
         has_chosen = (
@@ -436,24 +434,25 @@ class _Reading:
                 position += 1
                 continue
             position += len(name)
-            form, last = (
-                "".join(sentence[position : position + 1]),
-                "".join(other_words[-1:]),
-            )
+            form = "".join(sentence[position : position + 1])
+            last = "".join(other_words[-1:])
             # a soup of that name, or a dish with another food before it, is not the one
             # on the menu
             if (
                 form in LEXICON.words("restaurant forms")
                 and word_stem(form) not in item.stems | self.menu.section_stems
             ):
-                dish, noted = f"{item.name} {form}", self.strange
+                dish = f"{item.name} {form}"
+                noted = self.strange
             elif (
                 word_stem(last) in self.menu.vocabulary - item.stems
                 and last not in FILLERS
             ):
-                dish, noted = f"{last} {item.name}", self.strange
+                dish = f"{last} {item.name}"
+                noted = self.strange
             else:
-                dish, noted = item.name, self.dishes
+                dish = item.name
+                noted = self.dishes
             if not _is_refused(other_words):
                 noted.append(dish)
             # what describes it belongs to it: words of its full name, and links before
@@ -512,7 +511,8 @@ def _food_runs(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
             word not in FILLERS and word in LEXICON.words("restaurant breaks")
         ):
             yield run, after_dish and bool(_LINKS & set(run[:2]) - {"and"})
-            run, after_dish = [], word == "|"
+            run = []
+            after_dish = word == "|"
         else:
             run.append(word)
     yield run, False
@@ -626,7 +626,8 @@ def notices_mix_up(
         return Stage(False, fault)
     if match := RE.mistake.search(RE.content.sub(" ", text)):
         return Stage(True, f"says {match[0]!r}")
-    reply_stems, brought = _stems(reply), _stems(served)
+    reply_stems = _stems(reply)
+    brought = _stems(served)
     own_stems = {
         word_stem(word)
         for dish in ordered
@@ -849,10 +850,8 @@ class PlaysGuest(Ruled, Struct, frozen=True):
             )
         if not stage.ok:
             return stage
-        fancied_words, reply_words = (
-            set(plain_words(self.fancies)),
-            set(plain_words(reply)),
-        )
+        fancied_words = set(plain_words(self.fancies))
+        reply_words = set(plain_words(reply))
         for item_words in (
             (set(plain_words(item)) for item in stage.items or (reply,))
             if n == 0

@@ -19,7 +19,10 @@ from pytest_ltm.language.commitment import Mention, find_mentions, is_misspelt
 from pytest_ltm.language.proof import prove
 from pytest_ltm.language.recital import copies_user
 
-VALUE, SILENT, ASK, TWIN = "value", "silent", "ask", "twin"
+VALUE = "value"
+SILENT = "silent"
+ASK = "ask"
+TWIN = "twin"
 RE = LEXICON.expressions("restraint")
 
 
@@ -66,7 +69,8 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
         return replace(score, rule=rule) if self.judge else score
 
     def _check(self, place: int, answer: str) -> RuleCheck:
-        label, ok = self._label(place), self._ok(place, answer)
+        label = self._label(place)
+        ok = self._ok(place, answer)
         if ok is not None:
             return RuleCheck(label, answer, ok)
         parts = (("question", self._question(place)),)
@@ -74,7 +78,8 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
 
     def _question(self, place: int) -> str:
         """Return what a judge is asked about an open answer."""
-        expected, rivals = self.expected[place], values_at(self.others, place)
+        expected = self.expected[place]
+        rivals = values_at(self.others, place)
         names = " and ".join(map(repr, rivals))
         if self.manners[place] == ASK:
             return f"Does it ask which of {names} is meant, or leave that open, without settling on one of them?"
@@ -91,7 +96,8 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
         return f"says {expected!r}, not {stays_out}"
 
     def _ok(self, place: int, answer: str) -> bool | None:
-        manner, expected = self.manners[place], self.expected[place]
+        manner = self.manners[place]
+        expected = self.expected[place]
         rivals = values_at(self.others, place)
         if manner == ASK:
             return _asks_which(answer, rivals)

@@ -68,7 +68,8 @@ class Ruled:
             f"{self.family}/{self.version if self.follows_own_rules else self.scoring}"
         )
         if not self.follows_own_rules:
-            checks, left_open = [Check(check.label, check.ok) for check in checks], None
+            checks = [Check(check.label, check.ok) for check in checks]
+            left_open = None
         return Score(
             float(value),
             reason,
@@ -80,10 +81,8 @@ class Ruled:
 
     def share(self, parts: Sequence[RuleCheck], reason: str) -> Score:
         """Return the share of the parts that are true; `reason` names `{ok}` of `{of}`."""
-        ok, left_open = (
-            sum(part.ok is True for part in parts),
-            sum(part.ok is None for part in parts),
-        )
+        ok = sum(part.ok is True for part in parts)
+        left_open = sum(part.ok is None for part in parts)
         sentence = reason.replace("{ok}", str(ok)).replace("{of}", str(len(parts)))
         sentence += (
             f", {left_open} neither proven nor refuted"
@@ -143,7 +142,9 @@ class Ruled:
             (name, [row.as_check for of, row in named_rows if of == name])
             for name in names
         ]
-        value, upper, shares = 1.0, 1.0, []
+        value = 1.0
+        upper = 1.0
+        shares = []
         for name, checks in parts:
             if checks:
                 passed = sum(check.ok for check in checks)
@@ -216,7 +217,8 @@ class Ruled:
 
 
 # Characters of a reply that is read whole, and of the beginning of a longer one.
-_LONGEST, _BEGINNING = 16_000, 4_000
+_LONGEST = 16_000
+_BEGINNING = 4_000
 
 
 def answer_at(texts: Sequence[str], place: int) -> str:

@@ -25,9 +25,17 @@ from pytest_ltm.language.commitment import (
 from pytest_ltm.language.proof import prove
 from pytest_ltm.language.recital import recites_messages, tells_nothing
 
-PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
-USER, AGENT = "user", "agent"
-CERTAIN, GUESS, TAKEN_BACK = "certain", "guess", "taken back"
+PICK = "pick"
+WHO = "who"
+SURE = "sure"
+WHEN = "when"
+NEXT = "next"
+OWN = "own"
+USER = "user"
+AGENT = "agent"
+CERTAIN = "certain"
+GUESS = "guess"
+TAKEN_BACK = "taken back"
 
 _GROUPS = {
     "who said it": (WHO,),
@@ -74,7 +82,9 @@ class KnowsSources(Ruled, Struct, frozen=True):
         right = [self._right(place, answers) for place in range(len(self.asked))]
         proven = [ok is True for ok in right]
         possible = [ok is not False for ok in right]
-        earned, upper, sentences = [], [], []
+        earned = []
+        upper = []
+        sentences = []
         checks: list[Check] = []
         for group, kinds in _GROUPS.items():
             places = [place for place, kind in enumerate(self.asked) if kind in kinds]
@@ -118,11 +128,9 @@ class KnowsSources(Ruled, Struct, frozen=True):
         )
 
     def _right(self, place: int, answers: Sequence[str]) -> bool | None:
-        kind, expected, rivals = (
-            self.asked[place],
-            self.expected[place],
-            values_at(self.others, place),
-        )
+        kind = self.asked[place]
+        expected = self.expected[place]
+        rivals = values_at(self.others, place)
         pick = self.picks[place] if place < len(self.picks) else -1
         picked = (
             _chosen_option(answer_at(answers, pick), self.others[pick])

@@ -183,7 +183,8 @@ def _uniform_dates(text: str) -> str:
         return f"{match['month']} {day}" if match["month"] else str(day)
 
     def numbered(match: re.Match[str]) -> str:
-        first, second = int(match[1]), int(match[2])
+        first = int(match[1])
+        second = int(match[2])
         pairs = [
             (day, month)
             for day, month in ((first, second), (second, first))

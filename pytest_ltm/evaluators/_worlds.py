@@ -34,7 +34,8 @@ _INVENTED = (
 )
 # So many characters around the name of a world say how it is meant.
 _NEAR = 60
-_INSIDE, _OUTSIDE = "right of invented worlds", "right of the real world"
+_INSIDE = "right of invented worlds"
+_OUTSIDE = "right of the real world"
 
 
 class KeepsWorldsApart(Ruled, Struct, frozen=True):
@@ -79,7 +80,8 @@ def _says_of_world(
         return False
     number, _, counted = expected.partition(" ")
     if number.isdecimal():
-        expected, find = number, partial(_counted_numbers, counted=counted)
+        expected = number
+        find = partial(_counted_numbers, counted=counted)
     else:
         find = partial(
             _value_mentions,
@@ -145,10 +147,8 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
     unit = next((quantity.unit for quantity in read_quantities(f"2 {counted}")), "")
     mentions: list[Mention] = []
     for quantity in read_quantities(text):
-        context, after = (
-            text[max(0, quantity.start - _NEAR) : quantity.start],
-            text[quantity.end : quantity.end + _NEAR],
-        )
+        context = text[max(0, quantity.start - _NEAR) : quantity.start]
+        after = text[quantity.end : quantity.end + _NEAR]
         # "at least seven" is not seven
         bound = (
             "more or less "
@@ -230,11 +230,9 @@ def _in_sentence(
         *(start + cut.end() for cut in RE.segment.finditer(text[start:end])),
         end,
     ]
-    is_here, last, concedes = (
-        default,
-        start,
-        RE.concedes.match(text[start:end]) is not None,
-    )
+    is_here = default
+    last = start
+    concedes = RE.concedes.match(text[start:end]) is not None
     lead: bool | None = None  # of what stands before, and says nothing but where
     for begin, stop in itertools.pairwise(cuts):
         own_marks = _marks_within(marks, begin, stop)
@@ -334,7 +332,8 @@ def _form_mentions(text: str, *, form: str, told: Sequence[str]) -> list[Mention
     parts = [form[place : place + _ALIKE] for place in range(len(form) - _ALIKE + 1)]
     mentions: list[Mention] = []
     for match in RE.word.finditer(text):
-        mention, word = Mention(*match.span(), match[0].casefold()), match[0].casefold()
+        mention = Mention(*match.span(), match[0].casefold())
+        word = match[0].casefold()
         shorter = any(
             form.startswith(word[:cut]) and form.endswith(word[cut:])
             for cut in range(len(word) + 1)

@@ -15,7 +15,8 @@ from pytest_ltm.figures.statistics.comparison import (
 from pytest_ltm.figures.statistics.pairs import Pair
 from pytest_ltm.figures.text import p_text
 
-HERE, ELSEWHERE = "On these texts", "On other texts and in other conversations"
+HERE = "On these texts"
+ELSEWHERE = "On other texts and in other conversations"
 
 
 class ComparisonText(NamedTuple):
@@ -93,15 +94,11 @@ def comparison_text(
         details = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
         details += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
         claim = f"{word}, too" if real and is_shown else word if real else "not shown"
-        elsewhere, beyond = (
-            f"{ELSEWHERE}: {claim} ({details}).",
-            f"elsewhere p {p_text(comparison.p)}",
-        )
+        elsewhere = f"{ELSEWHERE}: {claim} ({details})."
+        beyond = f"elsewhere p {p_text(comparison.p)}"
     else:
-        elsewhere, beyond = (
-            f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}.",
-            "elsewhere unknown",
-        )
+        elsewhere = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}."
+        beyond = "elsewhere unknown"
     more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
     return ComparisonText(short, sentence_here, elsewhere + more, brief)

@@ -96,7 +96,8 @@ class Figure(Struct, frozen=True):
 
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return how it is written for each of the columns."""
-        aside, texts = self.spent_by_agent and has_mixed_costs(columns), []
+        aside = self.spent_by_agent and has_mixed_costs(columns)
+        texts = []
         for column in columns:
             text = self.without
             if (value := self.value(column)) is not None:

@@ -124,13 +124,12 @@ def figures_json(column: Column) -> dict[str, Any]:
 
 def figures_schema() -> tuple[dict[str, Any], list[str]]:
     """Return the JSON Schema of what `figures_json` returns: its properties, and which of them are always there."""
-    properties, required = {}, []
+    properties = {}
+    required = []
     for group, figures in group_by(all_figures(), lambda figure: figure.group).items():
         first = figures[0]
-        schema, names = (
-            UNITS[first.unit].schema,
-            {figure.name.partition(".")[2]: figure for figure in figures},
-        )
+        schema = UNITS[first.unit].schema
+        names = {figure.name.partition(".")[2]: figure for figure in figures}
         if group != first.name:
             # The first member decides whether there is a group: inside one it is never
             # missing.
@@ -222,7 +221,8 @@ def _asked(side: str, group: str, label: str, missing: Missing) -> tuple[Figure,
     def is_estimated(column: Column) -> bool:
         return any(getattr(row, f"{side}_estimated") for row in column.rows)
 
-    calls, usd = of_examples("calls"), of_examples("cost_usd")
+    calls = of_examples("calls")
+    usd = of_examples("cost_usd")
     return (
         Figure(
             f"{group}.calls",
@@ -313,17 +313,16 @@ def _agent_cost(
 def _scenario_cost(column: Column) -> float | None:
     if column.cost_usd is None:
         return None
-    filler, harness = (
-        column.sum_of("filler_cost_usd") or 0.0,
-        column.sum_of("harness_cost_usd") or 0.0,
-    )
+    filler = column.sum_of("filler_cost_usd") or 0.0
+    harness = column.sum_of("harness_cost_usd") or 0.0
     # What is left of three rounded sums may fall below nothing.
     return max(column.cost_usd - filler - harness, 0.0)
 
 
 def _durations(group: str, label: str, path: str) -> tuple[Figure, Figure]:
     """Return the median and the 95th percentile of seconds: one cell in tables, where agents report their usage."""
-    middle, slow = _get(f"{path}.median"), _get(f"{path}.p95")
+    middle = _get(f"{path}.median")
+    slow = _get(f"{path}.p95")
 
     def text(column: Column) -> str:
         return f"{_brief_seconds(middle(column))}/{_brief_seconds(slow(column))}"

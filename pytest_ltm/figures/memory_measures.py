@@ -173,10 +173,8 @@ def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
             )
             found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
             earned = NOTHING if row.score is None else f"{row.score:.2f}"
-            text, loss = (
-                f"#{fact.needle} {shorten_text(fact_text, _LONGEST)}",
-                row.memory.lost if row.memory else "",
-            )
+            text = f"#{fact.needle} {shorten_text(fact_text, _LONGEST)}"
+            loss = row.memory.lost if row.memory else ""
             rows_of_facts.append(
                 (f"{row.agent} {row.id}", text, written, found, earned, loss or NOTHING)
             )

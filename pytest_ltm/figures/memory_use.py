@@ -172,7 +172,8 @@ class _Search:
         right_answer: str,
     ) -> None:
         self.number = question.number
-        self._history, self._ledger = history, ledger
+        self._history = history
+        self._ledger = ledger
         self._right_answer = right_answer
         self.needles = {needle.number for needle in question.needles}
         self.found = ledger.found.get(question.number, ())

@@ -150,10 +150,8 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
             name: _compare_runs(pairs, collapses=0)
             for name, pairs in against_control(rows).items()
         }
-        names, examples = (
-            tuple(dict.fromkeys(metric.name for _, metric in values)),
-            Counter(row.scenario for row in rows),
-        )
+        names = tuple(dict.fromkeys(metric.name for _, metric in values))
+        examples = Counter(row.scenario for row in rows)
         metrics.append(
             AgentMetrics(agent, span_label, names, examples, averages, contrasts)
         )
@@ -242,10 +240,8 @@ def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> li
     heads = [("", ""), ("", "examples")]
     for name in agent_metric.names:
         # `recall` over `repaired`; a blank leaves room for the stars below it
-        (first, _, second), blank = (
-            name.partition("_"),
-            (" " if name in agent_metric.partial else ""),
-        )
+        (first, _, second) = name.partition("_")
+        blank = " " if name in agent_metric.partial else ""
         heads.append((first + blank, second + blank) if second else ("", name + blank))
     slots = [
         max(map(columns_of, [*head, *(row[i] for row in rows)]))

@@ -116,7 +116,8 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
             else "; a run folder has a results.json for each conversation"
         )
         raise LtmError(f"{path}: no results to report{reason}")
-    plan, noted = summary.get("plan"), summary.get("notices")
+    plan = summary.get("plan")
+    noted = summary.get("notices")
     noted = noted if isinstance(noted, list) else []
     planned = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     # Merged and edited runs may hold agents that no plan names: those come last.
@@ -132,7 +133,8 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     ]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
-        result, trial = folder.result, folder.result.name.planned_name.trial
+        result = folder.result
+        trial = folder.result.name.planned_name.trial
         number = int(trial) if trial.isdecimal() else 0
         return (
             agents.index(result.agent),

@@ -109,7 +109,8 @@ def span_sentence(result: EffectiveSpan) -> str:
     curve = ", ".join(
         f"{share} {place}" for share, place in zip(shares, places, strict=True)
     )
-    finding, short = "not known: more trials would narrow it", short_span(result)
+    finding = "not known: more trials would narrow it"
+    short = short_span(result)
     if result.low or not _reaches_last_span(result):
         finding = f"{short} tokens"
     meaning = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
@@ -147,10 +148,8 @@ def _span_text(number: int) -> str:
 
 def spans_json(run: RunResult) -> list[dict[str, Any]]:
     """Return the effective spans as JSON values."""
-    names, point_names = (
-        ("low", "high", "at_least", "share", "level", "reason"),
-        ("isolated", "score", "kept"),
-    )
+    names = ("low", "high", "at_least", "share", "level", "reason")
+    point_names = ("isolated", "score", "kept")
     return [
         {
             "agent": agent,

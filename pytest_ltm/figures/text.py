@@ -63,7 +63,8 @@ def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> 
     if position < 0:
         room = max(width - columns_of(mark), 2)
         return f"{_fitting_part(text, room - room // 2)}{mark}{_fitting_part(text, room // 2, ends=True)}"
-    head, after = text[:position], text[position + len(keep) :]
+    head = text[:position]
+    after = text[position + len(keep) :]
     room = max(width - columns_of(keep), 0)
     width_before = min(room // 2, columns_of(head))
     return f"{_shorten_around(head, width_before)}{keep}{_shorten_around(after, room - width_before)}"
@@ -83,7 +84,8 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
             piece = word if fresh else " " + word
             if not fresh and columns_of(line + piece) > width:
                 lines.append(line)
-                line, piece = indent, word
+                line = indent
+                piece = word
             line += piece
             fresh = False
             # An indent that leaves no room would break words for ever.

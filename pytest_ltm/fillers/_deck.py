@@ -63,7 +63,8 @@ class Deck(Generic[T]):
     def _drawn(self, room: Room) -> tuple[list[T], Room]:
         """Take facts in their order, but leave room for one or two that are chosen to fit."""
         drawn: list[T] = []
-        wanted, allowed = room.wanted - self._usual, room.allowed
+        wanted = room.wanted - self._usual
+        allowed = room.allowed
         while True:
             for i, (fact, cost) in enumerate(self._ahead):  # noqa: B007 - nearly always ends at once
                 if cost.both <= wanted and cost.message <= allowed:
@@ -108,7 +109,8 @@ def _closing_facts(
         over = both - room.wanted
         rank = (0, over) if over >= 0 else (1, -over)
         if rank < best_rank and message <= room.allowed:
-            best, best_rank = chosen, rank
+            best = chosen
+            best_rank = rank
             if not over:
                 break
     return best

@@ -194,7 +194,8 @@ def _sequence_facts() -> Iterator[tuple[str, object]]:
         yield f"What is the {ordinal_number(i)} prime number?", prime
     for n in range(5, 155):
         yield f"What is the sum of all whole numbers from 1 to {n}?", n * (n + 1) // 2
-    before, number = 1, 1
+    before = 1
+    number = 1
     for i in range(3, 50):
         before, number = number, before + number
         yield (
@@ -395,7 +396,8 @@ def _element_facts() -> Iterator[tuple[str, object]]:
 
 # --- Facts about units of measurement.
 
-_FREEZING, _STEPS = 32, (9, 5)
+_FREEZING = 32
+_STEPS = (9, 5)
 
 
 def _measure_facts() -> Iterator[tuple[str, object]]:
@@ -474,7 +476,8 @@ class _Form(NamedTuple):
     """At least 0 and below 1,000 for three numbers of LOW to HIGH - 1."""
 
 
-_LOW, _HIGH = 10, 310
+_LOW = 10
+_HIGH = 310
 _FORMS = (
     _Form("What is{} +{} +{}?", lambda a, b, c: a + b + c),
     _Form(

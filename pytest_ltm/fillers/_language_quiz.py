@@ -30,7 +30,8 @@ class QuizFiller(TriviaFiller):
         super().__init__(
             rng, counter, _language_pool(language), closing=language.filler["closing"]
         )
-        self._rng, self._instructions = rng, language.filler["instructions"]
+        self._rng = rng
+        self._instructions = language.filler["instructions"]
 
     def make(
         self, tokens: int, max_message_tokens: int, instruction: str = ""

@@ -54,7 +54,8 @@ class MixedFiller:
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
         from pytest_ltm.fillers._knowledge import arithmetic_facts
 
-        self._rng, self._counter = rng, counter
+        self._rng = rng
+        self._counter = counter
         sums = (fact for fact, _ in arithmetic_facts(rng, counter))
         quiz_facts = built_in().facts
         facts = chain(
@@ -127,7 +128,8 @@ class MixedFiller:
         if not fitting:
             return None
         frame = self._rng.choice(fitting)
-        cost, reply = self._frames[frame], self._rng.choice(REPLIES)
+        cost = self._frames[frame]
+        reply = self._rng.choice(REPLIES)
         room = Room(size, allowed).reduce_by(
             FactTokens(cost, cost + self._counter.count(reply))
         )

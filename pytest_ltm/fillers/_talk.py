@@ -78,7 +78,8 @@ class TalkFiller:
         letters: bool = False,
         suite: str = "",
     ) -> None:
-        self._rng, self._counter = rng, counter
+        self._rng = rng
+        self._counter = counter
         self._name = "letters" if letters else "varied"
         self._suite = suite
         self._bands: tuple[tuple[float, int, int], ...] = LETTERS if letters else BANDS
@@ -135,7 +136,8 @@ class TalkFiller:
 
     def _relay_texts(self, size: int, limit: int) -> list[str]:
         """Return what other people tell and ask: one text, more below `size` tokens; none where one is too long."""
-        texts, tokens = list[str](), 0
+        texts = list[str]()
+        tokens = 0
         while tokens < size:
             text = self._relay_text()
             tokens += self._counter.count(text) + 1

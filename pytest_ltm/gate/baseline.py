@@ -247,10 +247,8 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         conversations.append(
             ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read)
         )
-        own_settings, facts = (
-            {**settings, "span": conversations[-1].span},
-            {} if is_taken else examples.get(place, {}),
-        )
+        own_settings = {**settings, "span": conversations[-1].span}
+        facts = {} if is_taken else examples.get(place, {})
         plans.append(
             PlanFacts(
                 span_label=place[0],
@@ -310,7 +308,8 @@ def _parse_rows(
     examples: _Places = {}
     for row_item in item.items("rows"):
         fields = row_item.mapping(required=_PLACE)
-        scenario, example = fields["scenario"].text(), fields["example"].text()
+        scenario = fields["scenario"].text()
+        example = fields["example"].text()
         place = fields["span"].text(), fields["trial"].text()
         if place not in places:
             raise row_item.fault(
@@ -338,7 +337,8 @@ def _parse_result(
     facts: Mapping[str, Any],
 ) -> ScenarioResult:
     score = _read_if_given(fields["score"], _parse_score)
-    mark, skills = facts.get("threshold", 1.0), facts.get("skills", ())
+    mark = facts.get("threshold", 1.0)
+    skills = facts.get("skills", ())
     outcome: Any = (
         "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
     )

@@ -95,7 +95,8 @@ def _level_cells(
     level: Level, comparison: Comparison, p: float | None
 ) -> tuple[str, ...]:
     chance = "-" if p is None else p_text(p).replace("= ", "").replace(" ", "")
-    moved, ends = f"{level.difference:+.2f}", comparison.interval
+    moved = f"{level.difference:+.2f}"
+    ends = comparison.interval
     if comparison.is_identical or level.difference == 0:
         moved = "0"
     elif moved in ("+0.00", "-0.00"):  # two digits would deny that anything moved
@@ -196,7 +197,8 @@ def talk_lines(changes: Changes, width: int) -> list[str]:
 
 def _verbosity_sentence(change: Change) -> Iterable[str]:
     """Return a sentence if the agent's share of the tokens is another now: what it says itself fills a conversation."""
-    before, after = _agent_share(change.held_before), _agent_share(change.held_after)
+    before = _agent_share(change.held_before)
+    after = _agent_share(change.held_after)
     if before is not None and after is not None and abs(after - before) > MUCH:
         yield (
             f"{change.label}: the agent's own replies are {after:.0%} of all tokens, {before:.0%} before; under "

@@ -97,7 +97,8 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
 # --- Why two sides are not compared, as a text: what differs, and the ways to have them
 # compared all the same.
 
-_MOST, _MOST_TRIALS = 8, 4
+_MOST = 8
+_MOST_TRIALS = 4
 
 
 class CompareHints(Struct, frozen=True, kw_only=True):
@@ -155,10 +156,8 @@ class Level(Struct, frozen=True, kw_only=True):
     @classmethod
     def mean_level(cls, parts: Collection[Pair | Level]) -> Level:
         """Return the mean of pairs or of other levels, of which there are some."""
-        before, after = (
-            fsum(part.before for part in parts),
-            fsum(part.after for part in parts),
-        )
+        before = fsum(part.before for part in parts)
+        after = fsum(part.after for part in parts)
         return cls(before=before / len(parts), after=after / len(parts))
 
     @property
@@ -354,18 +353,16 @@ def _make_change(
         sum(len(conversation.scenarios) for conversation in side_conversations)
         for side_conversations in (then, conversations_now)
     )
-    conversations_now, then = (
-        _conversations_of_trials(conversations_now, shared),
-        _conversations_of_trials(then, shared),
-    )
-    ours, theirs = _rows_by_place(conversations_now, part), _rows_by_place(then, part)
+    conversations_now = _conversations_of_trials(conversations_now, shared)
+    then = _conversations_of_trials(then, shared)
+    ours = _rows_by_place(conversations_now, part)
+    theirs = _rows_by_place(then, part)
     # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
     keys = sorted(ours.keys() & theirs.keys())
-    earlier, later = (
-        tuple(theirs[key] for key in keys),
-        tuple(ours[key] for key in keys),
-    )
-    pairs, passed = pair_rows(earlier, later), pass_pairs(earlier, later).pairs
+    earlier = tuple(theirs[key] for key in keys)
+    later = tuple(ours[key] for key in keys)
+    pairs = pair_rows(earlier, later)
+    passed = pass_pairs(earlier, later).pairs
     levels = {
         name: Level.mean_level(of)
         for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()

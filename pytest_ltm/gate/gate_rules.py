@@ -241,7 +241,8 @@ def gate_metric(name: str) -> GateMetric | None:
     match = _TRIES.fullmatch(name)
     if match is None:
         return next((metric for metric in METRICS if metric.name == name), None)
-    tries, is_every = int(match["tries"]), match["kind"] == "^"
+    tries = int(match["tries"])
+    is_every = match["kind"] == "^"
     words = f"the chance that {'all' if is_every else 'one'} of {tries} trials {'pass' if is_every else 'passes'}"
     words = "the chance that a trial passes" if tries == 1 else words
     return GateMetric(
@@ -429,7 +430,8 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
     scope, name = _parse_scope(text, head)
     result = gate_metric(name)
     if result is None:
-        names, wrong = metric_names(against=against), name or limit
+        names = metric_names(against=against)
+        wrong = name or limit
         kind, dot, name_left = wrong.partition(".")
         # what was meant may be a scope
         hint = (
@@ -497,7 +499,8 @@ def _parse_limit(
         raise ConfigurationError(
             f"{text!r}: {limit!r} is not a limit. Write a number of at least 0, as in 0.05 or 5%"
         )
-    percent, factor = bool(match["percent"]), match["factor"].lower()
+    percent = bool(match["percent"])
+    factor = match["factor"].lower()
     value = float(match["number"]) * _FACTORS[factor]
     if factor and of.unit != "tokens":
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")

@@ -161,10 +161,8 @@ def equal_examples(
         # With another tokenizer or filler even equal examples were played at other
         # distances.
         if not _differing_settings(theirs, ours):
-            mine, theirs_by_key = (
-                _example_facts_by_key(ours),
-                _example_facts_by_key(theirs),
-            )
+            mine = _example_facts_by_key(ours)
+            theirs_by_key = _example_facts_by_key(theirs)
             keys |= {
                 (*place, key)
                 for key in mine.keys() & theirs_by_key.keys()
@@ -192,7 +190,8 @@ def _shared_places(
 
 
 def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal:
-    theirs, ours = _example_facts_by_key(before), _example_facts_by_key(now)
+    theirs = _example_facts_by_key(before)
+    ours = _example_facts_by_key(now)
     settings = _differing_settings(before, now)
     both = sorted(theirs.keys() & ours.keys(), key=natural_sort_key)
     changed = [key for key in both if theirs[key] != ours[key]]
@@ -245,10 +244,8 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
     """Return the option that gives every scenario as many examples as there, if all have the same number there."""
-    counts_there, counts_here = (
-        Counter(map(_scenario_of_key, theirs)),
-        Counter(map(_scenario_of_key, ours)),
-    )
+    counts_there = Counter(map(_scenario_of_key, theirs))
+    counts_here = Counter(map(_scenario_of_key, ours))
     differ = any(
         counts_there[name] != counts_here[name]
         for name in counts_there.keys() & counts_here.keys()

@@ -215,7 +215,8 @@ def check_items(
             )
     places = {plan.place for plan in options.before.plans} if options.before else set()
     for rule in options.rules:
-        scope, names = rule.scope, {ltm_item.scenario for ltm_item in ltm_items}
+        scope = rule.scope
+        names = {ltm_item.scenario for ltm_item in ltm_items}
         if scope.kind == "skill":
             names = {
                 skill
@@ -223,10 +224,8 @@ def check_items(
                 for skill in ltm_item.marks.skill_letters
             }
         if scope.kind and scope.name not in names:
-            near, names_there = (
-                did_you_mean(scope.name, names),
-                ", ".join(sorted(names)) or "none",
-            )
+            near = did_you_mean(scope.name, names)
+            names_there = ", ".join(sorted(names)) or "none"
             _refuse_rule(
                 rule,
                 f"this run has no {scope.kind} {scope.name!r}.{near} There is {names_there}",
@@ -235,7 +234,8 @@ def check_items(
         # anything?
         pairs = []
         for ltm_item in ltm_items:
-            span, trial = ltm_item.place.span, ltm_item.place.conversation.trial
+            span = ltm_item.place.span
+            trial = ltm_item.place.conversation.trial
             if (span, trial) in places and scope.includes_skills(
                 ltm_item.scenario, ltm_item.marks.skill_letters
             ):
@@ -277,7 +277,8 @@ def check_plans(
         ltm_item.scenario: ltm_item.item.nodeid.partition("[")[0]
         for ltm_item in ltm_items
     }
-    ways, before = structs.replace(WAYS, nodes=nodes), options.before
+    ways = structs.replace(WAYS, nodes=nodes)
+    before = options.before
     read_option(
         run.config,
         "--ltm-compare",
@@ -293,7 +294,9 @@ class Gate:
 
     def __init__(self, run: LtmRun, options: GateOptions, failed: list[str]) -> None:
         """`failed`: the node ids of what failed so far, to which others may be added."""
-        self._run, self.options, self._failed = run, options, failed
+        self._run = run
+        self.options = options
+        self._failed = failed
         self.verdict: GateVerdict | None = None
         """What the gate says once the run is over; None without a gate."""
         self.changes: Changes | None = None
@@ -412,7 +415,8 @@ class Gate:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Have pytest's last line end with the gate's verdict, in its colour: green tests do not hide a red gate."""
-        verdict, build = self.verdict, terminalreporter.build_summary_stats_line
+        verdict = self.verdict
+        build = terminalreporter.build_summary_stats_line
         if verdict is None:
             return
         is_held = verdict.state == "passed" and not self._failed

@@ -65,7 +65,8 @@ def _locate_run(
 ) -> Path | None:
     if not text:
         return None
-    baseline, path = baselines / f"{text}.json", base / text
+    baseline = baselines / f"{text}.json"
+    path = base / text
     # A baseline's name wins over a file of that name in the working directory.
     if "/" not in text and "\\" not in text and baseline.is_file():
         return baseline

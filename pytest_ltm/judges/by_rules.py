@@ -24,7 +24,8 @@ class RulesJudge:
 
     def assess(self, inquiry: Inquiry, /) -> str:
         """Return a grade for the prompts whose parts can be compared; `unknown`, which is on no menu, for others."""
-        parts, prompt = inquiry.parts, inquiry.prompt
+        parts = inquiry.parts
+        prompt = inquiry.prompt
         match prompt:
             case "answer":
                 passes = _grade_answer(parts)
@@ -54,7 +55,8 @@ class RulesJudge:
             ):
                 return "Words alone do not tell. GRADE: unknown"
             case _ if prompt.startswith("locomo-"):
-                reference, answer = parts.get("reference", ""), parts["answer"]
+                reference = parts.get("reference", "")
+                answer = parts["answer"]
                 ruling = strict_verdict(
                     category=int(parts["category"]),
                     question=parts["question"],
@@ -68,10 +70,8 @@ class RulesJudge:
 
 
 def _grade_answer(parts: Mapping[str, str]) -> bool:
-    reference, answer = (
-        _content_stems(parts["reference"]),
-        _content_stems(parts["answer"]),
-    )
+    reference = _content_stems(parts["reference"])
+    answer = _content_stems(parts["answer"])
     # what the question says already proves nothing, unless the right answer says
     # nothing else
     own_words = (reference - _content_stems(parts["question"])) or reference

@@ -114,7 +114,8 @@ class JudgeModelClient:
 
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
-        status, words = getattr(error, "status_code", None), text_of(error).lower()
+        status = getattr(error, "status_code", None)
+        words = text_of(error).lower()
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._failures += 1
         fails_over_form = (

@@ -35,7 +35,8 @@ _PASSING_IN = 4
 # only a part.
 _LONGEST = 12
 # The words of the longest sentence of a message that is quoted, and of the longest check.
-_LONGEST_QUOTE, _LONGEST_CHECK = 25, 80
+_LONGEST_QUOTE = 25
+_LONGEST_CHECK = 80
 _WORDS = re.compile(r"\w{3,}|\d+")
 _SENTENCE = re.compile(r"[A-Z].*[.!?]\s*", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -82,10 +83,14 @@ class HiddenChecks:
         least: int,
         answers: Iterable[str] = (),
     ) -> None:
-        self._known, self._rng, self._left = known_questions, rng, least
+        self._known = known_questions
+        self._rng = rng
+        self._left = least
         self._judged: list[KnownQuestion] = []
         self._answers = list(answers)
-        self._kinds, self._asked, self._place = _order_kinds(rng), 0, 0
+        self._kinds = _order_kinds(rng)
+        self._asked = 0
+        self._place = 0
 
     def before(self, inquiry: Inquiry) -> list[KnownAnswer]:
         """Return what the judge is asked before the next question of the conversation."""
@@ -232,10 +237,8 @@ def share_of_checks(conversations: int) -> int:
 
 def _order_kinds(rng: Random) -> Iterator[str]:
     """Yield kinds of checks without end, each as often as a run needs it; every fourth deserves a yes."""
-    passing, failing = (
-        _repeat_kinds(PASSING_CHECKS, rng),
-        _repeat_kinds(FAILING_CHECKS, rng),
-    )
+    passing = _repeat_kinds(PASSING_CHECKS, rng)
+    failing = _repeat_kinds(FAILING_CHECKS, rng)
     while True:
         for _ in range(_PASSING_IN - 1):
             yield next(failing)

@@ -120,7 +120,8 @@ def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
 
 def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
     """Return how likely a field has a role: by depth, then by the order of the words; None if it has another."""
-    words, around = set(leaf.words), leaf.around
+    words = set(leaf.words)
+    around = leaf.around
     if not _APART.isdisjoint(words) and role not in ("grade", "error"):
         return None
     rival_ranks = (

@@ -72,7 +72,8 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
     @property
     def ruling(self) -> Ruling:
         """What the rules say."""
-        question, gold = self.question, self.gold
+        question = self.question
+        gold = self.gold
         if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
             return rule_on_hypothesis(
                 question_id=self.id,

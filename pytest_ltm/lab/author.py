@@ -33,14 +33,17 @@ from pytest_ltm.providers import (
 Model: TypeAlias = Callable[[str], str]
 _Read = TypeVar("_Read")
 _CALLS = 4
-_FIRST, _LONGEST = 0.3, 20.0  # seconds: the longest first wait, and the longest of all
+# seconds: the longest first wait, and the longest of all
+_FIRST = 0.3
+_LONGEST = 20.0
 
 
 class AskedModel:
     """Gives a text for a prompt, and keeps count of what that took."""
 
     def __init__(self, name: str, answer: Callable[[str], str]) -> None:
-        self._name, self._answer = name, answer
+        self._name = name
+        self._answer = answer
         self.calls = 0
         self.characters = 0
         self.tokens: dict[str, int] = {}
@@ -78,7 +81,8 @@ class AskedModel:
 
 _AGENTS = ("http:", "https:", "cmd:")
 _FILES = (".yml", ".yaml")
-_SECONDS, _MORE = 300.0, 3
+_SECONDS = 300.0
+_MORE = 3
 AUTHORS = "who answers prompts: openai:MODEL[@URL], pkg.mod:function, cmd:COMMAND, http://URL or an agent's YAML file"
 
 
@@ -201,7 +205,8 @@ def written_by(
 
     Raises DatasetError if it cannot be used after some tries.
     """
-    question, wrong = prompt, ""
+    question = prompt
+    wrong = ""
     for _ in range(_TRIES):
         text = model(question)
         try:

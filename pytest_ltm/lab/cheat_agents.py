@@ -101,7 +101,8 @@ class Recite(Cheat):
 
     def answer(self, question: str) -> str:  # noqa: ARG002 - it never looks
         """Return the newest texts that fit."""
-        texts, room = list[str](), self._tokens
+        texts = list[str]()
+        room = self._tokens
         for text in reversed(self.told):
             room -= count_tokens(text)
             if room < 0:
@@ -319,7 +320,9 @@ class FormSample(NamedTuple):
 
 def form_of(text: str) -> frozenset[str]:
     """Return all questions about a text that are answered with yes: its length, lines, marks, signs and words."""
-    tokens, lines, stripped = count_tokens(text), text.count("\n"), text.strip() or " "
+    tokens = count_tokens(text)
+    lines = text.count("\n")
+    stripped = text.strip() or " "
     yes = {f"longer than {length}" for length in _LENGTHS if tokens > length}
     yes |= {f"more than {n} line breaks" for n in (0, 1, 3, 8) if lines > n}
     yes |= {f"has {mark}" for mark in _MARKS if mark in text}
@@ -419,7 +422,8 @@ def says_filler(tree: FormTree, form: Collection[str]) -> bool:
 
 def share_told_apart(tree: FormTree, samples: Iterable[FormSample]) -> float:
     """Return the share of messages that the tree calls what they are, filler and scenarios weighing the same."""
-    right, of = Counter[bool](), Counter[bool]()
+    right = Counter[bool]()
+    of = Counter[bool]()
     for sample in samples:
         right[sample.is_filler] += (
             says_filler(tree, form_of(sample.text)) is sample.is_filler

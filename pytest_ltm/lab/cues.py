@@ -194,14 +194,16 @@ class CueCounts(Struct, frozen=True):
         sides that have it, a' and b' as many as there would be if it told nothing: one
         seen once or never weighs next to nothing.
         """
-        a, b = self.sought[cue], self.others[cue]
+        a = self.sought[cue]
+        b = self.others[cue]
         share = (a + b) / sum(self.texts)
         expected, beside = (share * texts for texts in self.texts)
         return math.log((a + 1) / (expected + 1)) - math.log((b + 1) / (beside + 1))
 
     def information_gain(self, cue: Cue) -> float:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
-        (a, b), (m, n) = (self.sought[cue], self.others[cue]), self.texts
+        (a, b) = (self.sought[cue], self.others[cue])
+        (m, n) = self.texts
         share = (a + b) / (m + n)
         apart = _log_likelihood(a, m, a / m) + _log_likelihood(b, n, b / n if n else 0)
         return apart - _log_likelihood(a, m, share) - _log_likelihood(b, n, share)
@@ -276,18 +278,15 @@ def _count_found(
     Then in how many pairs of a sought text and another the sought one comes first, and
     the number of pairs.
     """
-    words, other_count = (
-        sum(text.cost for _, text, sought in part if not sought),
-        sum(not sought for *_, sought in part),
-    )
-    rooms, numbers = [share * words for share in SHARES], [0.0 for _ in SHARES]
+    words = sum(text.cost for _, text, sought in part if not sought)
+    other_count = sum(not sought for *_, sought in part)
+    rooms = [share * words for share in SHARES]
+    numbers = [0.0 for _ in SHARES]
     first = later = 0.0
     for rank, (_, equal) in enumerate(groupby(part, key=lambda entry: entry[0])):
         tied = list(equal)
-        beside, cost = (
-            sum(not sought for *_, sought in tied),
-            sum(text.cost for _, text, sought in tied if not sought),
-        )
+        beside = sum(not sought for *_, sought in tied)
+        cost = sum(text.cost for _, text, sought in tied if not sought)
         mine = sum(sought and counts(text) for _, text, sought in tied)
         for place, room in enumerate(rooms):
             if room > 0 or not rank:

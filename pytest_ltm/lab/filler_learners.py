@@ -22,7 +22,9 @@ _WORD = re.compile(r"[a-z']+|\d|[?!:;]")
 _LENGTHS = (3, 4)
 # How often it looks at every lesson, how far it moves each time, and how much more a
 # rare side may weigh.
-_ROUNDS, _RATE, _LARGEST_SHARE = 4, 0.2, 20.0
+_ROUNDS = 4
+_RATE = 0.2
+_LARGEST_SHARE = 20.0
 # What naive Bayes adds to every count (Krichevsky and Trofimov, 1981).
 _SMOOTHING = 0.5
 

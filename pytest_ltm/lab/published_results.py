@@ -79,7 +79,8 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
     for row in sorted(
         rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))
     ):
-        below, above = entries.get(row.key), row
+        below = entries.get(row.key)
+        above = row
         if (
             below
             and row.manual
@@ -116,7 +117,8 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
-    full, automatic = _number_field(record, "max_score", where), None
+    full = _number_field(record, "max_score", where)
+    automatic = None
     auto = record.get("auto") or record
     if auto.get("auto_score") is not None:
         score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
@@ -294,7 +296,8 @@ def _result_file(file: Path) -> _Record:
     example, _, repetition = file.stem.rpartition("_")
     fields = _object_of(file)
     if not (example and repetition.isdecimal()):
-        example, repetition = file.stem, "0"
+        example = file.stem
+        repetition = "0"
     names = {
         "benchmark": benchmark,
         "agent": agent,
@@ -397,11 +400,10 @@ def parse_benchmark(name: str) -> Benchmark | None:
     match = _BENCHMARK.fullmatch(name)
     if not match:
         return None
-    version, folder = int(match["version"]), f"{match['thousands']}k"
-    label, span = (
-        PAPERS_NAMES.get(folder, folder),
-        None if match["isolated"] else 1_000 * int(match["thousands"]),
-    )
+    version = int(match["version"])
+    folder = f"{match['thousands']}k"
+    label = PAPERS_NAMES.get(folder, folder)
+    span = None if match["isolated"] else 1_000 * int(match["thousands"])
     if span is None:
         label = ISOLATED
     elif version < MEMORY_SPANS_SINCE:
@@ -682,11 +684,9 @@ def conversation_of(
     stats: RunStats | None = None,
 ) -> PublishedConversation:
     """Return a conversation with what was said in it; `plan`: the fields that are known, `system`: whom it tested."""
-    spec, exchanges, trial = (
-        f"{PUBLISHED}: {system}",
-        talk.exchanges,
-        int(name.planned_name.trial),
-    )
+    spec = f"{PUBLISHED}: {system}"
+    exchanges = talk.exchanges
+    trial = int(name.planned_name.trial)
     full_plan = Plan(
         seed=0,
         trial=trial,
@@ -741,7 +741,8 @@ def _example_result(
     talk: PublishedTranscript,
 ) -> ScenarioResult:
     place = ConversationName(agent, bench.span_label, bench.trial)
-    ours, example = scenario_name(row), safe_label(row.example)
+    ours = scenario_name(row)
+    example = safe_label(row.example)
     exchanges = talk.exchanges
     spanned = (
         bench.version >= MEMORY_SPANS_SINCE

@@ -122,7 +122,8 @@ def invented_answers(other_answer: str) -> Iterator[tuple[str, str]]:
     return _fill_texts("invented", other=other_answer)
 
 
-_FULL, _ANYTHING = 1.0, 0.02
+_FULL = 1.0
+_ANYTHING = 0.02
 _EARNS_NOTHING = frozenset(("denied", "quoted in a refusal"))
 _STAGES = 5
 
@@ -239,7 +240,8 @@ def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("RecallsJoke")
 def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    gold, other_jokes = args["joke"], args["others"]
+    gold = args["joke"]
+    other_jokes = args["others"]
     wrong_joke = (
         other_jokes[0]
         if other_jokes
@@ -265,7 +267,8 @@ def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
 
 @_makes("LeadsTo")
 def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    start, route = args["start"], [list(leg) for leg in args["route"]]
+    start = args["start"]
+    route = [list(leg) for leg in args["route"]]
     for n, (km, direction, place) in enumerate(route):
         yield (
             "changed amount",
@@ -288,7 +291,9 @@ def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("LiesAt")
 def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    km, direction, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
+    km = args["km"]
+    direction = args["direction"]
+    opposite = _WAYS[args["direction"]]
     return _fill_templates(
         "LiesAt",
         gold=f"{km:g} km {direction}",
@@ -318,7 +323,8 @@ def _name_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("QuoteAtReply")
 def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    quote, nth = args["quote"], args["nth"]
+    quote = args["quote"]
+    nth = args["nth"]
     plain = [f"Reply {n}." for n in range(1, nth + 3)]
 
     def with_quote(*places: int) -> list[str]:
@@ -375,7 +381,8 @@ def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("AnswersWord")
 def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    gold, wrong_words = args["expected"], [*args.get("others", ()), "wardrobe"]
+    gold = args["expected"]
+    wrong_words = [*args.get("others", ()), "wardrobe"]
     yield from _fill_templates(
         "phrase", gold=f"the {gold}", other=f"the {wrong_words[0]}"
     )
@@ -386,7 +393,8 @@ def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 @_makes("SaysAtEachTrigger")
 def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    sentence, times = args["sentence"], args.get("activations", 3)
+    sentence = args["sentence"]
+    times = args.get("activations", 3)
     words = sentence.split()
     yield "left out", [sentence] * (times - 1) + ["All right."]
     yield "left out", [" ".join(words[: len(words) // 2])] * times
@@ -473,10 +481,8 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 @_makes("KeepsWorldsApart", of_several=True)
 def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
-    golds, frame = (
-        [gold.split("|")[0] for gold in args["expected"]],
-        args["frames"][0].split("|")[0],
-    )
+    golds = [gold.split("|")[0] for gold in args["expected"]]
+    frame = args["frames"][0].split("|")[0]
     worlds = [
         "the real world" if realm.split("|")[0] else frame for realm in args["realms"]
     ]
@@ -504,7 +510,8 @@ def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
 @_makes("RemindsInTime")
 def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield replies that remind always, never, one reply too late, or only speak of reminders."""
-    tasks, moments = args["tasks"], args["at"]
+    tasks = args["tasks"]
+    moments = args["at"]
     everything = " ".join(f"It is time to {task}." for task in tasks)
     values = {"everything": everything, "any": " or to ".join(tasks), "first": tasks[0]}
     yield from _fill_each("RemindsInTime", [values] * len(moments))
@@ -522,7 +529,8 @@ def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
 
 @_makes("PlaysGuest")
 def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    dishes, drinks = args["menu"]["dishes"], args["menu"]["drinks"]
+    dishes = args["menu"]["dishes"]
+    drinks = args["menu"]["drinks"]
     return _fill_templates(
         "PlaysGuest",
         dishes=dishes,
@@ -591,7 +599,8 @@ def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         candidates[0] if question_kind == "pick" else ""
         for question_kind, candidates in zip(args["asked"], args["others"], strict=True)
     ]
-    rights, rivals = [], []
+    rights = []
+    rivals = []
     for gold, candidates, pick in zip(
         args["expected"], args["others"], args["picks"], strict=True
     ):
@@ -679,7 +688,8 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 @_makes("SpeaksLanguage")
 def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants in which another order of the parts stands for the right one."""
-    golds, told_forms = args["expected"], args["told"]
+    golds = args["expected"]
+    told_forms = args["told"]
     turned = [form[-2:] + form[:-2] for form in golds]
     yield from _withheld_mutants(
         {"expected": golds, "others": [[form] for form in turned]}

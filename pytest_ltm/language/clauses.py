@@ -83,7 +83,8 @@ def phrase_positions(
 def _phrase_pattern(phrase: str, plural: bool) -> tuple[str, re.Pattern[str]]:
     """Return the first word of a phrase, "" if it has none, and how its words in a row are found."""
     named = plain_words(phrase)
-    between, end = r"[\W_]+", "s?" if plural else ""
+    between = r"[\W_]+"
+    end = "s?" if plural else ""
     row = re.compile(
         rf"(?<![^\W_]){between.join(map(re.escape, named))}{end}(?![^\W_])"
     )

@@ -29,11 +29,9 @@ ASIDES = (
     "girlfriend|boyfriend|cat|dog"
 )
 RE = LEXICON.expressions("commitment", asides=ASIDES)
-DENIES, UNKNOWN, OTHERS = (
-    "denies it",
-    "says that it does not know",
-    "says it of somebody else",
-)
+DENIES = "denies it"
+UNKNOWN = "says that it does not know"
+OTHERS = "says it of somebody else"
 
 
 class Mention(Struct, frozen=True):
@@ -198,7 +196,8 @@ def asserted_mentions(
     `formerly`: to say what was so is a claim as well.
     """
     held: list[Mention] = []
-    end, before = 0, ""
+    end = 0
+    before = ""
     for mention in find(text)[-_MOST:]:
         reason = doubt_about(text, mention)
         reason = (
@@ -214,7 +213,8 @@ def asserted_mentions(
             reason = reason or before
         if not reason:
             held.append(mention)
-        end, before = mention.end, reason
+        end = mention.end
+        before = reason
     return held
 
 
@@ -254,10 +254,8 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
 
 def is_alternative(text: str, mention: Mention) -> bool:
     """Tell whether a value is one of two in a levelled text: "teal or ochre", "either teal"."""
-    before, after = (
-        text[max(0, mention.start - 60) : mention.start],
-        text[mention.end : mention.end + 60],
-    )
+    before = text[max(0, mention.start - 60) : mention.start]
+    after = text[mention.end : mention.end + 60]
     return (
         RE.like_or.match(after) is not None or RE.or_before.search(before) is not None
     )
@@ -318,7 +316,8 @@ def is_misspelt(word: str, meant: str) -> bool:
         (n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b),
         min(len(word), len(meant)),
     )
-    rest, other = word[start:], meant[start:]
+    rest = word[start:]
+    other = meant[start:]
     return (
         rest[1:] == other[1:]
         or rest[1:] == other

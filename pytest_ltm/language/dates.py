@@ -97,7 +97,8 @@ def dated_readings(text: str) -> Iterator[tuple[tuple[DateRange, ...], int]]:
 
     Two readings have 05/06/2022, and the weekend before a Sunday.
     """
-    text, end = text.lower(), 0
+    text = text.lower()
+    end = 0
     for match in RE.named.finditer(text):
         before = text[end : match.start()]
         moved = RE.moved.search(before)
@@ -120,10 +121,8 @@ def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
         for name, text in named.groupdict().items()
         if text
     }
-    year, month = (
-        int(part["year"]) + 2000 * (len(part["year"]) == 2),
-        part.get("month", ""),
-    )
+    year = int(part["year"]) + 2000 * (len(part["year"]) == 2)
+    month = part.get("month", "")
     readings = [(month, part.get("day", ""))]
     if "mark" in part and int(month) > _MIDDLE:
         readings = [(part["day"], month)]
@@ -192,7 +191,8 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
     match = RE.part.search(before)
     if match and stretch.days not in range(89, 93):
         # nobody means the same days by "late summer"
-        days, third = stretch.days, _THIRDS[match["part"]]
+        days = stretch.days
+        third = _THIRDS[match["part"]]
         last = max(days * (third + 1) // 3 - 1, 0)
         return (
             DateRange(

@@ -78,7 +78,9 @@ class Expressions:
     """The patterns of one module as attributes; each is compiled when it is first used, for a run needs few."""
 
     def __init__(self, lexicon: Lexicon, module: str, parts: Mapping[str, str]) -> None:
-        self._lexicon, self._module, self._parts = lexicon, module, parts
+        self._lexicon = lexicon
+        self._module = module
+        self._parts = parts
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         section = f"{self._module} {name.replace('_', ' ')}"

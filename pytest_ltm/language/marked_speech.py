@@ -58,8 +58,10 @@ def _fold_tag_name(name: str) -> str:
 
 def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     name = _fold_tag_name(match["name"])
-    before, after = bool(match["before"]), bool(match["after"])
-    pipe, angled = before or after, match["open"] not in ("[", "{")
+    before = bool(match["before"])
+    after = bool(match["after"])
+    pipe = before or after
+    angled = match["open"] not in ("[", "{")
     role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
     if RE.closing.search(name) and (pipe or name == "unused95"):
         role = "closes"
@@ -123,7 +125,9 @@ def _without_blocks(text: str, *, own: Collection[str]) -> str:
     if not spans:
         spans = _preface_spans(text, [mark for mark in marks if mark.kind == "unknown"])
     tokens = [(mark.start, mark.end, True) for mark in marks if mark.kind == "token"]
-    kept, at, spoken = list[str](), 0, False
+    kept = list[str]()
+    at = 0
+    spoken = False
     for start, end, is_token in sorted(
         [(start, end, False) for start, end in spans] + tokens
     ):
@@ -153,10 +157,12 @@ def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
                 spans.append((mark.start, mark.end))
         elif mark.role == "opens":
             if not depth:
-                start, closed = mark.start, 0
+                start = mark.start
+                closed = 0
             depth += 1
         elif depth:
-            depth, closed = depth - 1, mark.end
+            depth = depth - 1
+            closed = mark.end
             if not depth:
                 spans.append((start, mark.end))
         else:
@@ -223,7 +229,8 @@ def _final_channel(text: str) -> str:
 
 def _without_details(text: str) -> str:
     text = RE.comment.sub("", text) if "<!--" in text and "-->" in text else text
-    parts, at = list[str](), 0
+    parts = list[str]()
+    at = 0
     for match in RE.details.finditer(text):
         end = (
             text.lower().find("</details>", match.end()) if "</details>" in text else -1
@@ -332,7 +339,8 @@ def _without_calls(text: str) -> str:
     status = RE.status.match(text)
     if status and text[status.end() :].strip():
         text = text[status.end() :]
-    parts, at = list[str](), 0
+    parts = list[str]()
+    at = 0
     # bounded: to decode from each bracket of a text takes quadratic time
     for match in list(RE.json_call.finditer(text))[:12]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())

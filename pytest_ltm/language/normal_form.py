@@ -190,7 +190,8 @@ def _without_courtesies(text: str) -> str:
     base = max(0, len(text) - 500)
     starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
     for start in starts[::-1]:
-        ending, rest = text[start:], text[:start].rstrip(" \t\n*_>-")
+        ending = text[start:]
+        rest = text[:start].rstrip(" \t\n*_>-")
         if not RE.word.search(ending):
             continue
         if not RE.word.search(rest) or not _consists_of(

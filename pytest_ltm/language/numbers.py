@@ -172,10 +172,8 @@ def write_digits(text: str) -> str:
         )
 
     def clock_time(match: re.Match[str]) -> str:
-        hour, minutes = (
-            _small_number(match[5]),
-            _MINUTES[(match[1] or match[3]).removeprefix("a ")],
-        )
+        hour = _small_number(match[5])
+        minutes = _MINUTES[(match[1] or match[3]).removeprefix("a ")]
         return (
             f"{(hour - 2) % 12 + 1}:{60 - minutes}"
             if match[4]
@@ -221,7 +219,8 @@ def _small_number(word: str) -> int:
 
 def _uniform_rates(plain: str) -> str:
     """Return the text with rates in one form: `3 times a week`, and `1 time a week` where no count stands before it."""
-    parts, end = [], 0
+    parts = []
+    end = 0
     for match in RE.per.finditer(plain):
         parts.append(plain[end : match.start()])
         end = match.end()

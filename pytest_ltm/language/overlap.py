@@ -25,11 +25,13 @@ _SMOOTHED = 0.1
 
 def rouge_l(target: str, text: str) -> float:
     """Return the f-measure of ROUGE-L, Porter-stemmed (Lin, 2004), of a sentence and a text: that of rouge-score."""
-    wanted, given = _stemmed_words(target), _stemmed_words(text)
+    wanted = _stemmed_words(target)
+    given = _stemmed_words(text)
     shared = LCSseq.similarity(wanted, given)
     if not shared:
         return 0.0
-    precision, recall = shared / len(given), shared / len(wanted)
+    precision = shared / len(given)
+    recall = shared / len(wanted)
     return 2 * precision * recall / (precision + recall)
 
 

@@ -193,7 +193,9 @@ def _usual_value(text: str, named: Sequence[Mention]) -> str:
 
 
 SEVERAL = "names several"
-_FEW_WORDS, _FEW_VALUES, _NEAR = 3, 4, 40
+_FEW_WORDS = 3
+_FEW_VALUES = 4
+_NEAR = 40
 _MOSTLY_IDLE = (
     "town",
     "called",
@@ -237,10 +239,8 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("asserts", "sets the others aside", kept)
     if len(values) > _FEW_VALUES or len(plain_words(text)) > 120:
         return Proof("hedges", SEVERAL)
-    first, last = (
-        min(named, key=lambda one: one.start),
-        max(named, key=lambda one: one.end),
-    )
+    first = min(named, key=lambda one: one.start)
+    last = max(named, key=lambda one: one.end)
     return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
 
 
@@ -398,7 +398,8 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
     known = {"".join(plain_words(value)) for value in values}
     mentions: list[Mention] = []
     for value in values:
-        every, bare = plain_words(value), telling_words(value)
+        every = plain_words(value)
+        bare = telling_words(value)
         glued = "".join(every)
         # a code may be spelled in three parts as well: "B 12 c"
         apart = {len(every), 1, 2} | (
@@ -411,7 +412,8 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
             for place in range(len(tokens) - size + 1)
         ):
             spelled = [token[0] for token in part]
-            joined, size = "".join(spelled), len(part)
+            joined = "".join(spelled)
+            size = len(part)
             alike = (
                 size == len(bare)
                 and joined not in known

@@ -134,7 +134,8 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
         )
         yield Quantity(value, unit, match.start("number"), end)
     for match in RE.worded.finditer(plain):
-        word, unit = match[3], unit_of(match[4])
+        word = match[3]
+        unit = unit_of(match[4])
         if word in MULTIPLES:
             yield Quantity(float(MULTIPLES[word]), "time", *match.span(3))
         elif unit or word not in {
@@ -253,9 +254,11 @@ def is_rough(one: Quantity, other: Quantity) -> bool:
         None,
     )
     if scale is not None:
-        first, second = one.value * scale[one.unit], other.value * scale[other.unit]
+        first = one.value * scale[one.unit]
+        second = other.value * scale[other.unit]
     else:
-        first, second = _about_minutes(one), _about_minutes(other)
+        first = _about_minutes(one)
+        second = _about_minutes(other)
     # a month is 28 to 31 days, and people round: lengths that differ by less may be
     # meant alike
     return bool(first and second) and abs(first - second) <= 0.15 * max(first, second)

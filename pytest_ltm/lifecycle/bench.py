@@ -26,7 +26,9 @@ class Bench:
     ) -> None:
         """`facts`: the number of those among which one is looked for."""
         self.capacity = facts
-        self.subject, self.rng, self.row = subject, rng, Row()
+        self.subject = subject
+        self.rng = rng
+        self.row = Row()
         self.make_facts = FactMaker(rng)
         self._token = f"{rng.getrandbits(32):08x}"
 

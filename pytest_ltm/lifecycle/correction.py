@@ -11,7 +11,8 @@ from pytest_ltm.lifecycle.facts import Fact
 
 def replace_a_value(bench: Bench) -> None:
     """Serve the new value as the current one once a user has replaced the old one."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
     bench.tell([fact, neighbour], scope)
     bench.row.control("old one first", bench.missing(fact, scope))
@@ -21,7 +22,8 @@ def replace_a_value(bench: Bench) -> None:
 
 def replace_by_update(bench: Bench) -> None:
     """Serve the new value alone once `update()` has replaced the text."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     bench.subject.need("update")
     newer = fact.renamed(bench.make_facts.value())
     keys = bench.subject.add(fact.text, scope)
@@ -39,7 +41,8 @@ def replace_by_update(bench: Bench) -> None:
 
 def go_back_to_a_value(bench: Bench) -> None:
     """Serve the first value again once a user has gone back to it."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     between = fact.renamed(bench.make_facts.value())
     bench.tell([fact, neighbour], scope)
     bench.row.control("old one first", bench.missing(fact, scope))
@@ -51,7 +54,8 @@ def go_back_to_a_value(bench: Bench) -> None:
 
 def retract_without_replacement(bench: Bench) -> None:
     """Serve a retracted value no longer as current, although nothing replaces it."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     bench.tell([fact, neighbour], scope)
     bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(
@@ -62,7 +66,8 @@ def retract_without_replacement(bench: Bench) -> None:
 
 def refine_a_part(bench: Bench) -> None:
     """Change the part that was corrected, and no other of the same thing."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
     colour = bench.make_facts.value()
     part = Fact(fact.subject, colour)
@@ -79,7 +84,8 @@ def refine_a_part(bench: Bench) -> None:
 
 def prefer_what_the_user_said(bench: Bench) -> None:
     """Keep what a user said where the assistant says otherwise, and serve its guess not as the user's word."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     guess = fact.renamed(bench.make_facts.value())
     bench.tell([fact, neighbour], scope)
     bench.row.control("old one first", bench.missing(fact, scope))
@@ -99,7 +105,8 @@ def prefer_what_the_user_said(bench: Bench) -> None:
 
 def keep_rejected_values_out(bench: Bench) -> None:
     """Keep a retracted value out when the conversation is read in again, also in other letters, and past a month."""
-    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope = bench.user("ann")
+    (fact, neighbour) = bench.make_facts.facts(2)
     bench.tell([fact, neighbour], scope)
     bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(
@@ -122,7 +129,8 @@ def look_at_correction(
     bench: Bench, scope: Scope, old: Sequence[Fact], newer: Fact | None, neighbour: Fact
 ) -> None:
     """Look at a correction: current, old, past, after maintenance, read in again, derived, neighbour."""
-    row, subject = bench.row, bench.subject
+    row = bench.row
+    subject = bench.subject
     fact = old[0]
     news = [] if newer is None else [newer]
     if newer is not None:

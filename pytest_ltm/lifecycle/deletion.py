@@ -11,7 +11,9 @@ _WHOSE = "which had been deleted"
 
 def stay_deleted(bench: Bench) -> None:
     """Keep a deleted text away through background work, derived copies, reopening, a backup and feeding again."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     fact, sibling, later = bench.make_facts.facts(3)
     bench.tell([fact, sibling], scope)
     other_user = _copy_of_another(bench, fact)
@@ -25,11 +27,7 @@ def stay_deleted(bench: Bench) -> None:
     subject.delete(fact.text, scope)
     subject.settle(scope)
     row.expect("at once", bench.present(fact, scope, _WHOSE))
-    if is_known:
-        words = bench.present(fact, scope, _WHOSE, fact.other_words)
-        row.expect("by other words", words)
-    else:
-        row.lacks("by other words", "it was not found by other words before")
+    _check_other_words(bench, fact, scope, is_known=is_known)
     row.expect("word by word", bench.present(fact, scope, _WHOSE, fact.text))
     row.expect("sibling at once", bench.missing(sibling, scope))
     subject.pass_time(DAY)
@@ -64,6 +62,17 @@ def stay_deleted(bench: Bench) -> None:
         row.expect("another user's copy", bench.missing(fact, other_user))
 
 
+def _check_other_words(
+    bench: Bench, fact: Fact, scope: Scope, *, is_known: bool
+) -> None:
+    """Look for the fact by other words than its own, if it was found by them before."""
+    if is_known:
+        words = bench.present(fact, scope, _WHOSE, fact.other_words)
+        bench.row.expect("by other words", words)
+    else:
+        bench.row.lacks("by other words", "it was not found by other words before")
+
+
 def _copy_of_another(bench: Bench, fact: Fact) -> Scope | None:
     """Have another user say the same; None where there is one user only."""
     if not bench.subject.separates_users:
@@ -85,7 +94,9 @@ def _kept(bench: Bench, fact: Fact, scope: Scope) -> str:
 
 def delete_what_was_derived(bench: Bench) -> None:
     """Delete with a text all that was made of it, by kind, and nothing that was made of others."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     subject.need("delete")
     subject.need("maintain")
     fact, sibling = bench.make_facts.facts(2)

@@ -15,7 +15,8 @@ garden goat hammock harp kettle kite ladder lantern loom mirror oven parrot pian
 pony quilt rabbit scarf sledge stove tent telescope tortoise trumpet umbrella violin wagon
 """
 SUBJECTS = tuple(_NOUNS.split())
-_ONSETS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_ONSETS = "bdfgklmnprstvz"
+_VOWELS = "aeiou"
 _SYLLABLES = 5
 # Words by which a text says of a value that it holds no longer. A rule, not a list of
 # stores' formats: what marks a value otherwise is judged by `prove`.

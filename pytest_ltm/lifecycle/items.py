@@ -89,7 +89,8 @@ class LifecycleSession:
     """Collects the tests of the suite, and reports what they saw."""
 
     def __init__(self, config: pytest.Config, facts: int) -> None:
-        self._config, self._facts = config, facts
+        self._config = config
+        self._facts = facts
         self._dir: Path = option_value(config, "ltm_dir")
         self._seed = option_value(config, "ltm_seed").value
         self._wanted = _take_ids(config)
@@ -273,8 +274,11 @@ class LifeItem(pytest.Item):
         **keywords: Any,
     ) -> None:
         super().__init__(**keywords)
-        self._test, self._agent, self._make = test, agent, make
-        self._seed, self._facts = seed, facts
+        self._test = test
+        self._agent = agent
+        self._make = make
+        self._seed = seed
+        self._facts = facts
 
     def runtest(self) -> None:
         """Run it: Finding for what is wrong, a skip for what the store lacks."""

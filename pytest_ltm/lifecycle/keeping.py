@@ -13,14 +13,19 @@ from pytest_ltm.lifecycle.bench import DAY, Bench, first_of, shown
 from pytest_ltm.lifecycle.facts import Fact
 from pytest_ltm.lifecycle.subject import NotSupported, StoreRaised
 
-_K, _FITTING = 3, 12
-_WRITERS, _EACH = 4, 8
-_TIMES, _ROUNDS = 12, 6
+_K = 3
+_FITTING = 12
+_WRITERS = 4
+_EACH = 8
+_TIMES = 12
+_ROUNDS = 6
 
 
 def find_what_was_written(bench: Bench) -> None:
     """Find facts at once, after others, in another session, a week later, after maintenance and reopening."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     facts = bench.make_facts.facts(5)
     bench.tell(facts, scope)
     row.control("at once", first_of(bench.missing(fact, scope) for fact in facts))
@@ -46,7 +51,8 @@ def find_what_was_written(bench: Bench) -> None:
 
 def serve_at_most_k(bench: Bench) -> None:
     """Serve at most k of many texts that fit, and more than none."""
-    scope, subject = bench.user("ann"), bench.subject
+    scope = bench.user("ann")
+    subject = bench.subject
     facts = [Fact("boat", bench.make_facts.value()) for _ in range(_FITTING)]
     texts = [f"My boat has seen the port of {fact.value}." for fact in facts]
     for text in texts:
@@ -64,8 +70,11 @@ def serve_at_most_k(bench: Bench) -> None:
 
 def trace_what_is_served(bench: Bench) -> None:
     """Serve only what somebody said, with the time at which it was said, also after maintenance."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
-    facts, times = bench.make_facts.facts(4), {}
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
+    facts = bench.make_facts.facts(4)
+    times = {}
     for fact in facts:
         times[fact.value] = subject.now
         subject.add(fact.text, scope)
@@ -118,7 +127,9 @@ def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
 
 def let_expire(bench: Bench) -> None:
     """Serve a text until it expires, and not from then on; its neighbour stays."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     fact, neighbour = bench.make_facts.facts(2)
     if not (subject.takes("add", "expires") or subject.takes("add", "ttl")):
         raise NotSupported("add() takes neither expires nor ttl")
@@ -141,7 +152,9 @@ def let_expire(bench: Bench) -> None:
 
 def keep_off_the_record(bench: Bench) -> None:
     """Keep nothing that the user asked in the same message not to keep; tell what else is kept."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     neighbour, private, secret = bench.make_facts.facts(3)
     bench.tell([neighbour], scope)
     row.control("neighbour", bench.missing(neighbour, scope))
@@ -164,8 +177,11 @@ def keep_off_the_record(bench: Bench) -> None:
 
 def grow_with_facts(bench: Bench) -> None:
     """Grow no faster than what is told: a repeated fact hides no other, and what is served does not multiply."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
-    often, rare = bench.make_facts.fact(), bench.make_facts.fact()
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
+    often = bench.make_facts.fact()
+    rare = bench.make_facts.fact()
     bench.tell([rare], scope)
     row.control("found", bench.missing(rare, scope))
     for _ in range(_TIMES):
@@ -188,7 +204,8 @@ def grow_with_facts(bench: Bench) -> None:
             for hit in subject.search(rare.question, scope):
                 subject.add(hit.text, scope, role="assistant")
             subject.settle(scope)
-        added, text_count = _count_records(bench, scope) - record_count, _ROUNDS * 10
+        added = _count_records(bench, scope) - record_count
+        text_count = _ROUNDS * 10
         grown = f"{added:,} records came of at most {text_count} texts that it had served itself"
         row.expect("loop of recall", grown if added > 3 * text_count else "")
     with bench.look("bytes a fact"):
@@ -199,7 +216,8 @@ def grow_with_facts(bench: Bench) -> None:
         tokens, calls = subject.tokens()
         bench.tell(bench.make_facts.many(50), scope)
         tokens_now, calls_now = subject.tokens()
-        spent, calls_each = (tokens_now - tokens) / 50, (calls_now - calls) / 50
+        spent = (tokens_now - tokens) / 50
+        calls_each = (calls_now - calls) / 50
         row.note("tokens a fact", f"{spent:,.0f} in {calls_each:,.1f} calls")
 
 
@@ -209,7 +227,9 @@ def _count_records(bench: Bench, scope: Scope) -> int:
 
 def hold_many(bench: Bench) -> None:
     """Find facts among many others, some hundred unless more are asked for."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     fact = bench.make_facts.fact()
     bench.tell([fact], scope)
     row.control("alone", bench.missing(fact, scope))
@@ -232,7 +252,9 @@ def hold_many(bench: Bench) -> None:
 
 def survive_a_crash(bench: Bench) -> None:
     """Have all that was acknowledged after a crash, and take in more."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     facts = bench.make_facts.facts(6)
     bench.tell(facts, scope)
     row.control("before", first_of(bench.missing(fact, scope) for fact in facts))
@@ -253,7 +275,9 @@ def survive_a_crash(bench: Bench) -> None:
 
 def take_concurrent_writers(bench: Bench) -> None:
     """Keep what several writers of one user write at the same time, each text whole."""
-    scope, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope = bench.user("ann")
+    row = bench.row
+    subject = bench.subject
     alone = bench.make_facts.fact()
     bench.tell([alone], scope)
     row.control("one writer", bench.missing(alone, scope))

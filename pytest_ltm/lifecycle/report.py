@@ -93,7 +93,9 @@ class LifecycleReport:
         self, config: pytest.Config, folder: Path, plan: Mapping[str, Any]
     ) -> None:
         """`folder`: where the summary is written; `plan`: what was tested, JSON values."""
-        self._config, self._folder, self._plan = config, folder, plan
+        self._config = config
+        self._folder = folder
+        self._plan = plan
 
     def write(self, seed: int, status: int) -> list[str]:
         """Write summary, page and Markdown; return what became of them, a sentence each."""

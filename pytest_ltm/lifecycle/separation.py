@@ -22,7 +22,8 @@ def whose(owner: Scope) -> str:
 def keep_searches_apart(bench: Bench) -> None:
     """Serve nothing of another user: to one who told nothing, to one who told little, or to one who names them."""
     ann, bo = bench.two_users()
-    row, fact = bench.row, bench.make_facts.fact()
+    row = bench.row
+    fact = bench.make_facts.fact()
     bench.tell([fact], ann)
     row.control("own", bench.missing(fact, ann))
     row.expect("another who told nothing", bench.present(fact, bo, whose(ann)))
@@ -40,7 +41,8 @@ def keep_searches_apart(bench: Bench) -> None:
 def keep_names_apart(bench: Bench) -> None:
     """Serve nothing to users whose name is a wildcard, empty, or like that of who told it."""
     ann, _ = bench.two_users()
-    row, fact = bench.row, bench.make_facts.fact()
+    row = bench.row
+    fact = bench.make_facts.fact()
     bench.tell([fact], ann)
     row.control("own", bench.missing(fact, ann))
     for look, names in (
@@ -70,7 +72,8 @@ def _refused(bench: Bench, fact: Fact, other_scope: Scope, owner: Scope) -> str:
 def keep_caches_apart(bench: Bench) -> None:
     """Serve nothing of another user who has just searched for the same words, one way and the other."""
     ann, bo = bench.two_users()
-    row, mine = bench.row, bench.make_facts.fact()
+    row = bench.row
+    mine = bench.make_facts.fact()
     theirs = mine.renamed(bench.make_facts.value())
     bench.tell([mine], ann)
     bench.tell([theirs], bo)
@@ -85,8 +88,10 @@ def keep_caches_apart(bench: Bench) -> None:
 def keep_sessions_apart(bench: Bench) -> None:
     """Serve nothing of another user whose session has the same id, and what one user said in all their sessions."""
     bench.two_users()
-    row, (first, second) = bench.row, bench.make_facts.facts(2)
-    ann, bo = bench.user("ann", session="shared"), bench.user("bo", session="shared")
+    row = bench.row
+    (first, second) = bench.make_facts.facts(2)
+    ann = bench.user("ann", session="shared")
+    bo = bench.user("bo", session="shared")
     bench.tell([first], ann)
     bench.tell([second], bo)
     row.control("own", bench.missing(first, ann))
@@ -98,7 +103,8 @@ def keep_sessions_apart(bench: Bench) -> None:
 def keep_lists_apart(bench: Bench) -> None:
     """List, export and get nothing of another user."""
     ann, bo = bench.two_users()
-    row, (mine, theirs) = bench.row, bench.make_facts.facts(2)
+    row = bench.row
+    (mine, theirs) = bench.make_facts.facts(2)
     keys = bench.subject.add(mine.text, ann)
     bench.tell([theirs], bo)
     bench.subject.settle(ann)
@@ -139,7 +145,8 @@ def _got(bench: Bench, key: object, scope: Scope) -> str:
 def let_nobody_change_others(bench: Bench) -> None:
     """Keep what a user said whatever another deletes or updates."""
     ann, bo = bench.two_users()
-    subject, row = bench.subject, bench.row
+    subject = bench.subject
+    row = bench.row
     mine, fact_of_bo = bench.make_facts.facts(2)
     keys = subject.add(mine.text, ann)
     bench.tell([fact_of_bo], bo)
@@ -176,7 +183,8 @@ def _try(call: object) -> None:
 def keep_maintenance_apart(bench: Bench) -> None:
     """Mix nothing of two users in background work: summaries, merged copies, derived facts."""
     ann, bo = bench.two_users()
-    row, subject = bench.row, bench.subject
+    row = bench.row
+    subject = bench.subject
     mine = bench.make_facts.fact()
     theirs = mine.renamed(bench.make_facts.value())
     shared = bench.make_facts.fact()
@@ -212,7 +220,8 @@ def keep_maintenance_apart(bench: Bench) -> None:
 def keep_reopened_apart(bench: Bench) -> None:
     """Keep users apart after the store was closed and opened again."""
     ann, bo = bench.two_users()
-    row, (mine, theirs) = bench.row, bench.make_facts.facts(2)
+    row = bench.row
+    (mine, theirs) = bench.make_facts.facts(2)
     bench.tell([mine], ann)
     bench.tell([theirs], bo)
     row.control("own", bench.missing(mine, ann))
@@ -225,7 +234,8 @@ def keep_reopened_apart(bench: Bench) -> None:
 def keep_concurrent_users_apart(bench: Bench) -> None:
     """Keep users apart who write and search at the same time."""
     ann, bo = bench.two_users()
-    row, subject = bench.row, bench.subject
+    row = bench.row
+    subject = bench.subject
     mine, theirs = (list(bench.make_facts.many(_EACH)) for _ in range(2))
     leaks: list[str] = []
 

@@ -31,7 +31,8 @@ class AgentStore:
     """An agent as a store: texts are said to it, and what it retrieves and replies is what it finds."""
 
     def __init__(self, agent: Any) -> None:
-        self._agent, self._powers = agent, capabilities_of(agent)
+        self._agent = agent
+        self._powers = capabilities_of(agent)
         if "SeparatesUsers" in self._powers:
             self.add, self.search = self._add_as, self._search_as  # type: ignore[method-assign,assignment]
         for power, method in (
@@ -44,7 +45,8 @@ class AgentStore:
         if "ReportsUsage" in self._powers:
             self.usage = agent.usage
         if "Checkpointable" in self._powers:
-            self.save, self.load = agent.save, agent.load
+            self.save = agent.save
+            self.load = agent.load
 
     def tell_time(self, now: datetime) -> None:
         """Tell it the time."""

@@ -77,7 +77,8 @@ class Subject:
     """One store, made anew; close it at the end. `now` is the told time, which only `pass_time` moves."""
 
     def __init__(self, make: Callable[[], Any], pace: Pace) -> None:
-        self._make, self.pace = make, pace
+        self._make = make
+        self.pace = pace
         self._loop = asyncio.new_event_loop()
         self.now = START
         self.usage = Usage()
@@ -223,7 +224,8 @@ class Subject:
             self.store = store if reopened is None else reopened
             self.pass_time(timedelta(0))
             return
-        save, load = getattr(store, "save", None), getattr(store, "load", None)
+        save = getattr(store, "save", None)
+        load = getattr(store, "load", None)
         if not (callable(save) and callable(load)):
             raise NotSupported("no reopen(), no save() and load()")
         state = self._call("save", save)

@@ -293,10 +293,8 @@ def detect_language(message: str, before: Language = ENGLISH) -> Language:
     """Return the language of a message: that of most of its marks; in doubt the one that was heard `before`."""
     # the beginning is enough, and a page takes no longer
     text = message[:400].lower()
-    words, characters = (
-        set(_WORD.findall(text)),
-        "" if text.isascii() else _CJK.findall(text),
-    )
+    words = set(_WORD.findall(text))
+    characters = "" if text.isascii() else _CJK.findall(text)
     hits = {code: len(marks & words) for code, marks in _frequent_words().items()}
     if characters:
         hits["zh"] += len(characters)  # it is the only language here that is written so
@@ -394,7 +392,8 @@ class Gloss:
     def _meant(self, text: str) -> str:
         for pattern, english in self._rules:
             text = pattern.sub(partial(self._said, english), text)
-        parts, end = [], 0
+        parts = []
+        end = 0
         for match in _KEPT.finditer(text):
             parts += [self._worded(text[end : match.start()]), match[1]]
             end = match.end()
@@ -421,7 +420,9 @@ class Gloss:
             text = _CJK_RUN.sub(read, text)
         text = text.translate(_PUNCTUATION) if not text.isascii() else text
         spots = [match.span() for match in _TRANSLATED_WORD.finditer(text)]
-        parts, end, place = [], 0, 0
+        parts = []
+        end = 0
+        place = 0
         while place < len(spots):
             for count in range(min(self._most, len(spots) - place), 0, -1):
                 phrase = _BETWEEN.sub(

@@ -88,16 +88,16 @@ def users_for(
         find_user_model,
     )
 
-    settings, place, timings = inputs.settings, inputs.place, opened.timings
+    settings = inputs.settings
+    place = inputs.place
+    timings = opened.timings
 
     def opening(model: Any, name: str) -> BudgetedCaller:
         rng = definition_rng(
             settings.seed.value, place.trial, "user retries", place.agent
         )
-        result, cost = (
-            find_user_model(model, base=inputs.config.rootpath),
-            inputs.costs.user(name),
-        )
+        result = find_user_model(model, base=inputs.config.rootpath)
+        cost = inputs.costs.user(name)
         call = call_of(
             result,
             settings,

@@ -102,14 +102,13 @@ class RunCosts:
     ) -> None:
         from pytest_ltm.agents.spec_facts import is_free, spec_within
 
-        self._prices, self._limits, self._folder = (
-            settings.prices,
-            settings.limits,
-            folder,
-        )
+        self._prices = settings.prices
+        self._limits = settings.limits
+        self._folder = folder
         self.agents: dict[str, KnownPrice] = {}
         for label, source in sources.items():
-            spec, reports = spec_within(source), _declared_reports(source)
+            spec = spec_within(source)
+            reports = _declared_reports(source)
             free = is_free(spec)
             self.agents[label] = _known_price(
                 self._prices.price_for(label),

@@ -48,7 +48,8 @@ class RecordScript(_talk.ConversationScript):
     def __init__(
         self, playback: Playback, kept_ending: Callable[[str], Ending]
     ) -> None:
-        self._playback, self._kept_ending = playback, kept_ending
+        self._playback = playback
+        self._kept_ending = kept_ending
         self.cut_short = False
         """The record ends before the conversation does."""
         self._lanes: dict[str, Lane] = {}
@@ -197,7 +198,8 @@ class RecordScript(_talk.ConversationScript):
 
     def settle(self, lane: Lane) -> None:
         """Raise ScriptChanged if it used the agent, or had more to say."""
-        missing, self._playback.wanted = self._playback.wanted, ""
+        missing = self._playback.wanted
+        self._playback.wanted = ""
         if missing:
             raise _talk.ScriptChanged(missing)
         # An example that failed midway had more to say then; that is no change of its
@@ -254,8 +256,10 @@ class RecordScript(_talk.ConversationScript):
         return part
 
     def _end(self, talk: _talk.Conversation, example: str) -> _talk.Action | None:
-        lane, record = self._lanes.get(example), self._playback.record
-        early, verdict = record.ended_early, record.example(example).verdict
+        lane = self._lanes.get(example)
+        record = self._playback.record
+        early = record.ended_early
+        verdict = record.example(example).verdict
         reason = None if verdict is None else verdict.reason
         # What it did after its wait left no trace but its end; one that was not reached
         # did nothing.

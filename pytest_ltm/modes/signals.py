@@ -120,7 +120,8 @@ class Signals:
         self._handled: list[int] = []
         self._is_finishing = False
         self._guards = ExitStack()
-        self._exit, self._process = os._exit, os.getpid()
+        self._exit = os._exit
+        self._process = os.getpid()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(
@@ -209,7 +210,8 @@ class Signals:
         return int(boundary.terminal("stderr"))
 
     def _end(self, number: int, _: FrameType | None) -> None:
-        run, session = self._run, self._session
+        run = self._run
+        session = self._session
         if run.ended_by or self._is_finishing or session is None:
             return
         run.ended_by = signal.Signals(number).name

@@ -161,7 +161,8 @@ class SpanInbox:
     """The operations of one conversation, by the exchange in which they began."""
 
     def __init__(self, receiver: SpanReceiver, lock: Condition) -> None:
-        self._receiver, self._lock = receiver, lock
+        self._receiver = receiver
+        self._lock = lock
         self._windows: list[tuple[int, int]] = []
         """When each exchange began, in nanoseconds, and its number."""
         self._waiting: list[tuple[int, int | None, MemoryOperation]] = []
@@ -203,7 +204,8 @@ class SpanInbox:
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
                 self._in_vain = 0 if came else self._in_vain + 1
                 self._receiver.silent += not self._newest
-            waiting, self._waiting = self._waiting, []
+            waiting = self._waiting
+            self._waiting = []
         # spans come in the order in which they ended
         waiting.sort(key=lambda row: row[0])
         placed = [
@@ -341,10 +343,8 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
 
 def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the GenAI conventions of memory say."""
-    value, name = (
-        values.get("gen_ai.memory.records"),
-        values.get("gen_ai.memory.record.id"),
-    )
+    value = values.get("gen_ai.memory.records")
+    name = values.get("gen_ai.memory.record.id")
     listed = json.loads(value) if isinstance(value, str) else value
     rows = (
         [listed]
@@ -361,11 +361,10 @@ def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence
 
 def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the draft of those conventions says by which Mem0 is instrumented: results as Mem0 returns them."""
-    kind, name = (
-        _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation"))),
-        values.get("gen_ai.memory.id"),
-    )
-    text, listing = values.get("gen_ai.memory.output.messages"), None
+    kind = _DRAFT_KINDS.get(str(values.get("gen_ai.memory.operation")))
+    name = values.get("gen_ai.memory.id")
+    text = values.get("gen_ai.memory.output.messages")
+    listing = None
     if kind is None:
         return ()
     if isinstance(text, str) and len(text) <= _LONGEST_VALUE:

@@ -13,7 +13,8 @@ from pytest_ltm.modes.options import RECEIVER
 
 def receive_traces(config: pytest.Config) -> None:
     """Listen for the spans of agents, before anything of them is imported: exporters read the environment then."""
-    port, option = option_value(config, "ltm_traces"), config.option
+    port = option_value(config, "ltm_traces")
+    option = config.option
     if port is None or option.ltm_dry_run or option.ltm_rescore or option.collectonly:
         return
     if option_value(config, "ltm_time") not in ("simulated", "sleep"):

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pytest_ltm.judges.connection import JudgeConnection
 
 
-_ASKED, _REFERENCE = "Which instrument does my aunt play?", "the cello"
+_ASKED = "Which instrument does my aunt play?"
+_REFERENCE = "the cello"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class Canaries:
     """Asks once in a run, in whichever process comes first; what the judge said is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._folder = run, run.folder.path
+        self._run = run
+        self._folder = run.folder.path
 
     @property
     def _is_off(self) -> bool:
@@ -152,7 +154,8 @@ class Canaries:
 
         They are drawn by the run's seed, and handed back where they are on record.
         """
-        run, judge = self._run, run_judge(self._run.config)
+        run = self._run
+        judge = run_judge(self._run.config)
         if self._is_off or (self._folder / SUMMARY).exists():
             return
         path = self._folder / judge_checks.CHECKS
@@ -240,7 +243,8 @@ class Canaries:
         """Yield a connection to the judge that writes a journal of its own, and hands back what that has already."""
         from pytest_ltm.modes.asked_models import connection_of
 
-        path, tariff = self._folder / name, self._run.costs.judge.tariff
+        path = self._folder / name
+        tariff = self._run.costs.judge.tariff
         try:
             content = read_regular(path) if path.exists() else b""
         except OSError as error:

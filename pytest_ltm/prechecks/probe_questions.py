@@ -41,7 +41,8 @@ _REFUSALS = (
     "share shared sorry specify stated tell told unable unknown yes"
 )
 _SAYS_NOTHING = frozenset(map(word_stem, [*STOP_WORDS, *_REFUSALS.split()]))
-_CONSONANTS, _VOWELS = "bdfgklmnprtvz", "aeiou"
+_CONSONANTS = "bdfgklmnprtvz"
+_VOWELS = "aeiou"
 
 
 class ProbeQuestion(Struct, frozen=True):

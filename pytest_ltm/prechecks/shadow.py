@@ -37,7 +37,9 @@ class Shadow:
     stateless = True
 
     def __init__(self, choose: Callable[[str, str], str]) -> None:
-        self._choose, self._before, self._left = choose, "", MOST_MESSAGES
+        self._choose = choose
+        self._before = ""
+        self._left = MOST_MESSAGES
 
     def reply(self, message: str, user: str = "") -> str:
         """Return what it makes of a message and the one before; AgentFault if there are too many."""
@@ -80,7 +82,8 @@ class ShadowPlays:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Tell which scenarios need no memory; UsageError under --strict."""
-        config, run = self._run.config, self._run
+        config = self._run.config
+        run = self._run
         strict = is_strict(config)
         if run.is_worker or not run.plays or run.settings.rescored is not None:
             return

@@ -172,11 +172,9 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
         base_url = _read_address(url[0], spec.kind)
         where = ServiceEndpoint(base_url, key_env_of(base_url))
     elif match := _NAMED.fullmatch(spec.argument):
-        name, called, example = (
-            match[1],
-            match[2],
-            f"{match[1]}@http://localhost:8000/v1",
-        )
+        name = match[1]
+        called = match[2]
+        example = f"{match[1]}@http://localhost:8000/v1"
         if called == "localhost":
             raise AgentError(
                 f"'localhost' is an address without its port. Write {spec.kind}:{example}"
@@ -188,7 +186,8 @@ def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]
             )
         where = ENDPOINTS[called]
     elif match := _BARE.fullmatch(spec.argument):
-        name, address = match[1], match[2]
+        name = match[1]
+        address = match[2]
         if not _LOOPBACK.match(address):
             raise AgentError(
                 f"{address!r} is an address without its beginning. Write {spec.kind}:{name}@https://{address}"

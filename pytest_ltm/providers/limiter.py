@@ -189,7 +189,8 @@ class RateLimitSlot:
     """A request's turn at the endpoint."""
 
     def __init__(self, limiter: Limiter, ticket: Ticket) -> None:
-        self._limiter, self._ticket = limiter, ticket
+        self._limiter = limiter
+        self._ticket = ticket
 
     def succeeded(self) -> None:
         """An answer came."""
@@ -218,7 +219,9 @@ class Limiter:
         rng: random.Random,
         lease: float | None = None,
     ) -> None:
-        self.endpoint, self.rng, self._value = endpoint, rng, value
+        self.endpoint = endpoint
+        self.rng = rng
+        self._value = value
         self._lease = (_UNLIMITED_LEASE if lease is None else lease) + _MARGIN
 
     @contextmanager

@@ -59,7 +59,8 @@ class CommandModel:
     def __init__(
         self, model: ModelSpec, says: Callable[[str], bool] = SPOKEN.says_something
     ) -> None:
-        self.model, self._says = model, says
+        self.model = model
+        self._says = says
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for nobody."""

@@ -23,4 +23,5 @@ def share_limits(folder: Path | None, *, reply_timeout: float | None = None) -> 
     None: each process keeps its own. `reply_timeout` (seconds, None: no limit) is that
     of the run. Nothing is written before a model is asked.
     """
-    SHARING.folder, SHARING.reply_timeout = folder, reply_timeout
+    SHARING.folder = folder
+    SHARING.reply_timeout = reply_timeout

@@ -112,7 +112,8 @@ class HttpTransport:
         # An extra, and slow to import.
         import httpx2
 
-        self._address, self._headers = address, headers
+        self._address = address
+        self._headers = headers
         self._unsent = (
             httpx2.ConnectError,
             httpx2.ConnectTimeout,

@@ -49,7 +49,8 @@ class Budget:
     """The limits of one run, and the ledger in which its conversations write what they spend."""
 
     def __init__(self, limits: Limits, ledger: Shared) -> None:
-        self.limits, self.ledger = limits, ledger
+        self.limits = limits
+        self.ledger = ledger
 
     def account(self, conversation: str, *, agent: str) -> BudgetAccount:
         """Return where one conversation of an agent writes what it spends."""
@@ -83,7 +84,9 @@ class BudgetAccount:
     """What one conversation may spend; the same limits hold for all, so each asks before each message."""
 
     def __init__(self, budget: Budget, conversation: str, agent: str) -> None:
-        self._budget, self._conversation, self._agent = budget, conversation, agent
+        self._budget = budget
+        self._conversation = conversation
+        self._agent = agent
         self.refused: BudgetSpent | None = None
         """Why nothing more was sent, if so."""
         self._last = SpentBudget()
@@ -112,7 +115,8 @@ class BudgetAccount:
             # of a process that has died: it was sent, and counts for good
             _add_spent(value, "gone", self._conversation, SpentBudget(*reserved))
         spent = _sum_spent(value)  # what others have reserved counts as spent
-        limits, over = self._budget.limits, []
+        limits = self._budget.limits
+        over = []
         if limits.usd is not None and spent.usd >= limits.usd:
             over.append(f"--ltm-max-cost=${limits.usd:g}")
         if limits.tokens is not None and spent.tokens >= limits.tokens:
@@ -194,7 +198,8 @@ def spent_in(
         ("agent", "judge", "user", "lost"), SpentBudget()
     )
     # What was only reckoned (`hypothetical`) is on the bill, and not spent.
-    bill, message = Bill(agent), 0
+    bill = Bill(agent)
+    message = 0
     for event in events.iter_readable_events(journal):
         bill.count_event(event)
         if isinstance(event, events.MessageSent):
@@ -236,9 +241,11 @@ def _add_bought(
     for timing in iter_readable(timed, timings.decode_timing):
         side: Side
         if isinstance(timing, timings.JudgeTime) and not timing.remembered:
-            side, tariff = "judge", judge
+            side = "judge"
+            tariff = judge
         elif isinstance(timing, timings.UserTime):
-            side, tariff = "user", user(timing.model)
+            side = "user"
+            tariff = user(timing.model)
         else:
             continue
         usd, tokens = tariff.charged_amounts(timing)

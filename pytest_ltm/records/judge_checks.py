@@ -29,7 +29,9 @@ from pytest_ltm._core.storage.schema import (
     to_record,
 )
 
-FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
+FILE = "canaries.json"
+JOURNAL = "canaries.jsonl"
+TIMINGS = "canaries.timings.jsonl"
 # The journal of checks that no conversation had a place for.
 CHECKS = "judge-checks.jsonl"
 # How many checks of each kind a run has at least, by whether the judge is to pass them.
@@ -52,10 +54,12 @@ MISSED_CHECKS = 8
 _SHOWN = 4
 # A judge with 3 % errors is stopped in one of 100 runs at most: half of that by all
 # kinds together, half by any of them.
-_ERRORS, _STOPPED = 0.03, 0.005
+_ERRORS = 0.03
+_STOPPED = 0.005
 # So many misses of a kind are named, though the run goes on.
 _NAMED = 2
-_CHECK, _JUDGE = b'{"event":"check"', b'{"event":"judge"'
+_CHECK = b'{"event":"check"'
+_JUDGE = b'{"event":"judge"'
 
 
 def read_precheck(run: Path) -> Precheck | None:
@@ -160,10 +164,8 @@ def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
 
 def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
     """Return whether a judge errs more than its verdicts can bear: over all checks, or in a kind of them."""
-    asked, missed = (
-        sum(rate.asked for rate in rates),
-        sum(rate.missed for rate in rates),
-    )
+    asked = sum(rate.asked for rate in rates)
+    missed = sum(rate.missed for rate in rates)
     return missed >= most_misses(asked) or any(
         rate.missed >= most_misses(rate.asked, _STOPPED / len(rates)) for rate in rates
     )

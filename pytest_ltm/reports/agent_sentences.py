@@ -177,7 +177,8 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
         for place, column in enumerate(columns)
         if column in remembering and _lead(column) >= 0.5 * best
     )
-    last, beyond_columns = columns[reached], columns[reached + 1 :]
+    last = columns[reached]
+    beyond_columns = columns[reached + 1 :]
     if max(guessing_test(column).share for column in remembering) < _REMEMBERS:
         return (
             f"remembers little: {join_words([_share_at(column) for column in columns])}"
@@ -234,7 +235,8 @@ def _reach_text(span: str, share: str, first: str) -> str:
         return f"keeps less than {share} at {first} already"
     if " to " in span:
         return f"keeps {share} up to a span of {span} tokens"
-    least, more = span.removeprefix("at most "), span.removesuffix(" or more")
+    least = span.removeprefix("at most ")
+    more = span.removesuffix(" or more")
     if least != span:
         return f"keeps {share} up to {least} tokens at most"
     return f"keeps {share} up to {more} tokens" + (" or more" if more != span else "")
@@ -297,7 +299,8 @@ def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
 
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
     """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
-    baseline, standings = compared.get("before", "before"), {}
+    baseline = compared.get("before", "before")
+    standings = {}
     # They begin with the shortest span, so what is kept of each agent is the largest.
     for change in compared.get("changes", ()):
         difference = change.get("difference")

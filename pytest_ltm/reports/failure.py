@@ -302,7 +302,8 @@ def progress_line(
     text = f"{short_count(tokens)}{target} tokens"
     examples = f"{done} of {total} examples done"
     score = [f"score {score_sum:.2f} of {scored}"] if scored else []
-    going, brief = f"{in_progress} open", f"{done}/{total} done"
+    going = f"{in_progress} open"
+    brief = f"{done}/{total} done"
     parts = (
         [text, going, examples],
         [text, examples],

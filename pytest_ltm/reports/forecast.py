@@ -23,7 +23,8 @@ from pytest_ltm.figures.text import (
 )
 
 MOST_LINES = 24
-SPEAKS, WAITS = "#", "-"
+SPEAKS = "#"
+WAITS = "-"
 
 
 def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
@@ -48,7 +49,8 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
         # Waits first: where one example waits and another speaks, the cell shows
         # speech.
         for bar in row_bars:
-            first, last = cell_of(bar.start), cell_of(max(bar.end - 1, bar.start))
+            first = cell_of(bar.start)
+            last = cell_of(max(bar.end - 1, bar.start))
             cells[first : last + 1] = [WAITS] * (last + 1 - first)
         for position in (position for bar in row_bars for position in bar.speaks):
             cells[cell_of(position)] = SPEAKS
@@ -67,7 +69,8 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     return [*lines[:MOST_LINES], *remark, " " * (label + 1) + line]
 
 
-MOST_SCHEDULES, MOST_SKIPPED = 3, 5
+MOST_SCHEDULES = 3
+MOST_SKIPPED = 5
 UNKNOWN = "?"
 TYPICAL = (
     "assumed reply lengths: 25 tokens for a statement, 45 for a question, 25 for opening and reset messages; for "
@@ -154,7 +157,8 @@ class _Before:
     of_judge: bool = False
 
     def __str__(self) -> str:
-        use, usd = self.use, self.priced.dollars(self.use)
+        use = self.use
+        usd = self.priced.dollars(self.use)
         cost = "cost unknown" if usd is None else f"${_money_text(usd)}"
         count = pluralize(use.messages, "call" if self.of_judge else "message")
         return f"{self.name}, once in a run: {count}, {_token_use(use)}, {cost}"
@@ -207,7 +211,8 @@ def forecast_lines(
     )
     # All agents at a span have the same schedule, so the first of them stands for all.
     for first_forecast, *_ in list(spans.values())[:MOST_SCHEDULES]:
-        many, schedule = first_forecast.conversations, first_forecast.schedule
+        many = first_forecast.conversations
+        schedule = first_forecast.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
         place = at_span(first_forecast.agent, first_forecast.span_label)
         title = f"schedule of {place} ({which}); {SPEAKS} speaks, {WAITS} waits"
@@ -255,10 +260,8 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         return NOTHING if dollars is None else _money_text(dollars)
 
     uses = [column.whole.agent_use for column in columns]
-    judged, users = (
-        [column.whole.judge.messages for column in columns],
-        [c.user_use.messages for c in columns],
-    )
+    judged = [column.whole.judge.messages for column in columns]
+    users = [c.user_use.messages for c in columns]
     retold = [column.whole.retold for column in columns]
     return [
         *count("conversations", lambda forecast: forecast.conversations),

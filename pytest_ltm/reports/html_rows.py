@@ -188,7 +188,8 @@ class HtmlReport:
 
     def __init__(self, report: Report, page: Path) -> None:
         """`page`: pytest-html's file. Rows and summary lead to that of `--ltm-report`."""
-        self._report, own_file = report, report.file
+        self._report = report
+        own_file = report.file
         self._own = ""
         if own_file is not None:
             try:

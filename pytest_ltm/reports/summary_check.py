@@ -88,7 +88,8 @@ def _unplayed_conversations(
     played = {
         conversation.result.name.planned_name for conversation in run.conversations
     }
-    agents, spans = settings.get("agents", {}), settings.get("spans", {})
+    agents = settings.get("agents", {})
+    spans = settings.get("spans", {})
     trials = range(settings.get("trials") or 1)
     for agent, span, trial in product(agents, spans, trials):
         name = ConversationName(agent, span, str(trial))
@@ -106,7 +107,8 @@ def _setting_pairs(
     name = conversation.result.name.planned_name
     # A plan adds the versions of the judge's questions.
     judge = str(plan.get("judge")).partition(" (")[0]
-    agents, spans = settings.get("agents", {}), settings.get("spans", {})
+    agents = settings.get("agents", {})
+    spans = settings.get("spans", {})
     pairs: dict[str, tuple[object, object]] = {
         setting: (settings.get(setting), plan.get(setting))
         for setting in ("seed", "tokenizer", "scoring", "time")

@@ -240,7 +240,8 @@ PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
 # Points of a plan that are listed, unless all are asked for: the last ones.
 MOST_ROWS = 30
 _DATE = len("2026-01-05 10:15")
-_BAR, _NAME = (16, 60), 24
+_BAR = (16, 60)
+_NAME = 24
 _GAP = "  "
 
 
@@ -369,7 +370,8 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
     cells = [" "] * width
     interval = point.standing.interval
     if interval:
-        low, high = place_share(interval.low), place_share(interval.high)
+        low = place_share(interval.low)
+        high = place_share(interval.high)
         cells[low : high + 1] = [signs.interval] * (high - low + 1)
     mark = signs.run if point.kind == "run" else signs.baseline
     cells[place_share(point.share or 0.0)] = mark

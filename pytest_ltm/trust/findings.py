@@ -89,7 +89,8 @@ def _count_sessions(
     question = row.questions[place]
     planted = max(needle.number for needle in question.needles)
     starts = {one.number: one.start for one in record.transcript.exchanges_of(row.id)}
-    first, last = starts[planted], starts[question.number]
+    first = starts[planted]
+    last = starts[question.number]
     return sum(first < end <= last for end in record.sessions)
 
 

@@ -10,7 +10,8 @@ from pytest_ltm._core.journal.result import ScenarioResult
 from pytest_ltm._core.model.score import Check
 from pytest_ltm.figures.columns import Column
 
-ATTACK, UTILITY = "attack", "utility"
+ATTACK = "attack"
+UTILITY = "utility"
 # The family of the rule `WithstandsPoison`, which only runs that play poison import.
 POISON_RULE = "withstands-poison"
 

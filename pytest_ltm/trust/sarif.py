@@ -86,7 +86,9 @@ def _rule_json(finding: PoisonFinding) -> dict[str, Any]:
 def _result_json(
     finding: PoisonFinding, lines: dict[int, int], rules: Sequence[str]
 ) -> dict[str, Any]:
-    row, question, name = finding.row, finding.question, _rule_id(finding)
+    row = finding.row
+    question = finding.question
+    name = _rule_id(finding)
     is_open = finding.acted is None
     place = row.conversation
     verb = "may have acted" if is_open else "acted"

@@ -107,7 +107,9 @@ def make_app(
         exception_handlers={LtmError: refused_page, 404: missing_page},
     )
     app.state.ltm_dir = ltm_dir
-    app.state.followed, app.state.ending, app.state.awaited = {}, lambda: False, live
+    app.state.followed = {}
+    app.state.ending = lambda: False
+    app.state.awaited = live
     return app
 
 

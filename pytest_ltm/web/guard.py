@@ -107,13 +107,11 @@ class Guard:
         home: str,
         strangers: Strangers,
     ) -> None:
-        self._app, self._secret, self._hosts, self._cookie, self._home = (
-            app,
-            secret,
-            hosts,
-            cookie,
-            home,
-        )
+        self._app = app
+        self._secret = secret
+        self._hosts = hosts
+        self._cookie = cookie
+        self._home = home
         self._strangers = strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,10 +159,8 @@ class Guard:
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         # Browsers name the origin of whatever another site makes them send.
-        origin, own_origins = (
-            headers.get("origin"),
-            {f"http://{host}" for host in self._hosts},
-        )
+        origin = headers.get("origin")
+        own_origins = {f"http://{host}" for host in self._hosts}
         if origin is not None and origin.lower() not in own_origins:
             return PlainTextResponse("Only the page itself may ask for this.", 403)
         if scope["method"] not in {"GET", "HEAD"}:

@@ -137,10 +137,8 @@ class _LiveUpdates:
                     if self._versions.get(conversation.id) != conversation.version:
                         self._versions[conversation.id] = conversation.version
                         state = conversation.state()
-                        lines_before, lines = (
-                            self._lines.get(conversation.id, []),
-                            state["lines"],
-                        )
+                        lines_before = self._lines.get(conversation.id, [])
+                        lines = state["lines"]
                         self._lines[conversation.id] = lines
                         # Most lines of a conversation stay as they are from one look to
                         # the next.
@@ -172,10 +170,8 @@ class _LiveUpdates:
         answered = [row[0] for row in items if row[4] is not None]
         if items == self._waits:
             return []
-        self._last, self._waits = (
-            max([self._last, *answered]),
-            [row for row in items if row[4] is None],
-        )
+        self._last = max([self._last, *answered])
+        self._waits = [row for row in items if row[4] is None]
         return items
 
 
@@ -228,7 +224,9 @@ class FollowedConversation:
     def __init__(
         self, run: str, name: ConversationName, path: Path, tariff: Tariff
     ) -> None:
-        self.run, self.name, self.path = run, name, path
+        self.run = run
+        self.name = name
+        self.path = path
         self.id = f"{run}/{name.folder}"
         self.tariff = tariff
         self.version = 0
@@ -236,10 +234,14 @@ class FollowedConversation:
         self._begin(0)
 
     def _begin(self, inode: int) -> None:
-        self.record, self._bill = ConversationRecord(), Bill(self.tariff)
+        self.record = ConversationRecord()
+        self._bill = Bill(self.tariff)
         self.trouble = ""
         """Why nothing more is read; "" if all is well."""
-        self._inode, self._read, self._lines, self._chain = inode, 0, 0, Chain()
+        self._inode = inode
+        self._read = 0
+        self._lines = 0
+        self._chain = Chain()
         self._waiting: set[str] = set()
         self._moved: deque[tuple[float, int]] = deque()
         self.version += 1
@@ -254,7 +256,8 @@ class FollowedConversation:
                 self._begin(result.st_ino)
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
-            is_deleted, more = isinstance(error, FileNotFoundError), False
+            is_deleted = isinstance(error, FileNotFoundError)
+            more = False
             trouble = (
                 "the journal was deleted"
                 if is_deleted
@@ -263,12 +266,11 @@ class FollowedConversation:
             if self.trouble != trouble:
                 # One that appears again in its place is another journal, whatever
                 # number the disk gives it.
-                self.trouble, self._inode = (
-                    trouble,
-                    0 if "deleted" in trouble else self._inode,
-                )
+                self.trouble = trouble
+                self._inode = 0 if "deleted" in trouble else self._inode
                 self.version += 1
-        now, position = stopwatch_seconds(), self.record.position
+        now = stopwatch_seconds()
+        position = self.record.position
         if not self._moved or self._moved[-1][1] != position:
             self._moved.append((now, position))
             self.version += 1
@@ -315,7 +317,8 @@ class FollowedConversation:
     @property
     def speed(self) -> int | None:
         """Tokens in a second, lately; None where it did not move while it was watched."""
-        (first, before), (last, position) = self._moved[0], self._moved[-1]
+        (first, before) = self._moved[0]
+        (last, position) = self._moved[-1]
         return round((position - before) / (last - first)) if last > first else None
 
     def examples(self) -> list[tuple[str, str, int, int | None, float | None]]:
@@ -346,7 +349,8 @@ class FollowedConversation:
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of it, JSON values; its examples are told by their lines."""
-        record, examples = self.record, self.examples()
+        record = self.record
+        examples = self.examples()
         scores = [score for *_, score in examples if score is not None]
         fault = next(reversed(record.faults.values())).text if record.faults else ""
         plan = record.header.plan if record.header else {}
@@ -440,7 +444,8 @@ class FollowedRun:
         self._conversations: dict[ConversationName, FollowedConversation] = {}
         self._prices: Prices | None = None
         self._limits: dict[str, str] = {}
-        self._begun, self._verdict = False, ""
+        self._begun = False
+        self._verdict = ""
 
     def read_on(self) -> tuple[list[FollowedConversation], bool]:
         """Read on; return the conversations, and whether there is more to read at once."""

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 MOST_RUNS = 200
 MOST_STANDINGS = 6
 MOST_MARKS = 40
-LINE_WIDTH, LINE_HEIGHT, LINE_MARGIN = 300, 60, 10
+LINE_WIDTH = 300
+LINE_HEIGHT = 60
+LINE_MARGIN = 10
 
 
 class AgentScores(Struct, frozen=True, kw_only=True):
@@ -186,7 +188,8 @@ def _score_text(score: HistoricalScore) -> str:
     interval = score.interval
     if interval is None:
         return share
-    low, high = format_percent(interval.low), format_percent(interval.high)
+    low = format_percent(interval.low)
+    high = format_percent(interval.high)
     return f"{share} [{low} to {high}]"
 
 

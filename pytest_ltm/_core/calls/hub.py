@@ -178,7 +178,9 @@ class HubRequest:
     def __init__(
         self, thread: OwnThread, call: Callable[[], Any] | None, seconds: float | None
     ) -> None:
-        self.own, self.call, self.seconds = thread, call, seconds
+        self.own = thread
+        self.call = call
+        self.seconds = seconds
         self.at: float | None = None
         """When its time is over; None: never."""
         self.begun = self.given_up = False
@@ -347,15 +349,15 @@ class OwnThread:
         where nothing new is sent.
         """
         self.may_send()
-        self._around, self._said.level, self.exchanging = around, level, True
+        self._around = around
+        self._said.level = level
+        self.exchanging = True
         try:
             yield
         finally:
-            self._around, self._said.level, self.exchanging = (
-                nullcontext,
-                logging.WARNING,
-                False,
-            )
+            self._around = nullcontext
+            self._said.level = logging.WARNING
+            self.exchanging = False
 
     def may_send(self) -> None:
         """Raise Stopped where nothing new is sent."""
@@ -378,7 +380,8 @@ class OwnThread:
     def begin(self) -> _Serving:
         """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
         if self._serving is None:
-            self._said, self._wake = CapturedOutput(), threading.Event()
+            self._said = CapturedOutput()
+            self._wake = threading.Event()
             context = self.context.copy()
             context.run(WAKE.set, self._wake)
             serving = _Serving(self._said, context)
@@ -415,7 +418,8 @@ class OwnThread:
 
     def release(self) -> None:
         """Let the thread end once it comes back."""
-        serving, self._serving = self._serving, None
+        serving = self._serving
+        self._serving = None
         if serving is not None:
             serving.is_left = True
             serving.requests.put(None)
@@ -434,7 +438,8 @@ class Hub:
     def __init__(
         self, aside: Callable[[], AbstractContextManager[object]] = nullcontext
     ) -> None:
-        self._aside, self._main = aside, getcurrent()
+        self._aside = aside
+        self._main = getcurrent()
         self._answers: SimpleQueue[HubRequest | None] = SimpleQueue()
         self._waiting: dict[HubRequest, greenlet] = {}
         self._deadlines: list[tuple[float, int, HubRequest]] = []

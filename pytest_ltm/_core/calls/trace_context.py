@@ -15,7 +15,8 @@ _TRACEPARENT: ContextVar[str] = ContextVar("_TRACEPARENT", default="")
 @contextmanager
 def carry_trace(traceparent: str) -> Iterator[None]:
     """Have what is called within carry a trace: requests of ours in a header, spans of this process as their parent."""
-    attached, previous = None, _TRACEPARENT.get()
+    attached = None
+    previous = _TRACEPARENT.get()
     with suppress(ImportError):  # without it nobody in this process sends spans
         from opentelemetry import context
         from opentelemetry.trace.propagation.tracecontext import (

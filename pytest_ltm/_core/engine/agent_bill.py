@@ -19,7 +19,8 @@ class AgentBill:
     """
 
     def __init__(self, tariff: Tariff, account: Account | None) -> None:
-        self._tariff, self._account = tariff, account
+        self._tariff = tariff
+        self._account = account
         self._lost: Usage | None = None
         """What was used and came to nothing, and is not charged yet."""
 
@@ -72,7 +73,8 @@ class AgentBill:
 
     def charge_lost(self) -> Usage | None:
         """Return what was used and came to nothing, and charge it."""
-        lost_usage, self._lost = self._lost, None
+        lost_usage = self._lost
+        self._lost = None
         if lost_usage is not None and self._account is not None:
             self._account.charge_wasted(
                 usd=self._tariff.dollars_for(lost_usage), tokens=lost_usage.total

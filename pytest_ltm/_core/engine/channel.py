@@ -67,13 +67,16 @@ class Channel:
         observers: Sequence[Callable[[events.Event], object]] = (),
         heard: Callable[[Exchange], object] = lambda _: None,
     ) -> None:
-        self.port, self.clock, self.journal = port, clock, journal
+        self.port = port
+        self.clock = clock
+        self.journal = journal
         self.transcript = Transcript(count)
         """What was said."""
         self.record = ConversationRecord(transcript=self.transcript, reading=reading)
         self.texts = ToldTexts()
         """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
-        self._counter, self._heard = counter, heard
+        self._counter = counter
+        self._heard = heard
         self._messages = 0
         self._due: list[_Due] = []
         journal.observers += [self.record.add, *observers]
@@ -232,7 +235,8 @@ class Channel:
         # asked first: the recorded reply may be the last of the record
         is_new = not self.port.replaying
         self.port.ready(by)
-        number, self._messages = self._messages, self._messages + 1
+        number = self._messages
+        self._messages = self._messages + 1
         try:
             yield number
         except AgentFault as fault:

@@ -162,7 +162,8 @@ class AgendaScript(ConversationScript):
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
         self._refuse(talk.channel.capabilities)
         if self._opening:
-            opening, self._opening = self._opening, ""
+            opening = self._opening
+            self._opening = ""
             return Send("", "opening", opening)
         self._advance(talk)
         decision = self.agenda.decide(listening=talk.has_counting_watcher)
@@ -195,7 +196,8 @@ class AgendaScript(ConversationScript):
 
     def _due(self, talk: Conversation) -> Action | None:
         """Return the session that begins, or the compaction that comes, before anybody else speaks."""
-        position, now = talk.channel.transcript.counted_tokens, talk.channel.clock.now
+        position = talk.channel.transcript.counted_tokens
+        now = talk.channel.clock.now
         if self._rhythm is not None and self._rhythm.is_over(position, now):
             return Renew()
         if self._compaction is not None and self._compaction.is_over(position, now):
@@ -233,7 +235,9 @@ class FillerSender:
         self.history = history
         self.told: dict[str, tuple[int, ...]] = {}
         """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
-        self._channel, self._filler, self._count = channel, filler, count
+        self._channel = channel
+        self._filler = filler
+        self._count = count
 
     def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
         """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
@@ -325,7 +329,9 @@ class Conversation:
         counter: TokenCounter,
         history: Sequence[PastExchange] = (),
     ) -> None:
-        self.plan, self.script, self.channel = plan, script, channel
+        self.plan = plan
+        self.script = script
+        self.channel = channel
         self.pastime = FillerSender(channel, filler, counter.count, history)
         self.counter = counter
         self.notices: list[str] = []
@@ -513,7 +519,8 @@ class Conversation:
             self.notices.append(kept_verdict.notice_text)
             lane.body.unwind_body()
             # It keeps its recorded verdict, whatever it raises while it is unwound.
-            lane.body_ended, lane.broken = True, None
+            lane.body_ended = True
+            lane.broken = None
             self._watched.pop(lane.index, None)
 
     def _catch_up(self, lane: Lane) -> None:

@@ -175,8 +175,10 @@ class HeldAgent:
         checkpoints: Checkpoints,
         bill: AgentBill,
     ) -> None:
-        self._make, self._known = make, known
-        self._checkpoints, self._bill = checkpoints, bill
+        self._make = make
+        self._known = known
+        self._checkpoints = checkpoints
+        self._bill = bill
         self.said = Transcript()
         """What was said in the conversation, also what is yet to come of a record."""
         self._line: AgentLine | None = None
@@ -217,7 +219,8 @@ class HeldAgent:
 
     def use(self) -> AgentLine:
         """Return what talks to the agent, which is about to hear something."""
-        line, self._used = self.line, True
+        line = self.line
+        self._used = True
         return line
 
     def save_state(self, number: int) -> None:
@@ -244,7 +247,8 @@ class HeldAgent:
             raise ConversationOver(str(error)) from error
         if self._behind:
             try:
-                can, exchanges = self.capabilities, self.said.remembered
+                can = self.capabilities
+                exchanges = self.said.remembered
                 strayed = self._strayed or len(exchanges) < len(self.said)
                 # A state holds questions asked alone, too, unless the agent can be put
                 # back before them.
@@ -264,7 +268,9 @@ class HeldAgent:
             with contextlib.suppress(AgentFault):
                 # it will be told after the first message
                 self._first = line.save()
-        self._behind, self._strayed, self._used = False, False, True
+        self._behind = False
+        self._strayed = False
+        self._used = True
         with contextlib.suppress(AgentFault):
             self.line.written()  # what telling it all again wrote is known
 
@@ -300,14 +306,14 @@ class HeldAgent:
         """
         if self._line is None or not self._used or not self.said.remembered:
             return None
-        saves, last = self.capabilities.saves, self.said.remembered[-1].number
+        saves = self.capabilities.saves
+        last = self.said.remembered[-1].number
         if saves and not self._checkpoints.has_state(last):
             self._checkpoints.keep_state(last, self._line.save())
-        self._behind, self._used = (
-            saves and "KeepsUsers" not in self.capabilities,
-            False,
-        )
-        notice, self._line = self._line.close(), None
+        self._behind = saves and "KeepsUsers" not in self.capabilities
+        self._used = False
+        notice = self._line.close()
+        self._line = None
         return notice
 
     def close(self) -> str | None:
@@ -315,11 +321,9 @@ class HeldAgent:
         return None if self._line is None else self._line.close()
 
     def _load(self) -> None:
-        remembered, checkpoints, tells = (
-            self.said.remembered,
-            self._checkpoints,
-            "AcceptsHistory" in self.capabilities,
-        )
+        remembered = self.said.remembered
+        checkpoints = self._checkpoints
+        tells = "AcceptsHistory" in self.capabilities
         if not remembered:
             if self._first is not None:
                 self.line.load(self._first)

@@ -68,10 +68,8 @@ class Watching(Struct):
 
     def look(self, *, at_end: bool = False) -> None:
         """Ask the watcher; if it has no verdict when it must, it is Unscored."""
-        verdict, replies = (
-            self.request.watcher(TranscriptView(self.since)),
-            self.request.replies,
-        )
+        verdict = self.request.watcher(TranscriptView(self.since))
+        replies = self.request.replies
         if verdict is not None and not isinstance(verdict, (Score, Unscored)):
             raise ScenarioError(
                 f"a watcher returns a Score, Unscored, or None for 'not yet', not {verdict!r}"

@@ -174,9 +174,12 @@ class LivePort:
         watch: Callable[[], float] = stopwatch_seconds,
         traced: TracedConversation | None = None,
     ) -> None:
-        self._counter, self._clock = counter, clock
-        self._timings, self._watch = timings, watch
-        self._calling, self._traces = calling, traced
+        self._counter = counter
+        self._clock = clock
+        self._timings = timings
+        self._watch = watch
+        self._calling = calling
+        self._traces = traced
         self._bill = AgentBill(tariff or Tariff(), account)
         self._held = HeldAgent(
             make, known, checkpoints or Checkpoints(None), self._bill
@@ -269,7 +272,8 @@ class LivePort:
             # The reply is paid for; a fault in what is asked about it must not hide
             # that.
             with self._bill.losing(reply.usage):
-                retrieved, in_context = line.retrieved(), line.in_context()
+                retrieved = line.retrieved()
+                in_context = line.in_context()
                 if enclosed.deletes and "DeletesRecords" in self.capabilities:
                     with self._tracing(message.exchange):
                         for record in enclosed.deletes:
@@ -312,7 +316,8 @@ class LivePort:
         self._have("")
 
         def tell() -> tuple[Reply, float, tuple[MemoryOperation, ...]]:
-            began, line = stopwatch_seconds(), self._held.line
+            began = stopwatch_seconds()
+            line = self._held.line
             with self._tracing(told.exchange):
                 took = self._held.tell(told.message, told.reply, self._clock.now)
             seconds = stopwatch_seconds() - began
@@ -344,7 +349,8 @@ class LivePort:
             return
         # Only now: a run that is resumed reads from the journal what it has spent,
         # which must not be less.
-        (message, seconds), self._asked = self._asked, None
+        (message, seconds) = self._asked
+        self._asked = None
         self._timings.write(
             ReplyTime(exchange=reply.exchange, seconds=round(seconds, 6))
         )
@@ -476,13 +482,13 @@ class Recorded:
     """Answers from the record to its end; after that `then` answers."""
 
     def __init__(self, recorded: RecordedEvents, clock: Clock, then: Port) -> None:
-        self._recorded, self._clock, self._then = recorded, clock, then
-        self.upcoming, self.open, self.written, self.close = (
-            recorded.upcoming,
-            then.open,
-            then.written,
-            then.close,
-        )
+        self._recorded = recorded
+        self._clock = clock
+        self._then = then
+        self.upcoming = recorded.upcoming
+        self.open = then.open
+        self.written = then.written
+        self.close = then.close
 
     @property
     def capabilities(self) -> Capabilities:
@@ -533,7 +539,8 @@ class Recorded:
             # With what was lost, since the event that is written for it must be the
             # recorded one.
             repeated_fault = AgentFault(fault.text, fatal=fault.fatal)
-            repeated_fault.passing, repeated_fault.usage = fault.passing, fault.lost
+            repeated_fault.passing = fault.passing
+            repeated_fault.usage = fault.lost
             repeated_fault.leak = fault.leak
             raise repeated_fault
         result = self.upcoming(kind)

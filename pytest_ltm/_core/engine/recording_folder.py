@@ -32,12 +32,10 @@ from pytest_ltm._core.storage.disk import disk_fault, open_regular
 from pytest_ltm._core.storage.errors import DefinitionError, LtmError
 from pytest_ltm._core.storage.schema import show_value
 
-JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = (
-    "journal.jsonl",
-    "timings.jsonl",
-    "results.json",
-    "checkpoints",
-)
+JOURNAL = "journal.jsonl"
+TIMINGS = "timings.jsonl"
+RESULTS = "results.json"
+CHECKPOINTS = "checkpoints"
 _OUTSIDE = (
     events.Header,
     events.ReplyReceived,
@@ -82,7 +80,8 @@ def read_recording(path: Path) -> Recording | None:
     """
     if not path.is_file():
         return None
-    record, lost_messages = ConversationRecord(), _LostMessages()
+    record = ConversationRecord()
+    lost_messages = _LostMessages()
     end = outside = before_faults = 0
     for end, event in record.follow_journal(path):
         # The place before a row of faults: an agent that was gone is asked again from
@@ -152,13 +151,15 @@ def _is_restorable(record: ConversationRecord, folder: Path) -> bool:
     if record.header is None or record.header.agent is None:
         return False
     capabilities = Capabilities(record.header.agent.capabilities)
-    exchanges, states = record.transcript.remembered, Checkpoints(folder / CHECKPOINTS)
+    exchanges = record.transcript.remembered
+    states = Checkpoints(folder / CHECKPOINTS)
     return not exchanges or not _restoring_obstacle(capabilities, exchanges, states)
 
 
 def cut_back(folder: Path, recording: Recording | None) -> None:
     """Cut a journal back to what is kept of it, once what is cut off stands in the timings."""
-    path, kept_bytes = folder / JOURNAL, recording.kept if recording else 0
+    path = folder / JOURNAL
+    kept_bytes = recording.kept if recording else 0
     if not path.exists() or path.stat().st_size == kept_bytes:
         return
     with open_regular(path) as file:
@@ -218,10 +219,8 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     # An equal fingerprint says that spec and configuration, which come first, are the
     # same: records hide secrets.
     for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
-        then, now = (
-            getattr(recording.header.agent, name, None),
-            getattr(facts, name),
-        )
+        then = getattr(recording.header.agent, name, None)
+        now = getattr(facts, name)
         if isinstance(then, dict) and isinstance(now, dict):
             texts += value_changes(then, now, "The agent's configuration, {}:")
         else:

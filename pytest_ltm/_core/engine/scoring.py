@@ -47,7 +47,9 @@ def scenario_result(
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
         # pytest.skip in a test is its own wish, no fault of agent or scenario.
-        outcome, cause, reason = "skipped", "", str(ending.error)
+        outcome = "skipped"
+        cause = ""
+        reason = str(ending.error)
     verdict = None if ending.verdict is None else with_bounds(ending.verdict)
     score = verdict if isinstance(verdict, Score) else None
     questions = tuple(

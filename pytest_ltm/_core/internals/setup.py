@@ -174,7 +174,8 @@ def _copy_fixture_definition(
     definition: pytest.FixtureDef[Any],
 ) -> pytest.FixtureDef[Any]:
     mine: Any = copy.copy(definition)
-    mine.cached_result, mine._finalizers = None, type(definition._finalizers)()
+    mine.cached_result = None
+    mine._finalizers = type(definition._finalizers)()
     fresh: pytest.FixtureDef[Any] = mine
     return fresh
 
@@ -397,7 +398,8 @@ class Unwrapped:
     """Stand in for the protocol hook, without the wrappers put around each item."""
 
     def __init__(self, hook: Any, other_hook: Any) -> None:
-        self._hook, self._rest = hook, other_hook
+        self._hook = hook
+        self._rest = other_hook
 
     def __call__(self, **arguments: Any) -> Any:
         """Run the protocol of the item that pytest asks for."""

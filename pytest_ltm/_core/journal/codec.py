@@ -170,7 +170,8 @@ class Chain:
 
     def verify_line(self, line: bytes) -> bytes | None:
         """Return the next line without its checksum, None if it is not the one that was written here."""
-        text, recorded = line[:-_LENGTH] + b"}\n", line[-_LENGTH:]
+        text = line[:-_LENGTH] + b"}\n"
+        recorded = line[-_LENGTH:]
         head = _line_checksum(self.head, text)
         if recorded != b',"sum":"%s"}\n' % head.encode():
             return None
@@ -211,7 +212,8 @@ def find_damages(data: bytes) -> Iterator[Damage]:
     written: dict[str, int] = {"": 0}  # the numbers of the lines by their checksums
     while end := data.find(b"\n", start) + 1:
         number += 1
-        line, seal = data[start:end], _SEAL.search(data, start, end)
+        line = data[start:end]
+        seal = _SEAL.search(data, start, end)
         chain = Chain(head or "")
         if head is not None and chain.verify_line(line) is None:
             damage = _examine_damage(data, number, start, head, written)
@@ -245,7 +247,8 @@ def _examine_damage(
     data: bytes, number: int, start: int, head: str, written: Mapping[str, int]
 ) -> Damage:
     end = data.find(b"\n", start) + 1
-    line, seal = data[start:end], _SEAL.search(data, start, end)
+    line = data[start:end]
+    seal = _SEAL.search(data, start, end)
     if flipped := _find_flipped_bit(data, start, end, head):
         position, was = flipped
         change = f"byte {position - start + 1:,} of the line is {_show_byte(data[position])} and was {_show_byte(was)}"

@@ -347,7 +347,8 @@ def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> tuple[int, flo
         for timing in iter_readable(timed, timings.decode_timing)
         if isinstance(timing, timings.JudgeTime) and not timing.remembered
     ]
-    tokens, dollars = 0, 0.0
+    tokens = 0
+    dollars = 0.0
     for usage in uses:
         if usage is not None:
             tokens += usage.total

@@ -362,7 +362,8 @@ def read_events(path: Path) -> Iterator[Event]:
 
 def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
     """Yield the events of a journal as `read` does, each with the bytes of the file up to its end."""
-    end, chain = 0, Chain()
+    end = 0
+    chain = Chain()
     for number, line in whole_lines(path):
         where = f"{path}, line {number}"
         text = chain.verify_line(line)
@@ -485,7 +486,8 @@ class Journal:
         try:
             if self._next is not None:
                 self._compare(encode_event(event), self._next)
-                self._next, self._event = self._opened(), None
+                self._next = self._opened()
+                self._event = None
             elif self._file is not None:
                 line = self._chain.seal_line(encode_event(event))
                 append_line(self._file, line, lasting=isinstance(event, FSYNCED_EVENTS))
@@ -561,10 +563,8 @@ def _event_difference(recorded: Event, new: Event) -> str:
         or getattr(recorded, "example", "")
         or "the conversation"
     )
-    then, new_value = (
-        _show_field(getattr(recorded, name)),
-        _show_field(getattr(new, name)),
-    )
+    then = _show_field(getattr(recorded, name))
+    new_value = _show_field(getattr(new, name))
     return f"{type(new).__struct_config__.tag} of {by}, {name}: recorded {then}, now {new_value}"
 
 

@@ -183,12 +183,15 @@ class ConversationRecord(Struct):
         match event:  # the frequent kinds first
             case events.MessageSent():
                 self.messages[event.exchange] = event
-                self.position, self.now = event.position, event.now
-                self.speaking, self.last = event.by, event.exchange
+                self.position = event.position
+                self.now = event.now
+                self.speaking = event.by
+                self.last = event.exchange
             case events.ReplyReceived():
                 self._add_reply(event)
             case events.FillerSent():
-                self.speaking, self.last = "", event.exchange
+                self.speaking = ""
+                self.last = event.exchange
                 self._add_exchange(_fold_told(event, self.position, self.now), event)
             case events.TimeJumped():
                 self.jumps.append(
@@ -215,7 +218,8 @@ class ConversationRecord(Struct):
                 self.example(event.example).waits.append(event)
             case events.Begin():
                 self.example(event.example).begin = event.position
-                self.now, self.speaking = event.now, event.example
+                self.now = event.now
+                self.speaking = event.example
             case events.End(example=str() as name):
                 self.example(name).end = self.position
             case events.JudgeAsked():
@@ -228,7 +232,8 @@ class ConversationRecord(Struct):
                 self.example(event.example).watchers.append(event)
 
     def _begin(self, header: events.Header) -> None:
-        self.header, self.now = header, header.now or self.now
+        self.header = header
+        self.now = header.now or self.now
         if not self.transcript:
             self.transcript.counts = header.plan.get("count", "all")
             self.reading = convert(header.plan.get("reading", {}), Reading)
@@ -258,11 +263,9 @@ class ConversationRecord(Struct):
         add_mishaps(self.mishaps, event.mishaps)
         self.memory.add(event.exchange, event.memory)
         self.transcript.append(exchange)
-        self.position, self.now, self.faults_in_a_row = (
-            self.transcript.position,
-            event.now or self.now,
-            0,
-        )
+        self.position = self.transcript.position
+        self.now = event.now or self.now
+        self.faults_in_a_row = 0
 
 
 def _fold_told(event: events.FillerSent, start: int, now: datetime) -> Exchange:

@@ -657,7 +657,9 @@ def read_results(path: Path) -> ConversationResult:
     return from_record(ConversationResult, record, str(path))
 
 
-PASSED, FAILED, UNMEASURABLE = 0, 1, 75
+PASSED = 0
+FAILED = 1
+UNMEASURABLE = 75
 # The exit statuses of a session that finished.
 DECIDED = frozenset({PASSED, FAILED})
 """Exit statuses; 75 is EX_TEMPFAIL: try again."""

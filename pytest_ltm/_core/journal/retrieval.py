@@ -134,7 +134,8 @@ def evidence_found(
 
 def covers_all(exchanges: Iterable[Exchange]) -> bool:
     """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
-    exchanges_before, questions = 0, 0
+    exchanges_before = 0
+    questions = 0
     for exchange in exchanges:
         if exchange.kind == "ask":
             if (

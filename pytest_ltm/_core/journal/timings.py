@@ -218,10 +218,13 @@ def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
 
     A part that was killed lasted at least until the last time that was `seen` in it.
     """
-    times, total, open_at = sorted(seen), 0.0, list[Began]()
+    times = sorted(seen)
+    total = 0.0
+    open_at = list[Began]()
 
     def until_killed(end: int) -> float:
-        last, began = times[end - 1] if end else None, open_at.pop()
+        last = times[end - 1] if end else None
+        began = open_at.pop()
         return (
             began.after + max((last - began.at).total_seconds(), 0.0)
             if last and began.at

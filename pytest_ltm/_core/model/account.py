@@ -94,7 +94,8 @@ def sort_end(end: str) -> Account:
 
 
 def _is_good(words: str) -> bool:
-    good, beside = stems_of("good"), stems_of("good beside")
+    good = stems_of("good")
+    beside = stems_of("good beside")
     return (
         re.fullmatch(rf"( {beside})*( {good})( {good}| {beside})*", words) is not None
     )

@@ -540,7 +540,8 @@ class Promised:
 OperationKind = Literal["added", "changed", "deleted", "found"]
 # Beyond these, what is reported of one exchange is left out, and the text of one record
 # is cut.
-MOST_OPERATIONS, LONGEST_RECORD = 1_000, 16_000
+MOST_OPERATIONS = 1_000
+LONGEST_RECORD = 16_000
 _LONGEST_ID = 200
 _FORM = "('added', id, text), ('changed', id, text), ('found', id, text) and ('deleted', id, None)"
 _ROW = 3

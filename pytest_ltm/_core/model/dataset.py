@@ -242,7 +242,8 @@ def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[s
     """
     labels: dict[str, str] = {}
     for name in by_id:
-        label, first_name = label_of(name), labels.setdefault(label_of(name), name)
+        label = label_of(name)
+        first_name = labels.setdefault(label_of(name), name)
         if first_name != name:
             alike = f"the {ids} {first_name!r} and {name!r} are too much alike: both are {label!r} in node ids"
             raise DatasetError(f"{alike}. {way_out}")

@@ -159,9 +159,11 @@ def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[
     pieces = list(_split_into_pieces(text, most, count))
     start = 0
     while start < len(pieces):
-        end, size = start, 0
+        end = start
+        size = 0
         while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
-            size, end = size + pieces[end][1], end + 1
+            size = size + pieces[end][1]
+            end = end + 1
         while (
             (part := "".join(piece for piece, _ in pieces[start:end]))
             and end > start + 1

@@ -55,7 +55,8 @@ def json_values(text: str) -> Iterator[Any]:
     Never raises; at most MAX_STARTS brackets are tried, so the time is linear.
     """
     for source in (*reversed(fenced_blocks(text)[-MAX_STARTS:]), text):
-        reader, at = _JsonReader(source), 0
+        reader = _JsonReader(source)
+        at = 0
         for _ in range(MAX_STARTS):
             at = _first_bracket(source, at)
             if at < 0:

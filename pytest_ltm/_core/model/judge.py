@@ -80,14 +80,17 @@ def defuse_grades(text: str) -> str:
 
     In linear time.
     """
-    letters, places = [], []
+    letters = []
+    places = []
     for place, sign in enumerate(text):
         for letter in _looks_like(sign):
             letters.append(letter)
             places.append(place)
-    parts, position = [], 0
+    parts = []
+    position = 0
     for match in _VERDICT.finditer("".join(letters)):
-        start, end = places[match.start()], places[match.end() - 1] + 1
+        start = places[match.start()]
+        end = places[match.end() - 1] + 1
         parts += [text[position:start], _DEFUSED]
         position = end
     return _RAIL.sub(lambda rail: " ".join(rail[0]), "".join([*parts, text[position:]]))
@@ -508,7 +511,8 @@ class LtmJudge:
     """
 
     def __init__(self, ask: AnsweredBy | None, *, votes: int = 1) -> None:
-        self._ask, self._votes = ask, votes
+        self._ask = ask
+        self._votes = votes
 
     def __bool__(self) -> bool:
         """Whether the run has a judge."""

@@ -198,7 +198,8 @@ def plan_differences(
     `names`: what is said of a value of either; `plans`: what the sentences call the
     two.
     """
-    first, second = one.to_json(), other.to_json()
+    first = one.to_json()
+    second = other.to_json()
     sentences = [
         f"The plan's {name} is {show_value(first[name])} {names[0]} and {show_value(second[name])} {names[1]}."
         for name in first
@@ -385,7 +386,8 @@ def _json_digest(data: object) -> str:
 # --- Seed: where all chance of a run comes from: a number that anybody may know, one
 # drawn for the run, or a secret.
 
-FRESH, _VARIABLE = "fresh", "env:"
+FRESH = "fresh"
+_VARIABLE = "env:"
 # A shorter secret could be found by its digest, which is public.
 _SHORTEST = 16
 # So many that nobody finds one by trying which makes the sentences that were told.

@@ -522,7 +522,9 @@ def load_yaml_scenario(path: str | Path) -> YamlScenario:
     """Return the scenario in a file; DefinitionError names file, line, field and what was expected."""
     top = load_yaml(path)
     values = top.read_fields(_SCENARIO | MARKER, required=("steps",))
-    steps, field, texts = values["steps"], top.child("steps"), list[str]()
+    steps = values["steps"]
+    field = top.child("steps")
+    texts = list[str]()
     for i, item in enumerate(steps):
         if isinstance(item.step, Say):
             texts.append(item.step.text)
@@ -563,7 +565,8 @@ def play_yaml_scenario(scenario: YamlScenario, ltm: Ltm) -> None:
 
 
 def _parse_step(field: Field) -> YamlStep:
-    kind, line = step_kind(field, (*STEP_FIELDS, "expect")), field.line or 1
+    kind = step_kind(field, (*STEP_FIELDS, "expect"))
+    line = field.line or 1
     if kind != "ask":
         return YamlStep(read_step(field, kind), line)
     values = field.read_fields(_QUESTION)

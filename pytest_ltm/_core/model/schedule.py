@@ -88,8 +88,10 @@ class Agenda:
         history: Sequence[datetime] = (),
     ) -> None:
         self._entries = entries
-        self._position, self._now = position, now
-        self._history, self._told = history, 0
+        self._position = position
+        self._now = now
+        self._history = history
+        self._told = 0
         # Scenario -> scenarios that may not be open with it; symmetric, and each is its
         # own foe unless it says.
         foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
@@ -199,7 +201,8 @@ class Agenda:
 
     def advance(self, *, position: int, now: datetime) -> None:
         """The conversation has reached `position` tokens and the time `now`."""
-        self._position, self._now = position, now
+        self._position = position
+        self._now = now
         while self._by_tokens and self._by_tokens[0][0] <= position:
             self._met(heapq.heappop(self._by_tokens)[1])
         while self._by_time and self._by_time[0][0] <= now:
@@ -236,7 +239,8 @@ class Agenda:
 
 # Capabilities with which an agent can be met again.
 SURVIVES = ("KeepsUsers", "Checkpointable", "Stateless")
-EVERY, AT = "every:", "at:"
+EVERY = "every:"
+AT = "at:"
 _SHARE = re.compile(r"0?\.\d{1,6}")
 NO_TOOLS = (
     "the agent cannot call tools: its reply() has no parameter `tools` (TakesTools)"
@@ -262,11 +266,13 @@ class Rhythm:
     """Says when a session is over; `number_of`: how many are over, from the tokens that count and the time."""
 
     def __init__(self, number_of: Callable[[int, datetime], int]) -> None:
-        self._number_of, self._sessions = number_of, 0
+        self._number_of = number_of
+        self._sessions = 0
 
     def is_over(self, counted: int, now: datetime) -> bool:
         """Return whether the next session begins, with `counted` tokens that count towards spans, and at this time."""
-        sessions_before, self._sessions = self._sessions, self._number_of(counted, now)
+        sessions_before = self._sessions
+        self._sessions = self._number_of(counted, now)
         return self._sessions > sessions_before
 
 

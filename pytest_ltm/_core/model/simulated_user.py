@@ -107,7 +107,9 @@ class LtmUser:
         """How many messages it may say."""
         self.done = False
         """Whether its model has said that it is finished."""
-        self._ask, self._send, self._heard = ask, send, heard
+        self._ask = ask
+        self._send = send
+        self._heard = heard
         self._said: list[str] = []
         if (
             not goal.strip()
@@ -203,7 +205,8 @@ class LtmUser:
                 has_phrase(space_delimited(message), fact) for message in self._said
             )
         )
-        prompt, wrong = self._prompt(untold), ""
+        prompt = self._prompt(untold)
+        wrong = ""
         # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
             text = (

@@ -12,7 +12,8 @@ from pytest_ltm._core.storage.errors import ConfigurationError
 
 # Parameters that every data set has: its file or folder, and how its questions are
 # asked.
-DATA, QUESTIONS = "data", "questions"
+DATA = "data"
+QUESTIONS = "questions"
 
 
 class SuiteSpec(Struct, frozen=True):

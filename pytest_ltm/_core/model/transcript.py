@@ -363,7 +363,8 @@ class TextFile:
 
     def __getitem__(self, number: int) -> str:
         """Return a text; IndexError if there is none."""
-        start, end = self._ends[number], self._ends[number + 1]
+        start = self._ends[number]
+        end = self._ends[number + 1]
         with self._lock:
             self._file.seek(start)
             return self._file.read(end - start).decode("utf-8", "surrogatepass")

@@ -518,10 +518,8 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
 def _add_twin(parser: pytest.Parser, option: Option) -> None:
     # From pytest 8.4 on an ini value may be declared an int, which a native TOML number
     # needs; from 9.2 on text or a number, whichever native TOML gives.
-    is_int, unions = (
-        isinstance(option.parse, IntegerParser),
-        pytest.version_tuple >= (9, 2),
-    )
+    is_int = isinstance(option.parse, IntegerParser)
+    unions = pytest.version_tuple >= (9, 2)
     number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
     kind: Any = "linelist" if option.many else str | int | float if unions else number
     parser.addini(
@@ -672,7 +670,8 @@ def option_text(config: pytest.Config, dest: str) -> str:
 
 def option_value(config: pytest.Config, dest: str) -> Any:
     """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
-    option, text = option_table(config).rows[dest], option_text(config, dest)
+    option = option_table(config).rows[dest]
+    text = option_text(config, dest)
     if not text:
         return None
     if option.endings and not text.lower().endswith(option.endings):
@@ -751,10 +750,8 @@ def span_of(text: str, where: str) -> tuple[str, int | None]:
     """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
     if text == ISOLATED:
         return ISOLATED, None
-    factor, cure = (
-        {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1),
-        "Write tokens as 2000, 32k or 1.5m",
-    )
+    factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
+    cure = "Write tokens as 2000, 32k or 1.5m"
     try:
         tokens = round(float(text if factor == 1 else text[:-1]) * factor)
     except (ValueError, OverflowError):

@@ -96,13 +96,12 @@ class _Descriptor:
     """
 
     def __init__(self, name: str, captured: Any) -> None:
-        self.number, self._captured, self._old = (
-            _DESCRIPTORS[name],
-            captured,
-            getattr(sys, name),
-        )
+        self.number = _DESCRIPTORS[name]
+        self._captured = captured
+        self._old = getattr(sys, name)
         self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
-        self._lines, self._rest = LineSanitizer(), b""
+        self._lines = LineSanitizer()
+        self._rest = b""
         self.terminal = self._old
         if self.is_behind(self._old):
             self.terminal = os.fdopen(

@@ -94,7 +94,8 @@ class SignallingClock(SimulatedClock):
 
     def tick(self) -> datetime | None:
         """Tell of the jumps that nobody was told of because they were recorded ones, as one."""
-        told_before, self._told = self._told, self.now
+        told_before = self._told
+        self._told = self.now
         if told_before < self._told:
             self._jumped(told_before, self._told)
         return None
@@ -114,7 +115,8 @@ class WallClock:
         now: Callable[[], datetime] | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._wall, self._sleep = now or wall_time, sleep
+        self._wall = now or wall_time
+        self._sleep = sleep
         self._now = self._wall()
 
     @property

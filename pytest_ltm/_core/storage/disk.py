@@ -40,7 +40,9 @@ class Appender:
     """A file that grows; the process that makes one must be its only writer."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        self._path, self._synced, self._process = path, -math.inf, os.getpid()
+        self._path = path
+        self._synced = -math.inf
+        self._process = os.getpid()
         flags = (
             os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
         )
@@ -85,7 +87,8 @@ class Appender:
         try:
             self.sync()
         finally:
-            file, self._file = self._file, None
+            file = self._file
+            self._file = None
             os.close(file)
 
 

@@ -39,7 +39,9 @@ class DottedPath:
         hint: str = "",
         may_be_module: bool = False,
     ) -> None:
-        self.spec, self.what, self.hint = spec, what, hint
+        self.spec = spec
+        self.what = what
+        self.hint = hint
         self._may_be_module = may_be_module
         self._error = error
 

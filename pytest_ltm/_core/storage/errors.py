@@ -87,7 +87,8 @@ class AgentFault(AgentError):
         self, message: str, *, fatal: bool = False, interrupted: bool = False
     ) -> None:
         super().__init__(message)
-        self.fatal, self.interrupted = fatal, interrupted
+        self.fatal = fatal
+        self.interrupted = interrupted
 
 
 class TransientFault(AgentFault):
@@ -104,7 +105,8 @@ class TransientFault(AgentFault):
         self, message: str, *, retry_after: float | None = None, taken: bool = False
     ) -> None:
         super().__init__(message)
-        self.retry_after, self.taken = retry_after, taken
+        self.retry_after = retry_after
+        self.taken = taken
 
 
 class ConversationOver(LtmError):

@@ -61,7 +61,8 @@ class FolderLock:
 
     def release(self) -> None:
         """Give it back; nothing happens the second time."""
-        lock, self._lock = self._lock, None
+        lock = self._lock
+        self._lock = None
         if lock is not None:
             with contextlib.suppress(OSError):
                 (self._folder / OWNER).unlink(missing_ok=True)

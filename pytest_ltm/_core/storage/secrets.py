@@ -340,7 +340,8 @@ def _without_values(text: str, secret_forms: _Forms) -> str:
         ]
     if not spans:
         return text
-    parts, position = [], 0
+    parts = []
+    position = 0
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= position:
             # As many lines as before, so that a list of lines stays one.

@@ -14,7 +14,8 @@ from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import DiskFault, LtmError
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
 COMMAND_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -33,7 +34,8 @@ COMMAND_SCHEMA: Mapping[str, Any] = {
 }
 """The JSON Schema of the arguments of a command."""
 # A file of more characters, or one that is no text, is left out of what is read.
-LONGEST_FILE, MOST_FILES = 100_000, 500
+LONGEST_FILE = 100_000
+MOST_FILES = 500
 # Folders of tools, whose content is nobody's notes.
 _NOT_LOOKED_INTO = frozenset({".git", "__pycache__", "node_modules"})
 
@@ -145,7 +147,8 @@ class TextFolder:
         return "\n".join(f"{number:>4}  {line}" for number, line in shown)
 
     def _create(self, arguments: Mapping[str, Any]) -> str:
-        name, text = _text(arguments, "path"), _text(arguments, "file_text")
+        name = _text(arguments, "path")
+        text = _text(arguments, "file_text")
         if len(text) > LONGEST_FILE:
             raise RefusedCommand(f"a file may have {LONGEST_FILE:,} characters")
         self.write(name, text)
@@ -153,7 +156,8 @@ class TextFolder:
 
     def _replace(self, arguments: Mapping[str, Any]) -> str:
         name, text = self._text_of(arguments)
-        old, new = _text(arguments, "old_str"), str(arguments.get("new_str") or "")
+        old = _text(arguments, "old_str")
+        new = str(arguments.get("new_str") or "")
         count = text.count(old) if old else 0
         if count != 1:
             raise RefusedCommand(f"old_str is in {name} {count} times, not once")
@@ -182,8 +186,10 @@ class TextFolder:
         return f"deleted {name}"
 
     def _rename(self, arguments: Mapping[str, Any]) -> str:
-        old, new = _text(arguments, "old_path"), _text(arguments, "new_path")
-        source, target = self._inside(old), self._inside(new)
+        old = _text(arguments, "old_path")
+        new = _text(arguments, "new_path")
+        source = self._inside(old)
+        target = self._inside(new)
         if source == self.root or not source.exists():
             raise RefusedCommand(f"there is no {old}")
         if target.exists():

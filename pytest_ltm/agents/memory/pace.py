@@ -16,7 +16,9 @@ LIMIT = 120.0
 """Seconds after which a text that is polled for counts as missed."""
 # Seconds between two looks: a share of those that have passed, so that a lag is known
 # to 2 %, whatever it is.
-_SHORTEST, _LONGEST, _SHARE = 0.005, 0.5, 0.02
+_SHORTEST = 0.005
+_LONGEST = 0.5
+_SHARE = 0.02
 _POINTS = (50, 95, 99)
 _HOUR = 3600.0
 

@@ -212,7 +212,8 @@ class Paging(Thinks):
 
     def answer_alone(self, message: str) -> Reply:
         """Return the same, and go back to the queue, the core memory and the archive as they were."""
-        usage, archived = self.usage(), len(self._lines)
+        usage = self.usage()
+        archived = len(self._lines)
         # Not by save and load, which go through the whole archive; it seldom grows
         # meanwhile.
         state = [*self._queue], dict(self._core), self._summary, self._warned
@@ -221,7 +222,8 @@ class Paging(Thinks):
         finally:
             self._queue, self._core, self._summary, self._warned = state
             if len(self._lines) > archived:  # only the archive grows before a reply
-                lines, self._lines = self._lines[:archived], []
+                lines = self._lines[:archived]
+                self._lines = []
                 self._archive = Memories(self._settings, self._embeds)
                 for line in map(json.loads, lines):
                     if isinstance(line, dict):
@@ -269,7 +271,9 @@ class Paging(Thinks):
 
     def _begin(self, message: str) -> int:
         """Put a message into the queue; return its place."""
-        self._said, self._found, self._retrieved = [], [], []
+        self._said = []
+        self._found = []
+        self._retrieved = []
         if self._now is not None and self._settings.reading.age:
             message = f"[{self._now.isoformat(' ', 'minutes')}] {message}"
         self._queue.append({"role": "user", "content": message or _SILENCE})
@@ -278,10 +282,8 @@ class Paging(Thinks):
     def _step(self, message: str, start: int, *, first: bool) -> Step:
         # What was said in the queue before the message: each message of the user's with
         # the reply to it.
-        sides, utterances = (
-            sum(queued["role"] == "user" for queued in self._queue[:start]),
-            self._messages.log.said,
-        )
+        sides = sum(queued["role"] == "user" for queued in self._queue[:start])
+        utterances = self._messages.log.said
         return Step(
             core=dict(self._core),
             room=self._settings.notebook.size,
@@ -328,9 +330,11 @@ class Paging(Thinks):
         goes_on = False
         for call in calls:
             try:
-                output, failed = self._called(call), False
+                output = self._called(call)
+                failed = False
             except _Failed as failure:
-                output, failed = f"Failed: {failure}", True
+                output = f"Failed: {failure}"
+                failed = True
             self.observe("tool calls failed", failed=failed)
             self._queue.append(
                 {"role": "tool", "tool_call_id": call.id, "content": output}
@@ -340,7 +344,8 @@ class Paging(Thinks):
 
     def _called(self, call: MemoryToolCall) -> str:
         """Return what a tool answers, or raise why it failed."""
-        tools, arguments = [tool["function"]["name"] for tool in TOOLS], call.arguments
+        tools = [tool["function"]["name"] for tool in TOOLS]
+        arguments = call.arguments
         if call.tool not in tools:
             raise _Failed(
                 f"there is no tool {call.tool!r}.{did_you_mean(call.tool, tools)} There are {', '.join(tools)}"
@@ -356,10 +361,8 @@ class Paging(Thinks):
             case "archival_memory_insert":
                 self._file(_text_argument(arguments, "content"))
             case "conversation_search_date":
-                start, end = (
-                    _date_argument(arguments, "start_date"),
-                    _date_argument(arguments, "end_date") + timedelta(days=1),
-                )
+                start = _date_argument(arguments, "start_date")
+                end = _date_argument(arguments, "end_date") + timedelta(days=1)
                 # Days of the user's, who lives in the conversation's time zone.
                 zone = None if self._now is None else self._now.tzinfo
                 within = Range(
@@ -392,7 +395,8 @@ class Paging(Thinks):
 
     def _edit_core(self, arguments: Mapping[str, Any], *, adds: bool) -> None:
         """Add a line to a block, or replace a part of it; in vain where it would not fit."""
-        block, room = _text_argument(arguments, "name"), self._settings.notebook.size
+        block = _text_argument(arguments, "name")
+        room = self._settings.notebook.size
         if block not in self._core:
             raise _Failed(
                 f"there is no block {block!r}. There are {', '.join(self._core)}"
@@ -401,10 +405,8 @@ class Paging(Thinks):
         if adds:
             content = f"{content}\n{_text_argument(arguments, 'content')}".strip()
         else:
-            old, new = (
-                _text_argument(arguments, "old_content"),
-                _text_argument(arguments, "new_content", empty=True),
-            )
+            old = _text_argument(arguments, "old_content")
+            new = _text_argument(arguments, "new_content", empty=True)
             if old not in content:
                 raise _Failed(f"block {block!r} does not hold {old!r}")
             content = content.replace(old, new, 1)
@@ -460,10 +462,8 @@ class Paging(Thinks):
 
     def _relieve(self, step: Step, start: int) -> int:
         """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
-        used, window = (
-            prompt_tokens(step.prompt()) + _tools_size(),
-            self._settings.window,
-        )
+        used = prompt_tokens(step.prompt()) + _tools_size()
+        window = self._settings.window
         if used > window:
             evicted = self._evict(start)
             # If the window is still too small, what tools found in earlier steps of the
@@ -488,7 +488,9 @@ class Paging(Thinks):
     def _evict(self, start: int) -> int:
         """Sum up the oldest of the messages before a place; return how many are gone."""
         keep = max(0, min(start, len(self._queue) - self._pressure.keep))
-        total, evicted, freed = sum(map(_message_tokens, self._queue)), 0, 0
+        total = sum(map(_message_tokens, self._queue))
+        evicted = 0
+        freed = 0
         while evicted < keep and freed < self._pressure.evict * total:
             freed += _message_tokens(self._queue[evicted])
             evicted += 1
@@ -551,12 +553,11 @@ class Paging(Thinks):
             (self._messages, self._archive), head["vectors"], strict=True
         ):
             memories.load(vectors)
-        self._core, self._queue, self._summary = (
-            head["core"],
-            head["queue"],
-            head["summary"],
-        )
-        self._warned, self._retrieved = head["warned"], head["retrieved"]
+        self._core = head["core"]
+        self._queue = head["queue"]
+        self._summary = head["summary"]
+        self._warned = head["warned"]
+        self._retrieved = head["retrieved"]
 
 
 _SILENCE = "(nothing)"

@@ -78,7 +78,8 @@ class Thinks(TakesTurns):
         embeds: Embeds | None = None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:
-        self._settings, self._thinker = settings, thinker
+        self._settings = settings
+        self._thinker = thinker
         self._embeds: Any = embeds  # a function, which may have more: usage(), close()
         self._configured = configuration or {}
         self._used = Usage()
@@ -161,8 +162,10 @@ class Thinks(TakesTurns):
         """Return a text with what was used since then."""
         # An endpoint for embeddings costs something even where rules think.
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
-        ending, self._ending = self._ending, ("", "")
-        observed, self._observed = self._observed, {}
+        ending = self._ending
+        self._ending = ("", "")
+        observed = self._observed
+        self._observed = {}
         mishaps = tuple(Mishap(what, *numbers) for what, numbers in observed.items())
         return Reply(text, self.usage() - before, None, free, *ending, mishaps)
 
@@ -310,7 +313,8 @@ class Pipeline(Thinks):
     # --- Before the message: what has ended.
 
     def _arrive(self) -> None:
-        before, self._spoke = self._spoke, self._now
+        before = self._spoke
+        self._spoke = self._now
         if before is None or self._now is None:
             return
         if self._now - before > self._settings.pause:
@@ -460,7 +464,8 @@ class Pipeline(Thinks):
                 earlier=self._pad,
                 size=self._settings.notebook.size,
             )
-            self._pad, self._day_from = self._think(task), len(utterances)
+            self._pad = self._think(task)
+            self._day_from = len(utterances)
 
     def _today(self) -> int:
         return 0 if self._now is None else self._now.toordinal() + self._extra_days
@@ -471,7 +476,8 @@ class Pipeline(Thinks):
         self, message: str, *, looks: bool = True
     ) -> tuple[str, tuple[str, ...]]:
         """Bring the notebook up to date; return what is shown of it, and further queries if anything `looks`."""
-        notebook, query = self._settings.notebook, self._settings.query
+        notebook = self._settings.notebook
+        query = self._settings.query
         limit = min(notebook.size, self._settings.window // 4)
         last = next(
             (
@@ -525,7 +531,8 @@ class Pipeline(Thinks):
 
     def _shown(self, message: str) -> Replying:
         about, queries = self._note_down(message)
-        reading, window = self._settings.reading, self._settings.window
+        reading = self._settings.reading
+        window = self._settings.window
         bare = Replying(message=message, now=self._now, about=about, reading=reading)
         used = prompt_tokens(bare.prompt()) + _HEADING
         if reading.notes == "con":
@@ -558,7 +565,8 @@ class Pipeline(Thinks):
         What is not kept as a memory yet is shown in any case, as far as it fits into
         half of the window.
         """
-        utterances, share = self._memories.log.said, self._settings.recent
+        utterances = self._memories.log.said
+        share = self._settings.recent
         whole = isinstance(share, int)
         room = self._settings.window * (0.5 if whole else share)
         pending = (
@@ -640,7 +648,8 @@ class Pipeline(Thinks):
                 self._end_session()
 
     def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
-        log, value = self._memories.log, self._settings.value
+        log = self._memories.log
+        value = self._settings.value
         sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
         match value.unit:
             case "turn":
@@ -710,15 +719,14 @@ class Pipeline(Thinks):
                 self._memories.add(item)
         self._lines = lines
         self._memories.load(head["vectors"])
-        self._user, self._pad, self._portrait = (
-            head["user"],
-            head["pad"],
-            head["portrait"],
-        )
+        self._user = head["user"]
+        self._pad = head["pad"]
+        self._portrait = head["portrait"]
         self._strength = {
             int(number): (held[0], held[1]) for number, held in head["strength"].items()
         }
-        self._checked, self._found = head["checked"], head["found"]
+        self._checked = head["checked"]
+        self._found = head["found"]
         self._session, self._session_from, self._day_from = head["session"]
         self._extra_days, self._tokens_today = head["days"]
         self._spoke = read_moment(head["spoke"])
@@ -731,4 +739,5 @@ def _shown_tokens(saying: Utterance) -> int:
 
 
 _OF_SESSIONS = frozenset({"session", "observation", "summary"})
-_LEVELS, _GONE = 3, 30
+_LEVELS = 3
+_GONE = 30

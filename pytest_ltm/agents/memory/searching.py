@@ -41,7 +41,8 @@ class Words:
     def add(self, keys: Sequence[str]) -> None:
         """Take in keys."""
         for key in keys:
-            number, counts = len(self._sizes), Counter(_search_words(key))
+            number = len(self._sizes)
+            counts = Counter(_search_words(key))
             for word, times in counts.items():
                 self._places.setdefault(word, array("I")).extend((number, times))
             self._sizes.append(sum(counts.values()))
@@ -65,7 +66,8 @@ class Words:
         worth = np.zeros(total)
         for of_word in places:
             pairs = np.frombuffer(of_word, dtype=np.uint32).reshape(-1, 2)
-            numbers, times = pairs[:, 0], pairs[:, 1]
+            numbers = pairs[:, 0]
+            times = pairs[:, 1]
             rarity = math.log(1 + (total - len(numbers) + 0.5) / (len(numbers) + 0.5))
             worth[numbers] += rarity * times / (times + norms[numbers])
         return _top_ranked(worth * np.asarray(alive), k, above=0.0)
@@ -135,7 +137,8 @@ class Vectors:
                     grown[: self._size] = self._rows[: self._size]
                 self._rows = grown
             self._rows[self._size : needed] = vectors
-            self._size, self._fresh = needed, []
+            self._size = needed
+            self._fresh = []
         if self._rows is None:
             return []
         likeness = self._rows[: self._size] @ self.vectors([query])[0]
@@ -162,10 +165,8 @@ class Vectors:
             raise AgentFault(
                 f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers"
             )
-        size, former_size = (
-            result.shape[1],
-            result.shape[1] if self._rows is None else self._rows.shape[1],
-        )
+        size = result.shape[1]
+        former_size = result.shape[1] if self._rows is None else self._rows.shape[1]
         if size != former_size:
             raise AgentFault(
                 f"the embeddings gave vectors of {size} numbers, and of {former_size} before"

@@ -40,7 +40,8 @@ VERSION = 2
 """Goes up when replies change: part of the fingerprint."""
 PAUSE = timedelta(hours=1)
 """A longer one begins another session."""
-_PARTS, _WRITTEN = 4, 3
+_PARTS = 4
+_WRITTEN = 3
 _MISSES = 3
 """Texts in a row that were not found within the limit, after which none is polled for."""
 _SHOWN = 80
@@ -121,13 +122,12 @@ class Stored(TakesTurns):
 
         `is_shared`: so is the store.
         """
-        self._store, self._name, self._thinker, self._reading = (
-            store,
-            name,
-            thinker,
-            reading,
-        )
-        self._heard, self._settings = heard, settings
+        self._store = store
+        self._name = name
+        self._thinker = thinker
+        self._reading = reading
+        self._heard = heard
+        self._settings = settings
         self._now: datetime | None = None
         self._used = Usage()
         self._lent = is_shared
@@ -169,7 +169,8 @@ class Stored(TakesTurns):
         """Its ids as it gave them."""
         self._rows: list[tuple[str, Any, str | None]] = []
         """What it did that nobody has asked for yet."""
-        self._session, self._spoke = 1, cast("datetime | None", None)
+        self._session = 1
+        self._spoke = cast("datetime | None", None)
         self._pending: list[Utterance] = []
         """What was said in this session, for a store that takes whole sessions."""
         self._unsettled = False
@@ -351,7 +352,8 @@ class Stored(TakesTurns):
 
     def _load(self, state: bytes) -> Any:
         kept = json.loads(state)
-        self._user, self._now = kept["user"], read_moment(kept["now"])
+        self._user = kept["user"]
+        self._now = read_moment(kept["now"])
         self._used = Usage(**kept["used"])
         self._said = {
             text: Utterance(role, text, read_moment(at))
@@ -360,12 +362,11 @@ class Stored(TakesTurns):
         self._by_id = {key: self._said[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         # Older states have no ids of the store's own.
-        self._keys, self._rows = kept.get("keys", {}), []
-        self._session, self._spoke, self._pending = (
-            kept["session"],
-            read_moment(kept["spoke"]),
-            [],
-        )
+        self._keys = kept.get("keys", {})
+        self._rows = []
+        self._session = kept["session"]
+        self._spoke = read_moment(kept["spoke"])
+        self._pending = []
         self._unsettled = kept["unsettled"]
         self._speaker = kept.get("speaker", "")
         owners = kept.get("owners", {})
@@ -405,7 +406,8 @@ class Stored(TakesTurns):
         return json.dumps(whole).encode()
 
     def _written(self) -> list[tuple[str, Any, str | None]]:
-        rows, self._rows = self._rows, []
+        rows = self._rows
+        self._rows = []
         return rows
 
     @stepwise
@@ -420,7 +422,8 @@ class Stored(TakesTurns):
     def _keep_pace(self) -> Steps:
         """Wait as long as the pace says, or until the newest text is found, which shows the lag."""
         yield self._sleep(self._pace.wait)
-        fresh, self._fresh = self._fresh, None
+        fresh = self._fresh
+        self._fresh = None
         if fresh is None or not self._pace.polls or self._missed_in_a_row == _MISSES:
             return
         text, since = fresh
@@ -485,12 +488,15 @@ class Stored(TakesTurns):
                 f"store {self._name!r}: search() returned {kind}; it returns a list of texts, or of (id, text, score, "
                 "at), and an empty list if it finds nothing"
             )
-        listed, k = list(result), self._reading.k
+        listed = list(result)
+        k = self._reading.k
         if len(listed) > k:
             raise AgentFault(
                 f"store {self._name!r}: search(k={k}) returned {len(listed)} memories, more than k"
             )
-        hits, found, rows = [], [], []
+        hits = []
+        found = []
+        rows = []
         for number, one in enumerate(listed):
             is_record = isinstance(one, (tuple, list)) and len(one) == _PARTS
             key, text, _, at = one if is_record else (None, one, None, None)
@@ -528,7 +534,8 @@ class Stored(TakesTurns):
         """Hand over what was said in this session since this was last done."""
         if self._pending:
             # Emptied first: where the call fails, the session is not handed over twice.
-            pending, self._pending = self._pending, []
+            pending = self._pending
+            self._pending = []
             messages = [
                 {"role": one.role, "content": one.text, "at": one.at} for one in pending
             ]
@@ -627,7 +634,8 @@ class Stored(TakesTurns):
 
     def _raise_leak(self) -> None:
         """Raise AgentFault for the longest text that belongs to somebody else: an acknowledgement would show little."""
-        leaks, self._leaks = self._leaks, {}
+        leaks = self._leaks
+        self._leaks = {}
         if leaks:
             fault = AgentFault(leaks[max(leaks, key=len)])
             fault.leak = True

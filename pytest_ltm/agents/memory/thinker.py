@@ -235,7 +235,8 @@ class Chats:
 
     def __init__(self, chosen: ModelSpec, reading: Reading = RAW) -> None:
         """`reading`: what is read of what it says; the rest are thoughts."""
-        self._model, self._reading = chosen, reading
+        self._model = chosen
+        self._reading = reading
         self._completions: Completions | None = None
 
     def think(self, task: Task[R]) -> TaskResult[R]:
@@ -263,9 +264,11 @@ class Chats:
             )
         thoughts = answer.thoughts
         try:
-            result, is_understood = task.result(answer), True
+            result = task.result(answer)
+            is_understood = True
         except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
-            result, is_understood = task.by_rules(), False
+            result = task.by_rules()
+            is_understood = False
         if is_understood and task.role == "reply" and result != answer.text:
             # its notes
             thoughts = f"{thoughts}\n\n{answer.text}".strip()

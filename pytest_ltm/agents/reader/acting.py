@@ -14,7 +14,8 @@ from pytest_ltm.agents.reader.notes import (
 )
 
 _RE = Patterns("acting")
-TOLD, DONE = "acting", "acted"
+TOLD = "acting"
+DONE = "acted"
 IT_IS_DONE = "It is done."
 # The argument that was told before, by the tool that takes it.
 _TOLD_ARGUMENTS = {

@@ -44,7 +44,8 @@ class Reminders(
         """Note a reminder that is wanted, moved or called off."""
         if turn.now is None:
             return None
-        mention, request = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
+        mention = _RE.about.search(turn.text)
+        request = _RE.wanted.search(turn.text)
         if mention is not None:
             when = (
                 {}
@@ -84,11 +85,9 @@ class Reminders(
         for thing, (when, since) in newest.items():
             if not when:
                 continue
-            first, period, last_told = (
-                when["first"],
-                when["every"],
-                max(since, last.get(thing, since)),
-            )
+            first = when["first"]
+            period = when["every"]
+            last_told = max(since, last.get(thing, since))
             # A moment of it falls after it was told last, and not after now.
             comes = (
                 (turn.now - first) // period > (last_told - first) // period
@@ -103,7 +102,8 @@ class Reminders(
 
 def _named_moment(text: str, now: float) -> dict[str, float]:
     """Return the first moment that a text names, and after how many seconds it comes again, 0: never."""
-    often, weekly = _RE.every.search(text), _RE.day.search(text)
+    often = _RE.every.search(text)
+    weekly = _RE.day.search(text)
     if often:
         period = 60.0 * int(often[1] or often[2])
         return {"first": now + period, "every": period}
@@ -184,7 +184,8 @@ class Instructions:
             if order.content["due"] == turn.position:
                 # The newest whose author the instruction names; the newest of all if it
                 # names none.
-                text, quotes = order.content["text"], notes.contents("quote")
+                text = order.content["text"]
+                quotes = notes.contents("quote")
                 named_quotes = [quote for quote in quotes if quote["author"] in text]
                 return next(
                     (
@@ -258,7 +259,8 @@ def _matches_rule(when: str, text: str) -> bool:
         return _squeeze_letters(quoted[0]) in {
             _squeeze_letters(word) for word in _RE.word.findall(text)
         }
-    spoken_words, rule_words = _telling_words(text), _telling_words(when)
+    spoken_words = _telling_words(text)
+    rule_words = _telling_words(when)
     return bool(spoken_words) and len(spoken_words & rule_words) >= _ABOUT_IT * len(
         spoken_words
     )
@@ -370,7 +372,8 @@ def _singular_item(item: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
 
 
-_GIVEN, _NAMED = _ORDERS["given"], _ORDERS["named"]
+_GIVEN = _ORDERS["given"]
+_NAMED = _ORDERS["named"]
 _SORTS = {sort: frozenset(words.split()) for sort, words in WORDS["sorts"].items()}
 _WAYS = {
     "opens": "{w}:",
@@ -468,7 +471,8 @@ def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
         and "word" in order
         and not order.get("revoked")
     }
-    first, last = by_kind.pop("opens", ""), by_kind.pop("closes", "")
+    first = by_kind.pop("opens", "")
+    last = by_kind.pop("closes", "")
     return " ".join(
         part
         for part in (first, f"so much for {thing},", *by_kind.values(), last)

@@ -33,7 +33,8 @@ _ENDS = {
     "farthest": ("distance", -1),
 }
 _RE = Patterns("facts", ENDS=_ENDS)
-_FEWEST, _BOTH = 2, 2
+_FEWEST = 2
+_BOTH = 2
 _LONGEST = 20_000
 # Characters of the longest question that does not say what it is about; of one about
 # steps twice as many.
@@ -90,10 +91,8 @@ def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     """Return the fact that a question is about which does not say that it is about a world."""
     if not _is_question(turn.text, _SHORT) or (world := notes.newest("world")) is None:
         return None
-    heading, facts = (
-        world.content["heading"],
-        [_RE.bullet.sub("", fact) for fact in world.content["facts"]],
-    )
+    heading = world.content["heading"]
+    facts = [_RE.bullet.sub("", fact) for fact in world.content["facts"]]
     names = [name for name in _RE.proper.findall(turn.text) if name in heading]
     question = re.sub("|".join(names) or "$", "", turn.text)
     text = nearest_line(question, facts)
@@ -159,7 +158,8 @@ _ORDINALS = (
     "ninth",
     "tenth",
 )
-_FEWEST_STEPS, _ENOUGH = 3, 2
+_FEWEST_STEPS = 3
+_ENOUGH = 2
 
 
 class InstructionRecall:
@@ -182,7 +182,8 @@ class InstructionRecall:
             return notes.drop("steps")
         if not _is_question(turn.text, 2 * _SHORT):
             return None
-        framed, newest = _RE.frame.match(turn.text), notes.newest("steps")
+        framed = _RE.frame.match(turn.text)
+        newest = notes.newest("steps")
         if newest is None:
             return (
                 "I do not have those instructions."
@@ -190,7 +191,8 @@ class InstructionRecall:
                 else None
             )
         question = turn.text[framed.end() :] if framed else turn.text
-        stems, steps = note_stems(question), newest.content
+        stems = note_stems(question)
+        steps = newest.content
         is_about_a_step = framed or _RE.of_steps.search(question)
         fits = (
             is_about_a_step
@@ -278,10 +280,8 @@ def _read_offers(lines: Sequence[str]) -> Offered:
     """Return what is offered, if every line says where, for how much, how old, how heavy and how far."""
     offered = {}
     for line in lines:
-        town, values = (
-            _RE.town.match(line),
-            {measure: form.search(line) for measure, form in _MEASURES.items()},
-        )
+        town = _RE.town.match(line)
+        values = {measure: form.search(line) for measure, form in _MEASURES.items()}
         if town is None or not all(values.values()):
             return {}
         offered[town[1]] = {measure: int(value[1]) for measure, value in values.items()}
@@ -343,7 +343,8 @@ class InventedWorlds(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or answer a question."""
-        text, mention = turn.text, _PLACES.world.search(turn.text)
+        text = turn.text
+        mention = _PLACES.world.search(turn.text)
         if question := _PLACES.asked.search(text):
             # What is so of a thing in the world that a question names; None if it names
             # none that has rules.
@@ -363,7 +364,8 @@ class InventedWorlds(
             value, likeness = rules.get(thing, ("", ""))
             value = rules.get(likeness, ("", ""))[0] if likeness else value
             return f"{value.capitalize()}." if value else "I don't know."
-        alike, rule = _PLACES.alike.search(text), _PLACES.rule.search(text)
+        alike = _PLACES.alike.search(text)
+        rule = _PLACES.rule.search(text)
         # One that it calls the user's, or one that has rules.
         world = mention and (
             mention["world"] or (_has_rules(mention["name"], notes) and mention["name"])
@@ -397,10 +399,8 @@ class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
         if route := _answer_route(turn.text, notes):
             return route
         if match := first_match(_RELATIVE, turn.text.strip()):
-            start, place = (
-                _strip_article(match["before"]),
-                _strip_article(match["place"]),
-            )
+            start = _strip_article(match["before"])
+            place = _strip_article(match["place"])
             return notes.add(
                 turn, "place", (start, int(match["km"]), match["way"].lower(), place)
             )
@@ -427,7 +427,8 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     match = (_PLACES.direct if straight else _PLACES.route).search(text)
     if match is None:
         return None
-    start, goal = _strip_article(match["start"]), _strip_article(match["goal"])
+    start = _strip_article(match["start"])
+    goal = _strip_article(match["goal"])
     legs = _legs_between(start, goal, notes)
     if legs is not None:
         route = (
@@ -504,10 +505,8 @@ class Secrets:
             )
         for number, (pattern, _) in enumerate(_THINGS):
             if match := pattern.search(message):
-                until, friend = (
-                    _CODES.until.search(message),
-                    _CODES.friend.search(message, match.end()),
-                )
+                until = _CODES.until.search(message)
+                friend = _CODES.friend.search(message, match.end())
                 secret = {
                     "thing": number,
                     "owner": greeting["who"],
@@ -568,14 +567,13 @@ class Languages(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        mention, quoted = (
-            _CODES.language.search(turn.text),
-            _CODES.quoted.findall(turn.text),
-        )
+        mention = _CODES.language.search(turn.text)
+        quoted = _CODES.quoted.findall(turn.text)
         if mention is None or not quoted:
             return None
         if len(quoted) == 1:
-            language, examples = mention["name"], notes.contents("example")
+            language = mention["name"]
+            examples = notes.contents("example")
             kin = [
                 note.content
                 for note in notes.visible("kin")
@@ -618,7 +616,8 @@ class _Phrase(NamedTuple):
 def _build_form(gloss: str, language: str, examples: Sequence[Sequence[str]]) -> str:
     """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
     forms = {_parse_phrase(name, meaning): form for name, meaning, form in examples}
-    target, parts = _parse_phrase(language, gloss), dict[str, tuple[str, str]]()
+    target = _parse_phrase(language, gloss)
+    parts = dict[str, tuple[str, str]]()
     for phrase, form in forms.items():
         # The beginning or the ending that says a thing is what its example has beside
         # the bare word.
@@ -700,7 +699,8 @@ def _code_of(
     owner: str, thing: str, told_codes: Sequence[Sequence[Sequence[Sequence[str]]]]
 ) -> str:
     """Return the code of a thing, or of what has the same one, from one to the next."""
-    near, visited = [(owner, thing)], set[tuple[str, str]]()
+    near = [(owner, thing)]
+    visited = set[tuple[str, str]]()
     while near:
         place = near.pop(0)
         visited.add(place)
@@ -721,13 +721,12 @@ def _code_of(
 
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
-    (owner, thing), (other_owner, other_thing) = one, other
-    first, second, names, other_names = (
-        thing.split(),
-        other_thing.split(),
-        owner.split(),
-        other_owner.split(),
-    )
+    (owner, thing) = one
+    (other_owner, other_thing) = other
+    first = thing.split()
+    second = other_thing.split()
+    names = owner.split()
+    other_names = other_owner.split()
     # Of a family several may have codes, and some are called by its name alone.
     is_named_alike = names[-1] == other_names[-1] and (
         names == other_names or len(names) != len(other_names)

@@ -23,7 +23,8 @@ from pytest_ltm.language.small_talk import is_relayed, is_small_talk
 _RE = Patterns("general", MONTH=MONTH_PATTERN, MONTHS=MONTHS)
 
 
-USER, READER = "you", "me"
+USER = "you"
+READER = "me"
 
 
 class Tips(
@@ -39,10 +40,8 @@ class Tips(
             return f"{choice['one']}."
         if tip := _RE.tip.search(text):
             quoted = _RE.quoted.search(text)
-            contest, winner = (
-                tip["contest"] or tip["other"],
-                tip["winner"] or tip["named"],
-            )
+            contest = tip["contest"] or tip["other"]
+            winner = tip["winner"] or tip["named"]
             return _note_tip(
                 turn, notes, contest, f"your {quoted[1]}" if quoted else USER, winner
             )
@@ -54,10 +53,8 @@ class Tips(
 def _note_tip(
     turn: IncomingTurn, notes: ReaderNotebook, contest: str, source: str, winner: str
 ) -> str:
-    day, level = (
-        _RE.day.search(turn.text),
-        "a mere guess" if _RE.unsure.search(turn.text) else "certain",
-    )
+    day = _RE.day.search(turn.text)
+    level = "a mere guess" if _RE.unsure.search(turn.text) else "certain"
     tip = {
         "contest": contest,
         "source": source,
@@ -85,7 +82,8 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
         note.content == tip["contest"] for note in notes.visible("withdrawn")
     )
     level = "It has been taken back." if withdrawn else f"It is {tip['level']}."
-    source_line, day = f"It was {tip['source']}.", f"On {tip['day']}."
+    source_line = f"It was {tip['source']}."
+    day = f"On {tip['day']}."
     answers = (
         (_RE.next, next_one),
         (_RE.whose, source_line),
@@ -143,10 +141,8 @@ def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None
     if turn.now is None or not _RE.ago.search(turn.text):
         return notes.newest("joke") or notes.newest("statement")
     moment = turn.now - elapsed_seconds(turn.text)
-    joke, statement = (
-        _nearest_note("joke", moment, notes),
-        _nearest_note("statement", moment, notes),
-    )
+    joke = _nearest_note("joke", moment, notes)
+    statement = _nearest_note("statement", moment, notes)
     if joke is None or statement is None:
         return joke or statement
     return (
@@ -234,11 +230,13 @@ class _Statements:
             for word in _significant_words(question)
             if word in self._numbers
         ]
-        best, most_shared = "I do not know.", 0
+        best = "I do not know."
+        most_shared = 0
         for number, words in groupby(merge(*map(reversed, having), reverse=True)):
             shared = sum(1 for _ in words)
             if shared > most_shared and notes.sees(statements[number].position):
-                best, most_shared = f"You told me: {statements[number].content}", shared
+                best = f"You told me: {statements[number].content}"
+                most_shared = shared
                 if most_shared == len(having):
                     break
         return best

@@ -52,7 +52,8 @@ _RE = Patterns(
         *sorted((n for n in NUMBERS if n not in {"a", "an"}), key=len, reverse=True),
     ],
 )
-_DATES, _KINDS = _RE["dates"], _RE["kinds"]
+_DATES = _RE["dates"]
+_KINDS = _RE["kinds"]
 USER, ASSISTANT = "I", "you"
 """The speakers of a chat, as the user names them."""
 
@@ -249,7 +250,8 @@ class PassageIndex:
             word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5))
             for word, on in places.items()
         }
-        weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
+        weight = sum(rarity.values()) or 1.0
+        mean = sum(self._sizes) / len(self._sizes)
         base_worth: dict[int, float] = defaultdict(float)
         shares: dict[int, float] = defaultdict(float)
         for word, result in places.items():
@@ -258,7 +260,8 @@ class PassageIndex:
                 norm = 1 - _LENGTH + _LENGTH * self._sizes[n] / mean
                 base_worth[n] += gain / (1 + _SATURATION * norm)
                 shares[n] += rarity[word] / weight
-        worth, days = dict(base_worth), [self._days[note] for note in self._note_of]
+        worth = dict(base_worth)
+        days = [self._days[note] for note in self._note_of]
         for n in base_worth:
             if n and days[n - 1] == days[n]:
                 worth[n] += _NEIGHBOUR * base_worth.get(n - 1, 0.0)
@@ -295,10 +298,8 @@ def date_of_event(text: str, told_day: date) -> str | None:
     # The order decides where a text names several: how long ago is the surest, a bare
     # month the least sure.
     if match := _RE.ago.search(text):
-        count, unit = (
-            int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()],
-            match[2].lower(),
-        )
+        count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
+        unit = match[2].lower()
         weeks = (
             f"{match[1]} week{'s' if count > 1 else ''} before {format_day(told_day)}"
         )
@@ -489,7 +490,8 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
             and _RE.word.fullmatch(parts[place].replace("-", "")) is not None
         )
 
-    best, best_worth = None, 0.0
+    best = None
+    best_worth = 0.0
     for is_chunk, run in groupby(range(len(parts)), belongs):
         # An `of` joins two words, and is none at either end.
         places = [place for place in run if is_chunk]
@@ -508,10 +510,8 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
             )
             worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
             if worth > best_worth:
-                best, best_worth = (
-                    " ".join(parts[place] for place in places[:_LONGEST]),
-                    worth,
-                )
+                best = " ".join(parts[place] for place in places[:_LONGEST])
+                best_worth = worth
     return best
 
 
@@ -539,12 +539,10 @@ class _HistoryAnswer:
         sees: Callable[[int], bool],
         today: date | None,
     ) -> None:
-        self._question, self._index, self._sees, self._today = (
-            question,
-            index,
-            sees,
-            today,
-        )
+        self._question = question
+        self._index = index
+        self._sees = sees
+        self._today = today
         self._words = wanted_stems(question.text, index.speakers)
         self._asked = named_speakers(question.text, index.speakers)
 
@@ -590,7 +588,8 @@ class _HistoryAnswer:
             and candidate.speaker != ASSISTANT
         )
         passage = max(good, key=lambda candidate: candidate.number, default=scored[0])
-        kind, brief = self._question.kind, self._answer_briefly(passage)
+        kind = self._question.kind
+        brief = self._answer_briefly(passage)
         if brief:
             return f"{brief}." if kind == "when" else f"{brief}. {passage.text}"
         counts = (

@@ -60,9 +60,12 @@ class WordIndex:
                 (SATURATION * (1 - LENGTH) + slope * length for length in self._sizes),
             )
             self._worth_once = array("d", (1 / (1 + norm) for norm in self._norms))
-        norms, worth_once, scores = self._norms, self._worth_once, [0.0] * size
+        norms = self._norms
+        worth_once = self._worth_once
+        scores = [0.0] * size
         for word, weight in Counter(words).items():
-            once, often = self._once.get(word, ()), self._often.get(word, ())
+            once = self._once.get(word, ())
+            often = self._often.get(word, ())
             holders = len(once) + len(often) // 2
             rarity = weight * math.log(1 + (size - holders + 0.5) / (holders + 0.5))
             for number in once:
@@ -136,7 +139,9 @@ class Retrieving(Memory):
     def __init__(
         self, tokens: int, count: Callable[[str], int], top: int | None = None
     ) -> None:
-        self._tokens, self._count, self._top = tokens, count, top
+        self._tokens = tokens
+        self._count = count
+        self._top = top
         self._written = TextFile()
         """Of each exchange but the newest a line of JSON, as saving takes it: text and size."""
         self._newest: str | None = None
@@ -152,7 +157,8 @@ class Retrieving(Memory):
             self._written.append(self._newest_line())
         self._newest = message
         self._sizes.append(self._count(message))
-        self._seen, self._best = None, []
+        self._seen = None
+        self._best = []
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
@@ -200,13 +206,17 @@ class Retrieving(Memory):
 
     def take(self, lines: Sequence[str]) -> None:
         """Hold the exchanges of `lines` and no others."""
-        self._written, self._sizes, self._newest = TextFile(), array("I"), None
+        self._written = TextFile()
+        self._sizes = array("I")
+        self._newest = None
         for line in lines:
             if self._newest is not None:
                 self._written.append(self._newest_line())
             self._newest, size = json.loads(line)
             self._sizes.append(size)
-        self._index, self._seen, self._best = WordIndex(), None, []
+        self._index = WordIndex()
+        self._seen = None
+        self._best = []
 
     def _newest_line(self) -> str:
         return json.dumps([self._newest, self._sizes[-1]])
@@ -216,11 +226,13 @@ class Retrieving(Memory):
         return str(self._newest if newest else json.loads(self._written[number])[0])
 
     def _retrieved(self) -> list[int]:
-        newest, message = len(self._sizes) - 1, self._newest or ""
+        newest = len(self._sizes) - 1
+        message = self._newest or ""
         if self._top is not None:
             self._best = self._ranked(message)[: self._top]
             return [newest, *self._best]
-        chosen, room = [newest], self._tokens - self._sizes[newest]
+        chosen = [newest]
+        room = self._tokens - self._sizes[newest]
         recent = room * (1 - _RECENT)
         for position in range(newest - 1, -1, -1):
             if position in self._overlooked:
@@ -230,7 +242,8 @@ class Retrieving(Memory):
                 break
             chosen.append(position)
             room -= self._sizes[position]
-        taken_positions, ranked = set(chosen), self._ranked(message)
+        taken_positions = set(chosen)
+        ranked = self._ranked(message)
         for position in ranked:
             if position not in taken_positions and self._sizes[position] <= room:
                 chosen.append(position)

@@ -157,7 +157,8 @@ class ReaderNotebook:
 
     def restore(self, lines: list[str]) -> None:
         """Hold the notes of `lines` and no others."""
-        self._notes, self._derived = {}, {}
+        self._notes = {}
+        self._derived = {}
         for line in lines:
             self._append(line)
 
@@ -259,12 +260,10 @@ class Topic:
         about: re.Pattern[str] = _ANYTHING,
         forgotten: str = "Forgotten.",
     ) -> None:
-        cls.kinds, cls.forgets, cls.about, cls.forgotten = (
-            kinds,
-            forgets,
-            about,
-            forgotten,
-        )
+        cls.kinds = kinds
+        cls.forgets = forgets
+        cls.about = about
+        cls.forgotten = forgotten
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Return the reply to a message that this ability is about; None: not mine."""

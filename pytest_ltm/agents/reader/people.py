@@ -113,7 +113,8 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
 
 # By what it is about: how it is said, and how it is asked for.
 _LIFE = _RE.compile_group(WORDS["life"], "(?i)")
-_KIND, _HABIT = "personal", "habit"
+_KIND = "personal"
+_HABIT = "habit"
 # How a habit is told, and how it is asked for.
 _HABITS = _RE.compile_group(
     [[rf"\bI (?:always )?(?:{did})", asked] for did, asked in WORDS["habits"]], "(?i)"
@@ -360,7 +361,8 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
     if not book.gifts:
         return "I don't know of any gifts."
     if _LEDGER.many.search(text):
-        above, day = _LEDGER.above.search(text), _day_number(text)
+        above = _LEDGER.above.search(text)
+        day = _day_number(text)
         return f"{sum(gift['sum'] > int(above[1]) if above else gift['day'] > day for gift in book.gifts)} gifts."
     if _LEDGER.order.search(text):
         gifts = sorted(
@@ -373,7 +375,8 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
         if not _LEDGER.first_gifts.search(text):
             names.sort(key=lambda name: -book.total(name=name))
         return f"{', '.join(names)}."
-    purpose, town = _LEDGER.for_what.search(text), _LEDGER.from_town.search(text)
+    purpose = _LEDGER.for_what.search(text)
+    town = _LEDGER.from_town.search(text)
     if town:
         return _find_givers(town, purpose["what"] if purpose else "", book)
     if not purpose:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
 
 
-_LANGUAGE, _SAID = "language", "said"
+_LANGUAGE = "language"
+_SAID = "said"
 # Also with the marks of Chinese, which has no space behind them.
 # A mark within a word, as in an address, ends no sentence.
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？]|[.!?](?=\w))+[.!?。！？]*\s*|\n")
@@ -151,11 +152,9 @@ class Reader:
         """Return the reply to a question, and go back to where it was."""
         # Not by save and load: that would write and read the whole conversation for
         # each question.
-        memory, notes, position = (
-            self._memory.held(),
-            self._notes.held(),
-            self._position,
-        )
+        memory = self._memory.held()
+        notes = self._notes.held()
+        position = self._position
         try:
             return self.reply(message)
         finally:

@@ -41,10 +41,8 @@ class SallyAnne(
         if place or over:
             return json.dumps({"answer": place or "unknown"})
         said_so = _RE.line.match(turn.text)
-        marked, line = (
-            said_so and said_so["mark"],
-            said_so["line"].strip() if said_so else "",
-        )
+        marked = said_so and said_so["mark"]
+        line = said_so["line"].strip() if said_so else ""
         event = next(
             (
                 [kind, *match.groups()]
@@ -106,7 +104,8 @@ class _Play:
     def add(self, kind: str, names: Sequence[str]) -> None:
         """Play one line."""
         if kind == "joins":
-            kind, names = "enters", (names[1], names[0])
+            kind = "enters"
+            names = (names[1], names[0])
         if kind in _THINGS:
             thing, place = _THINGS[kind]
             self.places.setdefault(names[thing], []).append(names[place])
@@ -218,11 +217,9 @@ class Restaurant:
                 turn, "drink", plainest, f"I would like the {plainest}, please."
             )
         if _RE.eat.search(turn.text) or _RE.gone.search(turn.text):
-            menu_note, ordered, avoids = (
-                notes.newest("menu"),
-                notes.contents("dish"),
-                _wishes(notes)[1],
-            )
+            menu_note = notes.newest("menu")
+            ordered = notes.contents("dish")
+            avoids = _wishes(notes)[1]
             dishes = menu_note.content["dishes"] if menu_note else ()
             suitable = (
                 dish_name
@@ -267,7 +264,8 @@ def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
 
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    dish, avoids = notes.newest("dish"), _wishes(notes)[1]
+    dish = notes.newest("dish")
+    avoids = _wishes(notes)[1]
     if avoids in turn.text:
         return f"Excuse me, I cannot eat {avoids}."
     if dish is None or dish.content in turn.text:

@@ -14,11 +14,16 @@ from pytest_ltm.agents.reader.notes import (
 )
 
 _RE = Patterns("trust")
-FACT, WANT, SPEAKER, SHUT, TRUST = "trusted fact", "want", "speaker", "shut", "trust"
+FACT = "trusted fact"
+WANT = "want"
+SPEAKER = "speaker"
+SHUT = "shut"
+TRUST = "trust"
 Trust = Literal["all", "own", "none"]
 # The argument of the call that a request takes, by what it is about.
 _ACTS = {"brand": ("order_oil", "brand"), "minutes": ("send_minutes", "to")}
-_UNKNOWN, _NOTED = "I do not know.", "Noted."
+_UNKNOWN = "I do not know."
+_NOTED = "Noted."
 
 
 class Trusts:
@@ -85,7 +90,8 @@ def _note_text(turn: IncomingTurn, notes: ReaderNotebook, text: str) -> str | No
         found = first_match(patterns, text)
         if found is None:
             continue
-        trust, thing = trusts(notes), _thing(found)
+        trust = trusts(notes)
+        thing = _thing(found)
         if trust == "all" or (trust == "own" and _is_users(turn, thing, notes)):
             value = found.groupdict().get("v", "")
             notes.add(turn, WANT, [kind, thing, value])

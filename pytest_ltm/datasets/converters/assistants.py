@@ -90,7 +90,8 @@ def _openai_messages(
     if not any(node.at for node in branch):
         when = when or talk.get("update_time")
     for message in filter(None, (node.message for node in branch)):
-        text, role = _openai_text(message), (message.get("author") or {}).get("role")
+        text = _openai_text(message)
+        role = (message.get("author") or {}).get("role")
         if text and role in {"user", "assistant"}:
             if message.get("create_time"):
                 when = max(float(when or 0), float(message["create_time"]))
@@ -160,7 +161,8 @@ def _deepseek_messages(
     moment = any_time(message.get("inserted_at"))
     counts[_FILES] += len(message.get("files") or [])
     for fragment in message.get("fragments") or []:
-        kind, text = fragment.get("type"), str(fragment.get("content") or "").strip()
+        kind = fragment.get("type")
+        text = str(fragment.get("content") or "").strip()
         if kind in ("REQUEST", "RESPONSE") and text:
             yield ExportedMessage(moment, "", text, kind == "RESPONSE")
         else:
@@ -296,7 +298,8 @@ class _Activity(NamedTuple):
 
 def _row_activity(row: Mapping[str, Any]) -> _Activity:
     pages = [_page_text(item["html"]) for item in row.get("safeHtmlItem") or []]
-    header, title = str(row.get("header") or ""), str(row["title"])
+    header = str(row.get("header") or "")
+    title = str(row["title"])
     reply = "\n".join(filter(None, pages)).strip()
     return _Activity(header, title.strip(), iso_time(row.get("time")), reply)
 
@@ -364,7 +367,8 @@ def _page_activities(path: Path) -> Iterator[_Activity]:
             if (moment := named_time(line))
         ]
         place, moment = times[0] if times else (1, None)
-        title, reply = "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
+        title = "\n".join(lines[:place])
+        reply = "\n".join(lines[place + 1 :])
         yield _Activity(_page_text(cell["header"]), title, moment, reply.strip())
 
 

@@ -275,7 +275,9 @@ def read_halumem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Histor
 
 
 def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> History:
-    sessions, questions, homes = list[Session](), list[Question](), dict[str, str]()
+    sessions = list[Session]()
+    questions = list[Question]()
+    homes = dict[str, str]()
     for place, session in enumerate(user.sessions):
         if not session.dialogue:
             continue
@@ -324,7 +326,9 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
         counts[
             "guessed: what is odd about the file, as --ltm-suite=locomo lists it"
         ] += len(sample.notes)
-        sessions, questions, places = [], [], dict[str, str]()
+        sessions = []
+        questions = []
+        places = dict[str, str]()
         for session in filter(lambda item: item.turns, sample.sessions):
             turns = []
             for place, turn in enumerate(session.turns, start=1):
@@ -375,7 +379,9 @@ def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hi
     for record in chain.from_iterable(
         LongMemEvalFile(path).records() for path in paths
     ):
-        used, sessions, cited = Counter[str](), [], list[str]()
+        used = Counter[str]()
+        sessions = []
+        cited = list[str]()
         for session in record.sessions:
             used[session.id] += (
                 1  # some histories tell a session twice, and ids of the interchange are unique
@@ -566,7 +572,8 @@ def _web_question(
         raise DatasetError(f"{where}: eval_function: {error}") from error
     separators = "".join(options.get("separators", ",;"))
     several = "set_match" in function
-    text, choices = question.question, {}
+    text = question.question
+    choices = {}
     if function.startswith("mc_choice"):
         # where the text lists no options they stand in its image, and only their
         # letters can be known
@@ -766,7 +773,9 @@ def _persona_history(
         ),
         len(messages),
     ]
-    sessions, names, questions = [], [""], []
+    sessions = []
+    names = [""]
+    questions = []
     for number, (start, end) in enumerate(pairwise(starts), start=1):
         roles_and_turns = [
             (message.role, message.turn(counts, _SPEAKER, _SPEAKER_CUT))

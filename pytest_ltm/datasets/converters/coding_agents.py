@@ -81,7 +81,8 @@ def read_codex(
     """Yield a talk for each file: what was typed, and what was answered."""
     for file in export_files(path, "codex", counts):
         rows = list(iter_objects(file, counts))
-        typed, name = set[str](), file.stem
+        typed = set[str]()
+        name = file.stem
         for where, row in rows:
             with faults_of_export(where):
                 payload = row.get("payload") or {}

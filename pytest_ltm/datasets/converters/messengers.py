@@ -290,7 +290,8 @@ def _day_messages(
     file: Path, people: dict[Any, str], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
     def link_text(match: re.Match[str]) -> str:
-        target, label = match[1], match[2]
+        target = match[1]
+        label = match[2]
         if target.startswith("@"):
             return f"@{people.get(target[1:]) or label or target[1:]}"
         if target.startswith(("#", "!")):  # a channel, or a group such as `!here`

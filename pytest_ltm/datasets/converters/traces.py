@@ -23,7 +23,8 @@ from pytest_ltm.datasets.converters.messages import (
 from pytest_ltm.datasets.converters.shapes import iter_objects
 from pytest_ltm.datasets.interchange import ToolCall
 
-_USERS, _MODELS = {"user", "human"}, {"assistant", "ai", "model"}
+_USERS = {"user", "human"}
+_MODELS = {"assistant", "ai", "model"}
 # Fields in which frameworks put what went in, or came out, as a text.
 _TEXTS = (
     "input",
@@ -136,10 +137,8 @@ def read_otel(
                     "generate_content",
                     "invoke_agent",
                 ):
-                    prompt, came = (
-                        _span_messages(facts, "input", "prompt"),
-                        _span_messages(facts, "output", "completion"),
-                    )
+                    prompt = _span_messages(facts, "input", "prompt")
+                    came = _span_messages(facts, "output", "completion")
                     talk += _exchange(prompt, came, moment, counts)
                 else:
                     counts["left out: spans of neither a model nor a memory"] += 1
@@ -186,7 +185,8 @@ def _exchange(
     sent_messages: Any, came: Any, moment: datetime | None, counts: Counter[str]
 ) -> list[ExportedMessage]:
     """Return what the user said last, and the reply."""
-    message, reply = _last_text(sent_messages, _USERS), _last_text(came, _MODELS)
+    message = _last_text(sent_messages, _USERS)
+    reply = _last_text(came, _MODELS)
     counts["left out: runs without a text of the user or the model"] += not (
         message and reply
     )

@@ -132,7 +132,8 @@ def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
     A name without a blank behind the colon has another line with one, or no
     number and no address behind it.
     """
-    name, text = by["who"], by["text"]
+    name = by["who"]
+    text = by["text"]
     if speakers[name] > 1:
         return True
     if _QUOTES.search(name) or len(name.split()) > _LONGEST_NAME:

@@ -23,7 +23,8 @@ DATE_AND_TIME = (
 )
 _NOON = 12
 # Chats of telephones, and of models, are no older than this, and none is of later.
-_FIRST_YEAR, _LAST_YEAR = 2009, 2060
+_FIRST_YEAR = 2009
+_LAST_YEAR = 2060
 
 
 @lru_cache(maxsize=1)
@@ -122,7 +123,8 @@ def read_date(match: re.Match[str], form: DateForm) -> datetime | None:
     hour = _hour_of(match)
     if found is None or hour is None:
         return None
-    minute, second = int(match["minute"]), int(match["second"] or 0)
+    minute = int(match["minute"])
+    second = int(match["second"] or 0)
     try:
         return datetime(found.year, found.month, found.day, hour, minute, second)  # noqa: DTZ001 - a telephone's own time
     except ValueError:
@@ -198,7 +200,8 @@ def _day_of(text: str) -> date | None:
     found = [months.get(word.rstrip(".").lower()) for word in _WORD.findall(text)]
     named_months = [month for month in found if month]
     if len(numbers) == 2 and len(named_months) == 1:
-        year, day = max(numbers), min(numbers)
+        year = max(numbers)
+        day = min(numbers)
         return date_in(CALENDARS[0], (year, named_months[0], day))
     if len(numbers) != 3:
         return None

@@ -77,7 +77,8 @@ class LocomoAnswer:
     """Scores answers to the question of a definition."""
 
     def __init__(self, definition: Definition) -> None:
-        self._gold, self._facts = definition.expected, definition.parameters
+        self._gold = definition.expected
+        self._facts = definition.parameters
         self._category = Category(self._facts["category"])
         self._corrected = self._facts.get("corrected")
 
@@ -98,7 +99,8 @@ class LocomoAnswer:
         free = way == "free" and self._category is Category.ADVERSARIAL
         said = self._said(answers[-1] if free or raw is None else raw)
         if self._category is not Category.ADVERSARIAL:
-            f1, reason = self._f1(said), ""
+            f1 = self._f1(said)
+            reason = ""
             if (audited := self._corrected) and audited["disputed"]:
                 reason = f" (disputed, {audited['kind'].lower()}: rather {audited['answer']!r})"
             reason = f"F1 {f1:.3f} of {self._gold!r}{reason}"
@@ -129,23 +131,24 @@ class LocomoAnswer:
         `ceiling` (the F1 of the corrected answer); `judge`; of what was `retrieved` the
         recalls and their number. Missing ones are left out.
         """
-        said, published = self._said(answer), self._said(answer if raw is None else raw)
+        said = self._said(answer)
+        published = self._said(answer if raw is None else raw)
         values: dict[str, float | None] = {"f1": self._f1(published)}
         if self._category is Category.ADVERSARIAL:
             values["abstains"] = float(self._abstains(said))
         if self._corrected is not None:
             # the ceiling: what the corrected answer earns under the published one
-            wrong, answer_is = self._corrected["disputed"], self._corrected["answer"]
+            wrong = self._corrected["disputed"]
+            answer_is = self._corrected["answer"]
             values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
             values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
         if judge:
             # beside the F1, never in its place; None where the judge cannot tell
-            parts, prompt = {"category": str(self._category.value)}, "locomo-abstention"
+            parts = {"category": str(self._category.value)}
+            prompt = "locomo-abstention"
             if self._category is not Category.ADVERSARIAL:
-                parts, prompt = (
-                    {**parts, "reference": str(self._gold or "")},
-                    "locomo-answer",
-                )
+                parts = {**parts, "reference": str(self._gold or "")}
+                prompt = "locomo-answer"
             if own := verbatim_prompt(self._facts):
                 parts = {"reference": str(self._gold or "")}
             decision = ask_judge(
@@ -161,7 +164,8 @@ class LocomoAnswer:
                 else None
             )
         if retrieved is not None:
-            cited, evidence = self._facts["cited"], self._facts["evidence"]
+            cited = self._facts["cited"]
+            evidence = self._facts["evidence"]
             values |= evidence_recall(retrieved, cited=cited, evidence=evidence)
             values["retrieved"] = float(len(retrieved))
             if self._corrected is not None:
@@ -259,7 +263,8 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
                 strangers += 1
                 continue
             sample, question = place
-            kind, answer = fields["error_type"].text(), question.answer or ""
+            kind = fields["error_type"].text()
+            answer = question.answer or ""
             if kind != CITATION:
                 said = str(fields["correct_answer"].value)
                 answer = _ASIDE.sub("", said).strip() or said

@@ -90,7 +90,9 @@ class LocomoSuite:
     """The questions of a LoCoMo file."""
 
     def __init__(self, data: LocomoData, choices: LocomoOptions, seed: int) -> None:
-        self._data, self._choices, self._seed = data, choices, seed
+        self._data = data
+        self._choices = choices
+        self._seed = seed
         with _errors_of("audit"):
             self._audit = (
                 load_audit(Path(choices.audit), data.samples) if choices.audit else None
@@ -190,7 +192,8 @@ class LocomoSuite:
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sample's sessions."""
-        sample, choices = self._samples[thread], self._choices
+        sample = self._samples[thread]
+        choices = self._choices
         return ToldConversation(
             history=self._past(thread),
             opening=(self._prompts and self._prompts.opening)
@@ -214,7 +217,8 @@ class LocomoSuite:
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:
         """Return one question."""
-        sample, past = self._samples[thread], self._past(thread)
+        sample = self._samples[thread]
+        past = self._past(thread)
         if task := self._tasks.get(entry):
             return task.definition(sample, past, example)
         question = sample.questions[int(example)]
@@ -299,7 +303,8 @@ class LocomoSuite:
         asked alone and no token may be said, for a second.
         """
         last = int(question.category is Category.ADVERSARIAL)
-        after, number = self._choices.after, len(past)
+        after = self._choices.after
+        number = len(past)
         if after is not None:
             number = told_after(past, set(held_by(past, question.evidence)))
         if self._choices.questions == "alone":

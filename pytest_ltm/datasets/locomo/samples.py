@@ -281,7 +281,8 @@ def load_locomo(path: Path) -> LocomoData:
         raise DatasetError(
             f"{path}: holds no *.json file. Name locomo10.json, or a folder of conversations"
         )
-    digest, samples = hashlib.sha256(), []
+    digest = hashlib.sha256()
+    samples = []
     for file in files:
         try:
             raw = read_regular(file)
@@ -369,7 +370,8 @@ def _parse_sessions(
         for result in map(_SESSION.fullmatch, parts)
         if result
     }
-    notes, sessions = [], []
+    notes = []
+    sessions = []
     # the published file has dates of sessions that were never written
     empty = sorted(
         number for number in dated if number not in entries or not entries[number].value
@@ -478,7 +480,8 @@ def _with_annotations(
                 # `events_session_1`, `session_1_observation`, `session_1_summary`
                 yield int(match[1]), one
 
-    events, observations = [], []
+    events = []
+    observations = []
     for number, entry in by_session("event_summary"):
         parts = entry.mapping()
         of = {

@@ -86,10 +86,8 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
     if kind is Category.ADVERSARIAL:
         return float(abstains_officially(said))
     if kind is Category.MULTI_HOP:
-        parts, wanted = (
-            {part.strip() for part in said.split(",")},
-            [part.strip() for part in gold.split(",")],
-        )
+        parts = {part.strip() for part in said.split(",")}
+        wanted = [part.strip() for part in gold.split(",")]
         return sum(
             max(token_f1(part, want) for part in parts) for want in wanted
         ) / len(wanted)
@@ -100,11 +98,13 @@ def official_f1(category: int, answer: object, prediction: object) -> float:
 
 def token_f1(prediction: str, gold: str) -> float:
     """Return the F1 of the two multisets of stemmed tokens; 0 where they share none."""
-    said, wanted = Counter(stemmed_tokens(prediction)), Counter(stemmed_tokens(gold))
+    said = Counter(stemmed_tokens(prediction))
+    wanted = Counter(stemmed_tokens(gold))
     same = sum((said & wanted).values())
     if not same:
         return 0.0
-    precision, recall = same / sum(said.values()), same / sum(wanted.values())
+    precision = same / sum(said.values())
+    recall = same / sum(wanted.values())
     return 2 * precision * recall / (precision + recall)
 
 
@@ -268,7 +268,8 @@ def strict_verdict(
     *, category: int, question: str, answer: object, prediction: str
 ) -> Ruling:
     """Return what the strict rules say of a prediction; `answer`: the gold answer, also a number."""
-    gold, prediction = str(answer).strip(), normalize(speech(prediction))
+    gold = str(answer).strip()
+    prediction = normalize(speech(prediction))
     if Category(category) is Category.ADVERSARIAL:
         ruling = _verdict_by_category(category, question, gold, prediction)
         return proven_ruling(ruling, prediction)
@@ -293,7 +294,8 @@ def _verdict_by_category(
         return Ruling("no", "says nothing")
     if plain_words(gold) == plain_words(prediction) and same_amounts(gold, prediction):
         return Ruling("yes", "repeats the expected answer")
-    said, texts = concluding_part(prediction), read_gold(gold, question).texts
+    said = concluding_part(prediction)
+    texts = read_gold(gold, question).texts
     reason = (
         why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
     )
@@ -393,10 +395,8 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
 
 def _has_part(part: str, text: str) -> bool:
     """Return whether all words of a part that carry meaning stand in the answer; few of them near each other."""
-    wanted, spoken = (
-        content_stems(part),
-        [word_stem(word) for word in plain_words(text)],
-    )
+    wanted = content_stems(part)
+    spoken = [word_stem(word) for word in plain_words(text)]
     if not wanted <= set(spoken):
         return False
     values = [quantity.value for quantity in read_quantities(text)]

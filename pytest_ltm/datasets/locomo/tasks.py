@@ -292,14 +292,16 @@ class EventSummary:
     def __init__(
         self, definition: Definition, answer: str, judge: Judge | None = None
     ) -> None:
-        self._gold, self._answer = list(definition.expected), answer
+        self._gold = list(definition.expected)
+        self._answer = answer
         facts = definition.parameters
         self._rouge = rouge_scores("\n".join(self._gold), answer)
         self._facts: dict[str, float] | Unscored = Unscored(
             "needs a judge", cause="requires"
         )
         if judge:
-            speaker, dialogue = str(facts["speaker"]), str(facts["dialogue"])
+            speaker = str(facts["speaker"])
+            dialogue = str(facts["dialogue"])
             self._facts = score_event_summary(
                 judge,
                 speaker=speaker,
@@ -311,7 +313,8 @@ class EventSummary:
     @property
     def score(self) -> Score:
         """The ROUGE-L; the reason says what became of the facts."""
-        value, number = self._rouge["rougeL"], len(self._gold)
+        value = self._rouge["rougeL"]
+        number = len(self._gold)
         reason = f"ROUGE-L {value:.3f} of {number} event{'s' if number != 1 else ''}; {self._said()}"
         return Score(
             value, reason, rule="locomo-events-rouge/1", evidence=self._answer[:_SHOWN]
@@ -356,8 +359,10 @@ class NextTurns:
     )
 
     def __init__(self, turns: int, seed: int, telling: str, embeddings: str) -> None:
-        self._turns, self._seed = turns, seed
-        self._noted, self._embeddings = telling in NOTE_KINDS, embeddings
+        self._turns = turns
+        self._seed = seed
+        self._noted = telling in NOTE_KINDS
+        self._embeddings = embeddings
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the turns that are drawn, in their order; all that can be asked for if they are fewer."""
@@ -386,7 +391,8 @@ class NextTurns:
         told_ids = {
             earlier_turn for exchange in exchanges for earlier_turn in exchange.ids
         }
-        turn, earlier = session.turns[place], session.turns[:place]
+        turn = session.turns[place]
+        earlier = session.turns[:place]
         recent = [
             earlier_turn
             for earlier_turn in earlier
@@ -422,7 +428,8 @@ class NextTurns:
     ) -> int:
         """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
         order = {item.number: place for place, item in enumerate(sample.sessions)}
-        session_place, earlier_ids = order[session.number], set(earlier)
+        session_place = order[session.number]
+        earlier_ids = set(earlier)
         return sum(
             order[session_of(item.id)] < session_place
             or (
@@ -438,7 +445,8 @@ class NextTurn:
     """One answer to a definition of dialogue generation: its score, and the figures beside it."""
 
     def __init__(self, definition: Definition, answer: str) -> None:
-        gold, facts = definition.expected, definition.parameters
+        gold = definition.expected
+        facts = definition.parameters
         self._gold = (str(gold["said"]), str(gold["photo"]))
         self._said = taken_apart(answer, str(facts["speaker"]))
         self._embeddings = str(facts["embeddings"])

@@ -145,7 +145,8 @@ def _read_turn(item: Field) -> Turn:
         raise item.fault("the field 'content' is missing.")
     if "date" in fields:
         parse_log_date(fields["date"])
-    images, calls = [], []
+    images = []
+    calls = []
     for part in fields["images"].items("images") if "images" in fields else ():
         parts = part.mapping(("file", "caption"))
         if not parts:
@@ -269,7 +270,8 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
         moment = local.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
-    text, zone_info = format_longmemeval_date(local), local.tzinfo if zone else None
+    text = format_longmemeval_date(local)
+    zone_info = local.tzinfo if zone else None
     if minute:
         return Date(moment, text, zone_info)
     return Date(moment + _DAY if ends else moment, text.rpartition(" ")[0], zone_info)
@@ -559,15 +561,14 @@ class LogsFile:
             return
         name = fields["user"].text() if "user" in fields else ""
         if "question" in fields:
-            question, user = (
-                read_question(top, line),
-                self.users.setdefault(name, LogUser()),
-            )
+            question = read_question(top, line)
+            user = self.users.setdefault(name, LogUser())
             _reject_repeated_id(user.questions, question, top, "question")
             self._check_image(fields.get("image"), question.image)
             user.questions[question.id] = question
             return
-        session, user = read_session(top), self.users.setdefault(name, LogUser())
+        session = read_session(top)
+        user = self.users.setdefault(name, LogUser())
         for turn, item in zip(session.turns, fields["turns"].items(), strict=True):
             for picture in turn.images:
                 self._check_image(item, picture.file)
@@ -650,7 +651,8 @@ def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, place in bytes and content of each line that is not blank; DatasetError if it cannot be read."""
     try:
         with open_regular(path) as file:
-            start, number = 0, 0
+            start = 0
+            number = 0
             while raw := file.readline(LONGEST + 1):
                 number += 1
                 if len(raw) > LONGEST:

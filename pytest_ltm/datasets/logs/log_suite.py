@@ -68,7 +68,9 @@ class LogsSuite:
         scorer: str = "",
     ) -> None:
         file.check()
-        self._file, self._choices, self._scorer = file, choices, scorer
+        self._file = file
+        self._choices = choices
+        self._scorer = scorer
         self._threads = _chosen_threads(file, choices)
         questions = [
             question
@@ -129,11 +131,9 @@ class LogsSuite:
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
         """Return one question: asked at its date, before later sessions; without a date when all have been told."""
         name, questions = self._threads[thread]
-        past, log_question, sessions = (
-            self._history(thread),
-            questions[example],
-            self._file.users[name].sessions,
-        )
+        past = self._history(thread)
+        log_question = questions[example]
+        sessions = self._file.users[name].sessions
         evidence = tuple(
             turn
             for cited in log_question.evidence

@@ -70,7 +70,8 @@ class LogsAnswer:
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
-        self._definition, self._facts = definition, definition.parameters
+        self._definition = definition
+        self._facts = definition.parameters
         self._gold = [str(one) for one in definition.expected]
         self._claims: list[str] = self._facts.get("claims", [])
         self._match: str = self._facts.get("match", "answer")
@@ -96,7 +97,8 @@ class LogsAnswer:
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
-        answer, options = answers[-1], self._facts.get("options")
+        answer = answers[-1]
+        options = self._facts.get("options")
         verdict: Score | Unscored
         if scorer := self._facts.get("scorer"):
             score: Any = DottedPath(
@@ -247,7 +249,8 @@ class LogsAnswer:
 
     def _claimed(self, answer: str) -> Score | Unscored:
         self._proven = [self._claim_by_rule(claim, answer) for claim in self._claims]
-        self._grades, rule = list(self._proven), RULE
+        self._grades = list(self._proven)
+        rule = RULE
         if self._judge is not None:
             rule = f"judge {PROMPTS['claim'].id}"
             for number, claim in enumerate(self._claims):

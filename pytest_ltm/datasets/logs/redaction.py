@@ -45,7 +45,8 @@ _KEPT = {
     "image",
 }
 """Fields that say nothing of people; files keep their names, or nobody would find them."""
-_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_CONSONANTS = "bdfgklmnprstvz"
+_VOWELS = "aeiou"
 _SYLLABLES = 4
 # Characters of a key that is looked for without the words around it.
 _SHORTEST_KEY = 6

@@ -206,10 +206,8 @@ def _place_question(
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
     user_turns = tuple(name for name, turn in marked if turn.role == "user")
     later = bool(past) and past[-1].at > record.at and not record.sessions
-    ids, notes = (
-        tuple(dict.fromkeys(session.id for session in cited)),
-        (*record.notes, *((LATER,) if later else ())),
-    )
+    ids = tuple(dict.fromkeys(session.id for session in cited))
+    notes = (*record.notes, *((LATER,) if later else ()))
     after = told_after(past, set(evidence))
     return PlacedQuestion(
         record, ids, evidence, () if record.abstention else user_turns, after, notes
@@ -334,7 +332,8 @@ class LongMemEvalSuite:
     def __init__(
         self, file: LongMemEvalFile, choices: LongMemEvalOptions, *, seed: int
     ) -> None:
-        self._file, self._choices = file, choices
+        self._file = file
+        self._choices = choices
         kinds = dict.fromkeys((*TYPES, "abstention"), ("date",))
         self._prompts = (
             load_prompts(Path(choices.prompts), kinds) if choices.prompts else None
@@ -436,7 +435,8 @@ class LongMemEvalSuite:
         name = self._threads[thread][example].id
         if name in faults:
             raise DatasetError(faults[name])
-        question, record = history.questions[name], history.questions[name].record
+        question = history.questions[name]
+        record = history.questions[name].record
         told_turns = {turn for exchange in history.past for turn in exchange.holds}
         if self._choices.after is not None:
             waits = [Wait(history=question.after), Wait(tokens=self._choices.after)]

@@ -103,7 +103,8 @@ def rule_on_hypothesis(
     hypothesis: str,
 ) -> Ruling:
     """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
-    gold, said = str(answer), normalize(speech(hypothesis))
+    gold = str(answer)
+    said = normalize(speech(hypothesis))
     if is_abstention(question_id):
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
@@ -176,7 +177,8 @@ def _by_kind(gold: Gold, question_type: str, question: str, hypothesis: str) -> 
 
 def _repeats_gold(gold: Gold, question: str, reply: str) -> bool:
     """Return whether the answer is the expected one word for word, alone or in a short sentence."""
-    expected, text = plain_words(gold.whole), normalize_text(reply)
+    expected = plain_words(gold.whole)
+    text = normalize_text(reply)
     if plain_words(reply) == expected:
         return bool(expected) and same_amounts(reply, gold.whole)
     spots = phrase_positions(text, gold.whole)
@@ -226,14 +228,16 @@ class LongMemEvalAnswer:
     """
 
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
-        self._gold, self._facts = str(definition.expected), definition.parameters
+        self._gold = str(definition.expected)
+        self._facts = definition.parameters
         self._judge = judge or None
         self.notes: tuple[str, ...] = tuple(self._facts.get("notes", ()))
         """What is odd about the question, a sentence each."""
 
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
-        question, answer = self._facts["question"], answers[-1]
+        question = self._facts["question"]
+        answer = answers[-1]
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts.get("judge") != "all":
             asked = {
@@ -272,7 +276,8 @@ class LongMemEvalAnswer:
         answered. Of what was `retrieved`, where there is something to find: recall_all
         and ndcg_any at 5 and 10 of sessions and of turns, as published.
         """
-        values, score = {}, with_bounds(verdict)
+        values = {}
+        score = with_bounds(verdict)
         if isinstance(score, Score):
             values["right"] = score.value
             if is_abstention(self._facts["id"]):

@@ -187,7 +187,8 @@ def _parse_record_date(item: Field) -> tuple[str, datetime]:
 def read_turn(item: Field) -> HistoryTurn:
     """Return the turn that stands at a place in a file."""
     fields = item.mapping(required=("role", "content"))
-    role, content = fields["role"].value, fields["content"].value
+    role = fields["role"].value
+    content = fields["content"].value
     if role not in ("user", "assistant"):  # a tuple: it may be a list
         raise fields["role"].error("'user' or 'assistant'")
     if not isinstance(content, str):
@@ -217,7 +218,8 @@ def _record_notes(
 # Whole strings are skipped in one go, so that brackets inside them do not count.
 _PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 _DEEPER = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
-_LIST, _RECORD = 1, 2
+_LIST = 1
+_RECORD = 2
 _SHOWN = 40
 # So many bytes are kept mapped: the pages before them are given back.
 _WINDOW = 1 << 25
@@ -367,10 +369,8 @@ def _scan_records(path: Path) -> RecordIndex:
             top = Field(json_in(part_of(path, *place), where), where)
             with faults_of_data():
                 fields = fields_of(top, REQUIRED, "record of LongMemEval")
-                name, kind = (
-                    fields["question_id"].text(),
-                    fields["question_type"].text(),
-                )
+                name = fields["question_id"].text()
+                kind = fields["question_type"].text()
             if kind not in TYPES:
                 hint = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
                 raise DatasetError(

@@ -83,7 +83,8 @@ def sign_flips(
     gains = [unit.gain for unit in units]
     weights = [unit.weight for unit in units]
     if len(units) <= EXACT:
-        flipped, heavy = _subset_sums(gains)[1:], _subset_sums(weights)[1:]
+        flipped = _subset_sums(gains)[1:]
+        heavy = _subset_sums(weights)[1:]
     else:
         masks = [rng.randbytes(draws) for _ in range(0, len(units), _CHUNK)]
         *drawn, (gain, full_weight) = zip(
@@ -180,7 +181,8 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
     """
     difference = fsum(unit.gain for unit in units)
     squares = [(unit.gain - unit.weight * difference) ** 2 for unit in units]
-    count, sum_of_squares = len(units), fsum(squares)
+    count = len(units)
+    sum_of_squares = fsum(squares)
     peaked = (
         count * fsum(square**2 for square in squares) / sum_of_squares**2 - 1
         if sum_of_squares > _NOISE**2
@@ -309,7 +311,8 @@ class Collapse(Struct, frozen=True):
 def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, ...]:
     """Return what collapses in a share of up to `limit` of the conversations would explain."""
     conversations = unit_members(pairs, "conversation").values()
-    count, found = len(conversations), []
+    count = len(conversations)
+    found = []
     for side in _SIDES:
         scores = [score_of(group, side) for group in conversations]
         least = _EMPTY * fsum(scores) / max(count, 1)
@@ -534,7 +537,8 @@ def compare_runs(
     answers.
     """
     chosen = kind or unit_kind(pairs, level)
-    units, conversations = units_of(pairs, chosen), count_conversations(pairs)
+    units = units_of(pairs, chosen)
+    conversations = count_conversations(pairs)
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
     possible = possible_collapses(all_pairs or pairs, collapses)
     chance = (
@@ -589,11 +593,9 @@ def compare_scenarios(
     groups = group_by(
         sorted(pairs, key=lambda pair: pair.scenario), lambda pair: pair.scenario
     )
-    seeded, kind, one_of = (
-        rng or random.Random(0),
-        unit_kind(pairs, level),
-        alpha / max(1, len(groups)),
-    )
+    seeded = rng or random.Random(0)
+    kind = unit_kind(pairs, level)
+    one_of = alpha / max(1, len(groups))
     comparisons = [
         compare_runs(
             group,
@@ -646,7 +648,8 @@ def _detectable_drop(
 def _seen_drop(
     pairs: Sequence[Pair], kind: UnitKind, alpha: float, power: float
 ) -> float:
-    units, few = units_of(pairs, kind), few_conversations(pairs, kind)
+    units = units_of(pairs, kind)
+    few = few_conversations(pairs, kind)
     scatters = [standard_error(units), *([of_conversations(few)] if few else [])]
     if all(scatter.error < _NOISE for scatter in scatters):
         return smallest_seen_drop(units, few, alpha, power)
@@ -773,7 +776,8 @@ def trials_to_tell(
     befalls all of it scatters as much as what befalls a scenario in it: the design
     effect of a correlation of one half (Kish, 1965).
     """
-    conversations, cells = units_of(pairs, "conversation"), units_of(pairs, "scenario")
+    conversations = units_of(pairs, "conversation")
+    cells = units_of(pairs, "scenario")
     count = len(conversations)
     if count > 1:
         apart = standard_error(conversations).error * sqrt(count)

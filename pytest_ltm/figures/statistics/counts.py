@@ -38,9 +38,11 @@ def t_quantile(share: float, degrees: int) -> float:
     """Return the value below which `share` (0 to 1, exclusive) of Student's t lies, by bisection."""
     if share < 1 / 2:
         return -t_quantile(1 - share, degrees)
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while t_below(high, degrees) < share:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     for _ in range(60):  # as many halvings leave less than floating point tells apart
         middle = (low + high) / 2
         low, high = (
@@ -84,7 +86,8 @@ def wilson_interval(passed: float, of: float, level: float = LEVEL) -> Interval:
     if not of:
         return Interval(0.0, 1.0)
     z = normal_quantile((1 + level) / 2)
-    share, extra = passed / of, z * z / of
+    share = passed / of
+    extra = z * z / of
     centre = (share + extra / 2) / (1 + extra)
     half = z * sqrt(share * (1 - share) / of + extra / (4 * of)) / (1 + extra)
     # exact ends, where rounding would leave a hair between them and the bound
@@ -200,12 +203,10 @@ def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
     ours = [sum(row) / cases for row in table]
     theirs = [sum(column) / cases for column in zip(*table, strict=True)]
     agreed = sum(table[i][i] for i in range(size))
-    agreement, chance = (
-        agreed / cases,
-        fsum(
-            our_share * their_share
-            for our_share, their_share in zip(ours, theirs, strict=True)
-        ),
+    agreement = agreed / cases
+    chance = fsum(
+        our_share * their_share
+        for our_share, their_share in zip(ours, theirs, strict=True)
     )
     if max(ours) == 1 == max(theirs) and chance == 1:
         reason = "both judges gave one and the same verdict throughout: chance alone would make them agree"

@@ -74,7 +74,8 @@ def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     moves no score. ValueError if a run has two rows of one key, as with several agents:
     choose one first.
     """
-    earlier, later = _by_key(before), _by_key(after)
+    earlier = _by_key(before)
+    later = _by_key(after)
     both = sorted(earlier.keys() & later.keys())
     scores = [(key, earlier[key].score, later[key].score) for key in both]
     missing = Counter(

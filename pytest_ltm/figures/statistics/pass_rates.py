@@ -92,7 +92,8 @@ def _clustered_interval(
         list(unit_members(pairs, kind).values())
         for kind in (unit_kind(pairs, level), "conversation")
     )
-    mean, count = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
+    mean = fsum(pair.after for pair in pairs) / len(pairs)
+    count = len(conversations)
     effective = float(len(cells))
     if mean not in {0.0, 1.0}:
         many = [clusters for clusters in (cells, conversations) if len(clusters) > 1]
@@ -104,10 +105,8 @@ def _clustered_interval(
         return None, effective
     interval = wilson_interval(share * effective, effective, level)
     # as if some conversations more had failed, or passed, as a whole
-    low, high = (
-        count * share / (count + IMAGINED),
-        (count * share + IMAGINED) / (count + IMAGINED),
-    )
+    low = count * share / (count + IMAGINED)
+    high = (count * share + IMAGINED) / (count + IMAGINED)
     return Interval(min(interval.low, low), max(interval.high, high)), effective
 
 
@@ -115,7 +114,8 @@ def _independent_examples(
     clusters: Sequence[Sequence[Pair]], share: float, level: float
 ) -> float:
     """Return how many independent examples would scatter as much as the clusters, two at least."""
-    count, groups = sum(map(len, clusters)), len(clusters)
+    count = sum(map(len, clusters))
+    groups = len(clusters)
     if groups == count:
         return float(count)
     squares = fsum(

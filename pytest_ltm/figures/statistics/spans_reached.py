@@ -117,7 +117,8 @@ def effective_span(
         if span is None
         for row in group
     ]
-    seeded, points = rng or random.Random(0), []
+    seeded = rng or random.Random(0)
+    points = []
     by_label: dict[str, list[ScoredRow]] = {}
     for span, label in sorted(
         (span, label) for span, label in by_span if span is not None
@@ -125,7 +126,8 @@ def effective_span(
         by_label[label] = [_without_span(row) for row in by_span[span, label]]
         # spans without a pair are left out
         if pairs := pair_rows(alone, by_label[label]).pairs:
-            isolated, score = score_of(pairs, "before"), score_of(pairs, "after")
+            isolated = score_of(pairs, "before")
+            score = score_of(pairs, "after")
             margin = _margin_interval(pairs, share, level, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
@@ -214,7 +216,8 @@ def _margin_interval(
         return None
     weight = 1 / len(unit_members(margins, "scenario"))
     owed = score_of(margins, "before")
-    units, few = units_of(margins, kind), few_conversations(margins, kind)
+    units = units_of(margins, kind)
+    few = few_conversations(margins, kind)
     between = few if len(few) > 1 else ()
     worst, best = (
         chance_of_difference(

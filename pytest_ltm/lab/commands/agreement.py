@@ -94,7 +94,8 @@ class Tally(Counter[str]):
         if isinstance(verdict, Unscored):
             self["unscored"] += 1
             return False
-        agrees, full = abs(verdict.value - published) < _SAME, published > 1 - _SAME
+        agrees = abs(verdict.value - published) < _SAME
+        full = published > 1 - _SAME
         same_side = (verdict.value > 1 - _SAME) == full
         side = "full" if full else "less"
         self.update(
@@ -112,7 +113,8 @@ class VerdictDisagreement(Struct, frozen=True):
     verdict: Score
 
     def __str__(self) -> str:
-        row, verdict = self.row, self.verdict
+        row = self.row
+        verdict = self.verdict
         place = f"({_code_version(row)}, {row.get('agent')}), line {self.line}"
         where = f"{row.get('dataset')} {row.get('example_id')} {place}"
         answer = str((row.get("responses") or [""])[-1])

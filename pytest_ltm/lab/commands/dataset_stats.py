@@ -49,10 +49,8 @@ def show_dataset_stats(arguments: Namespace) -> int:
         labels = list(
             dict.fromkeys(label for figures in fullest_first for label in figures)
         )
-        width, room = (
-            max(map(len, [title, *labels])),
-            {name: max(12, columns_of(name)) for name in columns},
-        )
+        width = max(map(len, [title, *labels]))
+        room = {name: max(12, columns_of(name)) for name in columns}
         rows = [(title, {name: name for name in columns})]
         # a figure that a file does not have is empty in its column
         rows += [
@@ -91,7 +89,8 @@ def _holds_histories(path: Path) -> bool:
 
 def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the figures of conversations: Table 1 of Maharana et al. (2024), and its counts of questions."""
-    samples, count = tuple(samples), token_counter(TOKENIZER).count
+    samples = tuple(samples)
+    count = token_counter(TOKENIZER).count
     turns = [sample.turns for sample in samples]
     words = [
         len(turn.text.split())
@@ -135,13 +134,12 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
     history.
     """
     count: Callable[[str], int] = token_counter(TOKENIZER).count
-    types, evidence = Counter[str](), Counter[int]()
-    sessions, tokens, turn_places, session_places = (
-        list[int](),
-        list[int](),
-        list[float](),
-        list[float](),
-    )
+    types = Counter[str]()
+    evidence = Counter[int]()
+    sessions = list[int]()
+    tokens = list[int]()
+    turn_places = list[float]()
+    session_places = list[float]()
     for record in LongMemEvalFile(path).records():
         types["abstention" if record.abstention else record.type] += 1
         sessions.append(len(record.sessions))

@@ -127,7 +127,8 @@ def import_answers(arguments: Namespace) -> int:
     read are named and left out.
     """
     published = read_published_answers(arguments.files, arguments.data)
-    answers, problems = published.answers, published.left_out
+    answers = published.answers
+    problems = published.left_out
     if not answers:
         reason = (
             f": {problems[0]}"
@@ -366,7 +367,8 @@ def answer_conversations(
             )
         ]
         exchanges = number_exchanges(questions, count)
-        examples, rows = [], []
+        examples = []
+        rows = []
         for ruled_answer, scenario, exchange_of_answer in zip(
             mine, scenarios, exchanges, strict=True
         ):
@@ -409,7 +411,8 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
 
     LtmError if a plan cannot be read.
     """
-    count, differing = 0, []
+    count = 0
+    differing = []
     for conversation in run.conversations:
         plan = Plan.from_json(
             conversation.plan(), where=f"{conversation.path.name}/plan.json"
@@ -422,7 +425,8 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
         for row in conversation.result.scenarios:
             if (definition := definitions.get(row.id)) is None or not row.questions:
                 continue
-            parameters, (question, *_) = definition.parameters, row.questions
+            parameters = definition.parameters
+            (question, *_) = row.questions
             category = parameters.get("category")
             answer = PublishedAnswer(
                 where="",
@@ -457,7 +461,8 @@ def _bounds(ruling: Ruling) -> tuple[float, float | None]:
 def _row(
     ruled_answer: RuledAnswer, name: ConversationName, scenario: str, exchange: Exchange
 ) -> ScenarioResult:
-    answer, (score, upper) = ruled_answer.answer, _bounds(ruled_answer.ruling)
+    answer = ruled_answer.answer
+    (score, upper) = _bounds(ruled_answer.ruling)
     grade = (
         ""
         if ruled_answer.passed is None

@@ -279,7 +279,8 @@ def check_leaderboard(
         raise DatasetError(
             f"{leaderboard}: expected an object of branches, benchmarks and agents"
         )
-    compared, differences = 0, []
+    compared = 0
+    differences = []
     for ref in sorted({row.ref for row in rows}):
         for (name, agent), mine in by_conversation(
             merge_branches(row for row in rows if row.ref == ref)
@@ -354,7 +355,8 @@ def write_published_run(
 
 def _published_events(conversation: PublishedConversation) -> Iterator[events.Event]:
     """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
-    result, exchanges = conversation.result, conversation.talk.exchanges
+    result = conversation.result
+    exchanges = conversation.talk.exchanges
     first = {exchange.by: exchange.number for exchange in reversed(exchanges)}
     last = {exchange.by: exchange.number for exchange in exchanges}
     yield events.Header(
@@ -363,7 +365,8 @@ def _published_events(conversation: PublishedConversation) -> Iterator[events.Ev
         agent_fingerprint=result.agent_fingerprint,
     )
     for exchange in exchanges:
-        number, by = exchange.number, exchange.by
+        number = exchange.number
+        by = exchange.by
         if by and first[by] == number:
             yield events.Begin(example=by, position=exchange.start, now=exchange.now)
         yield events.MessageSent(

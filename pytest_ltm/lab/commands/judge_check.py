@@ -79,7 +79,8 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
         parts = group.mapping(
             ("question", "reference", *_QUESTION), required=("question", "reference")
         )
-        question, reference = parts["question"].text(), parts["reference"].text()
+        question = parts["question"].text()
+        reference = parts["reference"].text()
         for kind, answer in _answers_of_kinds(parts, _QUESTION):
             inquiry = PROMPTS["answer"].inquiry(
                 question=question, reference=reference, answer=answer
@@ -400,7 +401,8 @@ def rate_table(report: JudgeCheckReport) -> Iterator[str]:
 def _rate_line(name: str, should: str, rate: Rate) -> str:
     if rate.value is None:
         return f"{name:<14}{should:<8}{0:>6}{'-':>9}   {'-':>6}"
-    low, high = rate.interval.low, rate.interval.high
+    low = rate.interval.low
+    high = rate.interval.high
     return f"{name:<14}{should:<8}{rate.of:>6}{rate.count:>9}   {rate.value:>6.1%}  {low:.1%} to {high:.1%}"
 
 

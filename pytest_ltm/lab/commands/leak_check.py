@@ -55,7 +55,8 @@ AMONG, FILLER, HISTORIES = "among scenario messages", "against filler", "in hist
 """The tables; filler is not anybody's to hide in, so what is found against it is a figure without a limit."""
 # What an agent remembers that skips filler.
 WINDOW = "8k"
-_SEED, _FEWEST = "seed ", 2
+_SEED = "seed "
+_FEWEST = 2
 # Who plays a suite: it keeps every scenario going to its end.
 READER = "full"
 # Words of a message that count at most: 1 % of a book would be as much as all that a
@@ -195,7 +196,8 @@ class LeakCheckInput(Struct, frozen=True):
                 text for text in tests if not Path(text.partition("::")[0]).exists()
             ]
             if len(suites) > 1 or strange:
-                first, names = (strange or suites)[0], built_in_names()
+                first = (strange or suites)[0]
+                names = built_in_names()
                 raise ConfigurationError(
                     f"{first!r}: name one suite ({', '.join(names)}, or a file *{SUFFIX}), test files, folders of "
                     f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, names)}"
@@ -447,7 +449,8 @@ class CueTable(Struct, frozen=True):
         cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]
     ) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
-        our_cues, their_cues = look_for_cues(name, ours), look_for_cues(name, theirs)
+        our_cues = look_for_cues(name, ours)
+        their_cues = look_for_cues(name, theirs)
         if name == AMONG:
             both = [kind for kind in our_cues if kind in their_cues or not their_cues]
             for side in (our_cues, their_cues):

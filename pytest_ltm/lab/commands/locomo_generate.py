@@ -132,7 +132,8 @@ def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
             of_tokens(arguments.tokens, arguments.sessions, rng),
             questions=arguments.questions,
         )
-    sessions, turns = arguments.sessions, arguments.turns
+    sessions = arguments.sessions
+    turns = arguments.turns
     if sessions is None:
         sessions = (
             SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
@@ -170,10 +171,11 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
         raise DatasetError(
             f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
         )
-    records, writes = data, by_turns if arguments.turn_by_turn else at_once
-    personas, earlier_graphs = (
-        _given_personas(arguments.personas),
-        _begun_items(arguments.graph, "event graphs") if arguments.graph else [],
+    records = data
+    writes = by_turns if arguments.turn_by_turn else at_once
+    personas = _given_personas(arguments.personas)
+    earlier_graphs = (
+        _begun_items(arguments.graph, "event graphs") if arguments.graph else []
     )
     graphs = {graph["sample_id"]: graph for graph in earlier_graphs}
 
@@ -188,7 +190,8 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {arguments.output} already")
                 continue
-            size, graph = _wanted_size(arguments, rng), graphs.get(name)
+            size = _wanted_size(arguments, rng)
+            graph = graphs.get(name)
             try:
                 record = write_with_model(
                     name,

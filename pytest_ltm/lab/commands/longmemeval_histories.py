@@ -144,10 +144,8 @@ def generate_longmemeval(arguments: Namespace) -> int:
                 if record_identity(seed, abstains=needle.abstains)[0] in finished:
                     continue
                 if arguments.curate:
-                    kind, questions = (
-                        QuestionKind(needle.type, needle.abstains),
-                        {record["question"] for record in records},
-                    )
+                    kind = QuestionKind(needle.type, needle.abstains)
+                    questions = {record["question"] for record in records}
                     records.append(
                         curated_record(
                             kind, number, arguments.seed, model, writes, questions

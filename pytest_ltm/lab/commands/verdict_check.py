@@ -492,7 +492,8 @@ def ruling_of(row: Mapping[str, Any], hypothesis: str) -> Ruling:
     if row["set"] == "locomo":
         from pytest_ltm.datasets.locomo.strict import strict_verdict
 
-        category, question = int(row["type"]), row["question"]
+        category = int(row["type"])
+        question = row["question"]
         return strict_verdict(
             category=category,
             question=question,

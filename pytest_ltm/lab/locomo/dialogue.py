@@ -86,7 +86,8 @@ def question_record(
 
 def _event_statement(world: World, reveal: Reveal) -> str:
     event = reveal.event
-    told_day, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
+    told_day = world.dates[event.session - 1].date()
+    kind = tellable_kinds()[event.kind]
     if event.on:
         return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told_day)})."
     text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
@@ -162,17 +163,17 @@ class Generated(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
-        world, turns = (
-            self.world,
-            [[one.as_json() for one in session] for session in self.sessions],
-        )
+        world = self.world
+        turns = [[one.as_json() for one in session] for session in self.sessions]
         qa = [
             question_record(
                 question.category, question.text, question.gold, question.evidence
             )
             for question in self.questions
         ]
-        events, observations, summaries = [], [], []
+        events = []
+        observations = []
+        summaries = []
         for number, (session, day) in enumerate(
             zip(self.sessions, world.dates, strict=True), start=1
         ):

@@ -35,7 +35,8 @@ _ANY_PHOTO = 0.2
 # Words that a turn is to have: their median, and the spread of their logarithm. A last
 # sentence may go beyond: so the turns come out as published, where half have 20 words
 # or more and a tenth 40.
-_MEDIAN_WORDS, _SPREAD = 8.0, 0.87
+_MEDIAN_WORDS = 8.0
+_SPREAD = 0.87
 # Words that are missing from a turn and not worth another sentence.
 _LEAST_ASIDE = 4
 # So often another sentence is drawn in the place of one that was said lately.
@@ -88,10 +89,8 @@ def write_sessions(
     events = iter([event for event in world.events if not event.beside])
     sessions = []
     for outline in outlines:
-        you, speaker_name = (
-            world.speakers[outline.first],
-            world.speakers[1 - outline.first],
-        )
+        you = world.speakers[outline.first]
+        speaker_name = world.speakers[1 - outline.first]
         turns: list[GeneratedTurn] = []
         lines = speaker.lengthened(speaker.session(outline, events), outline)
         for number, (text, caption, reveals) in enumerate(lines, start=1):
@@ -113,7 +112,8 @@ class _Speaker:
     """Finds words; does not repeat itself as long as there are others."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
-        self._world, self._rng = world, rng
+        self._world = world
+        self._rng = rng
         self._by_id = {event.id: event for event in world.events}
         self._left: dict[str, list[str]] = {}
         self._recent: deque[str] = deque(maxlen=_APART)
@@ -141,7 +141,8 @@ class _Speaker:
         self, lines: Iterator[_DraftTurn], outline: Outline
     ) -> Iterator[_DraftTurn]:
         """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
-        drafts, has_photo = list(lines), False
+        drafts = list(lines)
+        has_photo = False
         remarks = self._told_in_passing(outline, drafts)
         for place, draft in enumerate(drafts):
             text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"

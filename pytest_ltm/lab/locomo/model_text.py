@@ -108,7 +108,8 @@ def check_events(
         isinstance(value, list) and len(value) >= count,
         f"it must be a list of {count} events.",
     )
-    earliest, ids = first, set()
+    earliest = first
+    ids = set()
     for number, event in enumerate(value, start=1):
         is_complete = isinstance(event, dict) and all(
             isinstance(event.get(name), str) for name in ("id", "date", "event")
@@ -216,16 +217,19 @@ def check_reflection(
 def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session, for each of which the model was asked as one of the speakers."""
     # one photo or two, neither with the greeting nor with the farewell
-    rng, able = Random(f"photos {scene.order} {scene.when}"), range(2, scene.turns - 2)
+    rng = Random(f"photos {scene.order} {scene.when}")
+    able = range(2, scene.turns - 2)
     photos = rng.sample(
         able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))
     )
     turns: list[dict[str, Any]] = []
     templates = load_texts("prompts")
     for place in range(scene.turns):
-        speaker, listener = scene.order[place % 2], scene.order[1 - place % 2]
+        speaker = scene.order[place % 2]
+        listener = scene.order[1 - place % 2]
         photo = turns[-1].get("blip_caption", "") if turns else ""
-        shares, task_name = place in photos, f"session {scene.number}, turn {place + 1}"
+        shares = place in photos
+        task_name = f"session {scene.number}, turn {place + 1}"
         tasks = [
             templates["begins"] if not turns else "",
             templates["reacts"].replace("$photo", photo) if photo else "",
@@ -330,10 +334,8 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
     turns: Mapping[str, _Turn],
     speakers: Sequence[str],
 ) -> str:
-    answer, cited = (
-        question["answer"],
-        [turns[name] for name in dict.fromkeys(question["evidence"])],
-    )
+    answer = question["answer"]
+    cited = [turns[name] for name in dict.fromkeys(question["evidence"])]
     if category is Category.TEMPORAL:
         return (
             ""
@@ -383,7 +385,8 @@ def _all_said(turn: _Turn) -> str:
 
 def _word_share(text: str, answer: str) -> float:
     """Return the share of the answer's words that the text holds."""
-    answer_words, text_words = stemmed_tokens(answer), set(stemmed_tokens(text))
+    answer_words = stemmed_tokens(answer)
+    text_words = set(stemmed_tokens(text))
     return (
         sum(word in text_words for word in answer_words) / len(answer_words)
         if answer_words
@@ -391,7 +394,8 @@ def _word_share(text: str, answer: str) -> float:
     )
 
 
-_REMEMBERED, _SUMMARIES = 40, 3
+_REMEMBERED = 40
+_SUMMARIES = 3
 
 
 class _Draft(Struct):
@@ -474,8 +478,11 @@ def write_with_model(
 
 
 def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
-    begin, last = plan[0].at.date().replace(day=1), plan[-1].at.date()
-    count, persona = max(2, len(plan)), None  # an event for each session
+    begin = plan[0].at.date().replace(day=1)
+    last = plan[-1].at.date()
+    # an event for each session
+    count = max(2, len(plan))
+    persona = None
     for speaker in draft.speakers:
         if speaker not in draft.personas:
             prompt = step_prompt(
@@ -554,7 +561,8 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
         set(speakers) == set(draft.speakers),
         f"its speakers are not {' and '.join(draft.speakers)}.",
     )
-    personas, listed = graph.get("personas", {}), graph.get("events")
+    personas = graph.get("personas", {})
+    listed = graph.get("events")
     require(isinstance(personas, dict), "`personas` must be by speaker.")
     draft.personas = {
         persona: check_persona(personas[persona])
@@ -574,7 +582,8 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     for speaker in speakers:
         own_events = []
         for event in events:
-            causes, start = event.get("causes", []), f"{speaker}/"
+            causes = event.get("causes", [])
+            start = f"{speaker}/"
             if event["who"] == speaker:
                 # as the model wrote it: ids without the speaker before them
                 own_events.append(
@@ -607,7 +616,8 @@ def _write_session(
     """Add one session, what is kept of it, and questions; those that do not hold are made up for next time."""
     first, second = draft.speakers
     order = (first, second) if outline.first == 0 else (second, first)
-    when, task = format_locomo_date(outline.at), f"session {outline.number}"
+    when = format_locomo_date(outline.at)
+    task = f"session {outline.number}"
     count = sum(1 + 2 * block for block in outline.blocks) + 4
     context = SessionContext(
         number=outline.number,
@@ -648,7 +658,8 @@ def _write_session(
     draft.kept.append(reflections)
     if questions <= 0:
         return
-    earlier, chat = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(written)
+    earlier = "\n".join(draft.facts()[-_REMEMBERED:])
+    chat = turn_lines(written)
     request = step_prompt(
         "questions",
         earlier=earlier,
@@ -793,11 +804,9 @@ def _faults_of_turns(
 ) -> Iterator[str]:
     previous = ""
     for number, turn in enumerate(turns, start=1):
-        where, name, speaker = (
-            f"session_{session}, turn {number}",
-            f"D{session}:{number}",
-            turn["speaker"],
-        )
+        where = f"session_{session}, turn {number}"
+        name = f"D{session}:{number}"
+        speaker = turn["speaker"]
         if turn["dia_id"] != name:
             yield f"{where}: dia_id is {turn['dia_id']!r}, expected {name!r}"
         if speaker not in speakers or speaker == previous:

@@ -171,7 +171,8 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
     for (_, role), tellings in mentions.facts.items():
         today = mentions.days[tellings.turn.session]
-        kind, value = tellings.kind, tellings.value
+        kind = tellings.kind
+        value = tellings.value
         if role == HAPPENED and kind.do:
             yield _make_question(
                 Category.TEMPORAL,
@@ -209,10 +210,8 @@ def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                     one=cause_mention.kind.did, two=tellings.kind.did
                 )
                 apart = (known_days[1] - known_days[0]).days
-                gold, evidence = (
-                    f"{apart} day{'s' if apart != 1 else ''}",
-                    (cause_mention.turn.id, tellings.turn.id),
-                )
+                gold = f"{apart} day{'s' if apart != 1 else ''}"
+                evidence = (cause_mention.turn.id, tellings.turn.id)
                 yield GeneratedQuestion(
                     Category.TEMPORAL,
                     pattern,
@@ -245,7 +244,8 @@ def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
 def _make_question(
     category: Category, pattern: str, fact: FactMention, gold: str
 ) -> GeneratedQuestion:
-    slots, value = question_slots(fact.event), third_person_value(gold)
+    slots = question_slots(fact.event)
+    value = third_person_value(gold)
     return GeneratedQuestion(category, pattern, slots, value, (fact.turn.id,))
 
 
@@ -297,10 +297,8 @@ def cause_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
 def _asked_several(
     pattern: str, facts: list[FactMention], gold: list[str]
 ) -> GeneratedQuestion:
-    evidence, slots = (
-        tuple(dict.fromkeys(fact.turn.id for fact in facts)),
-        question_slots(facts[0].event),
-    )
+    evidence = tuple(dict.fromkeys(fact.turn.id for fact in facts))
+    slots = question_slots(facts[0].event)
     return GeneratedQuestion(
         Category.MULTI_HOP, pattern, slots, ", ".join(gold), evidence
     )
@@ -319,7 +317,8 @@ def adversarial_questions(
 ) -> Iterator[GeneratedQuestion]:
     """Yield what becomes unanswerable by a change of the speaker or of the theme."""
     for question in answerable:
-        theme, changed = question.filling.get("theme", ""), dict[str, str]()
+        theme = question.filling.get("theme", "")
+        changed = dict[str, str]()
         if rng.random() < 0.6:
             (substitute,) = (
                 speaker
@@ -389,7 +388,8 @@ def generate_questions(
         [*list_questions(mentions), *cause_questions(mentions)],
         counts[Category.MULTI_HOP],
     )
-    dated, single = list(temporal_questions(mentions)), list(single_hop(mentions))
+    dated = list(temporal_questions(mentions))
+    single = list(single_hop(mentions))
     take(dated, counts[Category.TEMPORAL])
     take(open_domain(mentions), counts[Category.OPEN_DOMAIN])
     take(single, counts[Category.SINGLE_HOP])

@@ -256,7 +256,8 @@ def load_habits() -> tuple[Habit, ...]:
     """Return what may change."""
     habits = []
     for row in load_texts("personas")["habits"]:
-        key, reason = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
+        key = f"habit/{row['key']}"
+        reason = Detail("reasonforchange", "", "", "")
         first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
         change = structs.replace(
             first,
@@ -321,7 +322,8 @@ _MOST_OPEN = 6
 _PLAN = 0.25
 # How long ago something was when it is told: most often in the last two weeks.
 DAYS_AGO = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20, 30, 40)
-_TRIES, _TRIES_OF_THE_ENDLESS = 60, 2_000
+_TRIES = 60
+_TRIES_OF_THE_ENDLESS = 2_000
 
 
 class _Open(Struct, frozen=True):

@@ -100,7 +100,8 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     """Return a record's question with the sessions that it cites, or all of them where it cites none."""
     with faults_of_data():
         record = read_record(Field(raw, where))
-    talk, sessions = raw["haystack_sessions"], []
+    talk = raw["haystack_sessions"]
+    sessions = []
     names = raw.get("haystack_session_ids") or [
         f"session_{number}" for number in range(len(talk))
     ]
@@ -139,7 +140,8 @@ class Corpus:
     """
 
     def __init__(self, path: Path, *, evidence_only: bool = False) -> None:
-        self.path, self._evidence_only = path, evidence_only
+        self.path = path
+        self._evidence_only = evidence_only
         self._slices = tuple(iter_record_slices(path))
         if not self._slices:
             raise DatasetError(f"{path}: holds no sessions to fill with")
@@ -164,10 +166,8 @@ class Corpus:
         """Return the sessions of an entry with their ids: a record, a list of turns, or an object that has one."""
         raw = part_of(self.path, *self._slices[place])
         try:
-            item, name = (
-                Field(json.loads(raw), f"{self.path}: entry {place + 1}"),
-                f"{self.path.stem}_{place}",
-            )
+            item = Field(json.loads(raw), f"{self.path}: entry {place + 1}")
+            name = f"{self.path.stem}_{place}"
             if isinstance(item.value, list):
                 return [(name, _unmarked_turns(item))]
             fields = item.mapping()
@@ -184,10 +184,8 @@ class Corpus:
                         _unmarked_turns(fields[key]),
                     )
                 ]
-            sessions, ids = (
-                fields["haystack_sessions"].items("sessions"),
-                fields.get("haystack_session_ids"),
-            )
+            sessions = fields["haystack_sessions"].items("sessions")
+            ids = fields.get("haystack_session_ids")
             listed_ids = (
                 [str(session_id.value) for session_id in ids.items()] if ids else []
             )
@@ -245,7 +243,8 @@ def session_dates(
     behind the last of them is dated before the question, or with the last evidence
     where that is later than the question.
     """
-    first, last = anchors[0][1], anchors[-1][1]
+    first = anchors[0][1]
+    last = anchors[-1][1]
     # published histories begin on 1 May
     in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
     fixed = [
@@ -306,7 +305,8 @@ def compile_history(
         chosen = _fill_tokens(record, supply, tokens, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
-    total, remaining = len(record.evidence) + len(chosen), iter(chosen)
+    total = len(record.evidence) + len(chosen)
+    remaining = iter(chosen)
     evidence = dict(
         zip(
             evidence_places(rng, len(record.evidence), total),
@@ -435,7 +435,8 @@ class GeneratedFillers(Struct, frozen=True):
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return fillers of which none is about anything that the question or its evidence speaks of."""
-        rng, mentions = Random(seed), Clash(record).allowed_mentions(record.id)
+        rng = Random(seed)
+        mentions = Clash(record).allowed_mentions(record.id)
 
         def supply(room: int | None) -> FillerSession | None:
             size = rng.randint(*SESSION_TOKENS)
@@ -472,7 +473,9 @@ class MixedFillers(Struct, frozen=True):
 
     def draw_fillers(self, record: NeedleRecord, seed: str) -> Supply:
         """Return the fillers of one question: none twice, none that clashes with it, the same ones for a seed."""
-        rng, clash, used = Random(seed), Clash(record), set[str]()
+        rng = Random(seed)
+        clash = Clash(record)
+        used = set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
         corpora = enumerate((self.others, *self.chats))
         streams = [

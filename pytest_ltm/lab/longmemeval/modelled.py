@@ -78,10 +78,8 @@ def write_record(
 ) -> dict[str, Any]:
     """Return the record of a question, its sessions as `writes` makes them. DatasetError if the model cannot do it."""
     name, rng = record_identity(seed, abstains=needle.abstains)
-    mentions, values = (
-        side_mentions(needle, name),
-        [fact.value for fact in needle.world],
-    )
+    mentions = side_mentions(needle, name)
+    values = [fact.value for fact in needle.world]
     sessions = []
     for number, message in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
@@ -258,11 +256,9 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
         f"round {number}: the assistant's answer lacks this line of `made`: {missing_lines[:1]}.",
     )
     if role == "user" and outline.evidence and outline.aside.said:
-        reply, stems, missing_words = (
-            outline.aside.said,
-            content_stems(outline.aside.said),
-            _lacking_words(text, talk.kept),
-        )
+        reply = outline.aside.said
+        stems = content_stems(outline.aside.said)
+        missing_words = _lacking_words(text, talk.kept)
         require(
             not missing_words,
             f"round {number}: the message must keep {missing_words} of {reply!r}.",
@@ -280,7 +276,8 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
 
 
 def _lacking_words(text: str, words: Sequence[str]) -> list[str]:
-    stems, plain = content_stems(text), text.casefold()
+    stems = content_stems(text)
+    plain = text.casefold()
     return [
         part for part in words if part not in stems and part.casefold() not in plain
     ]
@@ -329,20 +326,16 @@ def curated_record(
 
     `earlier_questions`: the questions that there are.
     """
-    rng, place = (
-        Random(f"longmemeval curated {seed} {number}"),
-        f"question {number + 1}",
-    )
+    rng = Random(f"longmemeval curated {seed} {number}")
+    place = f"question {number + 1}"
 
     def write(step: str, read: Any, **parts: object) -> Any:
         return written_by(
             model, prompt_of(session_prompts(), step, **parts), read, f"{place}, {step}"
         )
 
-    field, described = (
-        FIELDS[number % len(FIELDS)],
-        session_prompts()[kind.type.replace("-", "_")],
-    )
+    field = FIELDS[number % len(FIELDS)]
+    described = session_prompts()[kind.type.replace("-", "_")]
     attribute = write(
         "attribute",
         partial(_read_text, name="attribute"),
@@ -423,7 +416,8 @@ def check_question(
     value: Any, kind: QuestionKind, earlier_questions: Collection[str]
 ) -> dict[str, str]:
     """Return question and answer; the question is the person's own, new, and does not give the answer away."""
-    question, answer = _read_text(value, "question"), _read_text(value, "answer")
+    question = _read_text(value, "question")
+    answer = _read_text(value, "answer")
     first_person = {"i", "my", "me", "mine", "we", "our", "us"} & set(
         question.casefold().replace("'", " ").split()
     )
@@ -467,7 +461,8 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     if kind.abstains:
         return statements
     if kind.type in _TOLD or _is_made(kind):
-        stems, last_stems = content_stems(answer), content_stems(texts[-1])
+        stems = content_stems(answer)
+        last_stems = content_stems(texts[-1])
         require(
             len(stems & last_stems) >= _HELD * len(stems),
             f"the last statement does not hold the answer {answer!r}.",
@@ -477,7 +472,8 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
 
 def _read_statement(value: Any, number: int, *, is_made: bool) -> Statement:
     fields = value if isinstance(value, dict) else {}
-    days, theme = fields.get("days"), fields.get("theme")
+    days = fields.get("days")
+    theme = fields.get("theme")
     is_complete = (
         isinstance(days, int) and not isinstance(days, bool) and 1 <= days <= MOST_DAYS
     )

@@ -264,18 +264,14 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     """Return a question about something that the user mentioned once."""
     (day,) = days_of_may(rng, 1)
     value = rng.choice(row.values)
-    value_text, question = (
-        row.shown.format(v=value),
-        "" if abstains else rng.choice(row.ask),
-    )
+    value_text = row.shown.format(v=value)
+    question = "" if abstains else rng.choice(row.ask)
     asked_at = end_of_may(rng)
     evidence_session = EvidenceSession(
         day, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod)
     )
-    world, query = (
-        (WorldFact(day, row.key, value_text),),
-        WorldQuery("value", (row.key,)),
-    )
+    world = (WorldFact(day, row.key, value_text),)
+    query = WorldQuery("value", (row.key,))
     needle = Needle(
         "single-session-user",
         question,
@@ -295,10 +291,8 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     entries = draw_assistant_values(rng, row)
     slot = rng.choice(sorted(entries))
     aside = Aside(request=row.request, made=written_list(row, entries))
-    question, session = (
-        row.ask.format(nth=slot, slot=slot),
-        EvidenceSession(day, row.theme, aside),
-    )
+    question = row.ask.format(nth=slot, slot=slot)
+    session = EvidenceSession(day, row.theme, aside)
     world = tuple(
         WorldFact(day, f"{row.key}: {name}", entry) for name, entry in entries.items()
     )
@@ -438,7 +432,8 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
     make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
     asked_at = late_in_year(rng)
     question, answer, how, dates = make(rng, asked_at, rows)
-    sessions, world = [], []
+    sessions = []
+    world = []
     for row, date in zip(rows, dates, strict=False):
         # some days after the event at most, and the user says how many
         late = rng.randrange(len(WORDS))
@@ -474,13 +469,15 @@ def _time_between(
     if unit == "days":
         count = rng.randint(5, 60)
         second = asked_at - timedelta(days=rng.randint(4, 60))
-        first, answer = second - timedelta(days=count), _days_answer(count)
+        first = second - timedelta(days=count)
+        answer = _days_answer(count)
     else:
         count = rng.randint(2, 5)
         second = months_before(asked_at.replace(day=1), 1).replace(
             day=rng.randint(5, 25)
         )
-        first, answer = months_before(second, count), f"{count} months"
+        first = months_before(second, count)
+        answer = f"{count} months"
     question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
     return question, answer, unit, [first, second]
 
@@ -676,7 +673,8 @@ def needle_record(
     mentions = side_mentions(needle, name)
     sessions = []
     for session in needle.told:
-        theme, tokens = load_themes()[session.theme], rng.randint(*SESSION_TOKENS)
+        theme = load_themes()[session.theme]
+        tokens = rng.randint(*SESSION_TOKENS)
         sessions.append(
             write_session(
                 rng,

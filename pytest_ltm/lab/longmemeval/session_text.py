@@ -217,7 +217,8 @@ class Advice:
     """The pieces of a theme in a random order; each thing to do comes once before any comes again."""
 
     def __init__(self, rng: Random, theme: Theme) -> None:
-        self._rng, self._theme = rng, theme
+        self._rng = rng
+        self._theme = theme
         self._left: list[tuple[Aspect, str]] = []
 
     def prefer_aspect(self, aspect: Aspect) -> None:
@@ -286,7 +287,8 @@ def _fit_pieces(
 ) -> Iterator[tuple[str, Piece]]:
     """Yield pieces in a frame until the room is used up."""
     while True:
-        piece, chosen = advice.next(), rng.choice(load_frames()[frame])
+        piece = advice.next()
+        chosen = rng.choice(load_frames()[frame])
         # drawn even where a frame has no place for it, so that another frame changes
         # nothing that follows
         slots = {
@@ -357,7 +359,11 @@ _BESIDES = (
 # one, and so on.
 _FIRST = 0.6
 _MENTIONED = 0.4  # the share of these that tell something about themselves as well; the others are chat
-_GREETS, _THANKS, _CHANGES, _BYES, _NODS = 0.3, 0.3, 0.5, 0.2, 0.6
+_GREETS = 0.3
+_THANKS = 0.3
+_CHANGES = 0.5
+_BYES = 0.2
+_NODS = 0.6
 
 
 class Aside(Struct, frozen=True):
@@ -412,10 +418,11 @@ def write_session(
             - (count(current_aside.made) if current_aside else 0)
             < LEAST
         ):
-            current_aside, request_text = None, request
-        nod, list_text = (
-            _acknowledge_aside(rng, current_aside),
-            f"\n\n{current_aside.made}" if current_aside and current_aside.made else "",
+            current_aside = None
+            request_text = request
+        nod = _acknowledge_aside(rng, current_aside)
+        list_text = (
+            f"\n\n{current_aside.made}" if current_aside and current_aside.made else ""
         )
         share = (
             room
@@ -452,10 +459,15 @@ class _SessionWriter:
     """What is asked and replied, round by round: a request, questions about the reply, then another request."""
 
     def __init__(self, rng: Random, theme: Theme, *, changes_theme: bool) -> None:
-        self._rng, self._theme, self._changes_theme = rng, theme, changes_theme
-        self._advice, self._rounds, self._begun = Advice(rng, theme), 0, False
+        self._rng = rng
+        self._theme = theme
+        self._changes_theme = changes_theme
+        self._advice = Advice(rng, theme)
+        self._rounds = 0
+        self._begun = False
         self._topic = ""
-        self._lead, self._shape = "", ""
+        self._lead = ""
+        self._shape = ""
 
     @property
     def theme(self) -> str:
@@ -491,11 +503,10 @@ class _SessionWriter:
             if self._begun
             else self._begins("hellos", _GREETS)
         )
-        self._rounds, self._begun = 1, True
-        self._lead, self._shape = (
-            rng.choice(load_frames()["openings"]).format(topic=request.topic),
-            rng.choice([*SHAPES]),
-        )
+        self._rounds = 1
+        self._begun = True
+        self._lead = rng.choice(load_frames()["openings"]).format(topic=request.topic)
+        self._shape = rng.choice([*SHAPES])
         return opening, request.text
 
     def _begins(self, frame: str, share: float) -> str:
@@ -507,7 +518,8 @@ class _SessionWriter:
 
     def reply(self, tokens: int, count: Count) -> str:
         """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
-        rng, lines = self._rng, [self._lead]
+        rng = self._rng
+        lines = [self._lead]
         close = rng.choice(load_frames()["closings"])
         room = tokens - count(f"{lines[0]}\n\n{close}")
         second_shape = rng.choice([name for name in SHAPES if name != self._shape])
@@ -550,7 +562,8 @@ def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
         return remark.said
     frames = load_frames()
     person = rng.choice(frames["chat_people"])
-    day, sky = rng.choice(frames["chat_days"]), rng.choice(frames["chat_skies"])
+    day = rng.choice(frames["chat_days"])
+    sky = rng.choice(frames["chat_skies"])
     return rng.choice(frames["chat"]).format(
         who=person, Who=upper_first(person), day=day, sky=sky
     )

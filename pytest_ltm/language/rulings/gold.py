@@ -99,9 +99,11 @@ class Gold:
 
 def read_gold(answer: str, question: str) -> Gold:
     """Return what a gold answer asks of an answer to the question."""
-    main, also = answer.strip(), ""
+    main = answer.strip()
+    also = ""
     if match := RE.also.search(main):
-        main, also = main[: match.start()], match[0]
+        main = main[: match.start()]
+        also = match[0]
     texts: tuple[str, ...] = (main,)
     if (match := RE.aside.search(main)) and "(" not in main[: match.start()]:
         texts = (main[: match.start()], match[1])
@@ -300,10 +302,8 @@ def settled_amounts(
     ] or held
     plain: list[Quantity] = []
     for one in bare:
-        before, after = (
-            text[max(0, one.start - 60) : one.start],
-            text[one.end : one.end + 50],
-        )
+        before = text[max(0, one.start - 60) : one.start]
+        after = text[one.end : one.end + 50]
         asides = filter(
             None, (RE.aside_before.search(before), RE.aside_after.match(after))
         )
@@ -338,7 +338,8 @@ def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Qua
 
 def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
-    asked, result = RE.per.findall(write_digits(known)), RE.per.match(text, one.end)
+    asked = RE.per.findall(write_digits(known))
+    result = RE.per.match(text, one.end)
     return bool(asked) and result is not None and result[1] not in asked
 
 
@@ -399,10 +400,8 @@ def _amounts_of_thing(
 
 
 def _is_final(text: str, one: Quantity) -> bool:
-    before, after = (
-        text[max(0, one.start - 80) : one.start],
-        text[one.end : one.end + 40],
-    )
+    before = text[max(0, one.start - 80) : one.start]
+    after = text[one.end : one.end + 40]
     return (
         RE.final_before.search(before) is not None
         or RE.final_after.match(after) is not None
@@ -437,7 +436,8 @@ _CONTRARIES = [
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
     """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
     text = write_digits(end)
-    every, said = read_quantities(text), answering_quantities(gold, question, end, text)
+    every = read_quantities(text)
+    said = answering_quantities(gold, question, end, text)
     hit = holds_amounts(gold.amounts, every)
     if not said or refuses_answer(
         text[sentence_start(text, max(one.start for one in said)) :]
@@ -572,7 +572,8 @@ def _adds_up_to(gold: Gold, text: str, hits: Sequence[Quantity]) -> bool:
 
 def is_turned(question: str, text: str) -> bool:
     """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
-    asked, said = set(plain_words(question)), set(plain_words(text))
+    asked = set(plain_words(question))
+    said = set(plain_words(text))
     pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
     return any(
         asked & one and not asked & other and said & other and not said & one
@@ -585,12 +586,11 @@ def _is_exchanged(question: str, text: str) -> bool:
     asked = RE.compares.search(normalize_text(question))
     if asked is None:
         return False
-    first, second = content_stems(asked[1]), content_stems(asked[2])
+    first = content_stems(asked[1])
+    second = content_stems(asked[2])
     for than in re.finditer(r"\bthan\b", text):
-        before, after = (
-            content_stems(text[: than.start()]),
-            content_stems(text[than.end() :]),
-        )
+        before = content_stems(text[: than.start()])
+        after = content_stems(text[than.end() :])
         if (
             (second - first) & before
             and (first - second) & after
@@ -640,7 +640,8 @@ def time_of(gold: str) -> Readings:
 
 def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
     """Return the ruling on an answer that should name a time; `expected`: its readings."""
-    text, every = casefold_plain(reply), list(dated_readings(reply))
+    text = casefold_plain(reply)
+    every = list(dated_readings(reply))
     if not every:
         return _without_year(expected, gold, reply)
     held = [

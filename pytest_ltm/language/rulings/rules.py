@@ -106,10 +106,8 @@ class _Thing:
 def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
-    asked, bare = (
-        frozenset(meaning_keys(question)),
-        RE.remark.sub("", main).strip(_MARKS),
-    )
+    asked = frozenset(meaning_keys(question))
+    bare = RE.remark.sub("", main).strip(_MARKS)
     if both := RE.also.match(bare):
         return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
     parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
@@ -265,10 +263,8 @@ def _partial_ruling(
     gold: str, things: Sequence[_Thing], question: str, text: str, *, full: bool
 ) -> Ruling | None:
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
-    names, size = (
-        all(thing.is_name for thing in things),
-        max(len(thing.wanted) for thing in things),
-    )
+    names = all(thing.is_name for thing in things)
+    size = max(len(thing.wanted) for thing in things)
     left = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
@@ -311,7 +307,8 @@ def _partial_ruling(
 
 def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
     """Return whether an answer has another word beside one of a thing's two: semi-finals for quarter-finals."""
-    mine, theirs = telling_keys(thing.text), meaning_keys(text)
+    mine = telling_keys(thing.text)
+    theirs = meaning_keys(text)
     for place, word in enumerate(mine):
         if word in theirs and len(mine) == 2:
             beside = theirs.index(word) + (1 if place == 0 else -1)
@@ -328,7 +325,8 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     end = RE.supposed.sub("", concluding_part(hypothesis))
     # a dash in the place of an answer is none
     refused = refuses_answer(end) or (hypothesis != "" and not plain_words(hypothesis))
-    asked, known = content_stems(question), casefold_plain(explained)
+    asked = content_stems(question)
+    known = casefold_plain(explained)
     if match := RE.but_not.search(known):
         # of what the question takes for granted only that is missing of which the file
         # says so
@@ -369,10 +367,8 @@ _PAIR = 2
 # --- Questions that offer two things: which one an answer names, alone, as the first,
 # or as before the other.
 
-RIGHT, WRONG = (
-    Ruling("yes", "names the right one of the two"),
-    Ruling("no", "names the wrong one of the two"),
-)
+RIGHT = Ruling("yes", "names the right one of the two")
+WRONG = Ruling("no", "names the wrong one of the two")
 _SOME = 0.5
 
 
@@ -381,7 +377,8 @@ def options_of(question: str) -> tuple[frozenset[str], frozenset[str]] | None:
     match = RE.choice.search(question)
     if match is None:
         return None
-    first, second = content_stems(match[1]), content_stems(match[2])
+    first = content_stems(match[1])
+    second = content_stems(match[2])
     return first - second, second - first
 
 
@@ -394,7 +391,8 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if options is None or marks[0] == marks[1]:
         return Ruling("unscored", "it is not clear which of the two is expected")
     right, wrong = options if marks[0] > marks[1] else options[::-1]
-    named, plain = _names_one(right, wrong, end), normalize_text(end)
+    named = _names_one(right, wrong, end)
+    plain = normalize_text(end)
     # what is named before anything else is the answer: "Pottery: you went in May"
     match = RE.opens_with.match(plain)
     opening = (
@@ -458,10 +456,8 @@ def _is_earlier(
         )
     for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
-            before, after = (
-                sentence[: match.start()],
-                RE.clauses.split(sentence[match.end() :])[0],
-            )
+            before = sentence[: match.start()]
+            after = RE.clauses.split(sentence[match.end() :])[0]
             if (
                 ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)
             ) is not None:

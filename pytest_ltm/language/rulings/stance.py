@@ -37,8 +37,10 @@ DENIED, SEVERAL, ASKED = (
 )
 """Doubts that leave no doubt: with them an answer is wrong."""
 FINAL = frozenset((DENIED, SEVERAL, ASKED))
-OPEN, OTHER = "perhaps leaves a choice", "says it of somebody else"
-MORE, OVER = "names something of which it is a part", "says that it is over"
+OPEN = "perhaps leaves a choice"
+OTHER = "says it of somebody else"
+MORE = "names something of which it is a part"
+OVER = "says that it is over"
 # Doubts with which rules cannot tell.
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
@@ -54,7 +56,8 @@ def stance_at(
     that are not in it.
     """
     first = sentence_start(text, start)
-    before, after = text[first:start], text[end : end + 60]
+    before = text[first:start]
+    after = text[end : end + 60]
     if (
         reason := DENIED
         if RE.not_word.search(before)
@@ -115,7 +118,8 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
 
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
-    text, known = normalize_text(reply), f"{question} {' '.join(wordings)}"
+    text = normalize_text(reply)
+    known = f"{question} {' '.join(wordings)}"
     spots = [
         spot
         for wording in wordings
@@ -235,7 +239,8 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 
     `wordings`: the expected answer's, the main one first.
     """
-    text, known = normalize_text(end), f"{question} {' '.join(wordings)}"
+    text = normalize_text(end)
+    known = f"{question} {' '.join(wordings)}"
     people = unknown_names(question, " ".join(wordings), end)
     spots = [
         spot
@@ -315,7 +320,8 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     """Return whether an answer names another one beside the one that is expected: "at Gym One and at Gym Two"."""
     if not re.fullmatch(_PROPER, wording):
         return False
-    one, link = re.escape(wording), r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
+    one = re.escape(wording)
+    link = r",? (?:and|&) (?:(?:at|in|to|with|for|the) ){0,2}"
     row = re.search(
         rf"(?:({_PROPER}){link}{one}|{one}{link}({_PROPER}))(?=\W*(?:$|[.,;:!)\n]))",
         end,
@@ -336,7 +342,8 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     ordinary = {*plain_words(question), "session", "step", "user"}
     if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
         ordinary |= _MONTHS
-    with_it, without = [0], []
+    with_it = [0]
+    without = []
     for part in split_sentences(end):
         if any(
             phrase_positions(normalize_text(part), wording, plural=True)

@@ -440,7 +440,8 @@ def _rate_words() -> Mapping[str, list[tuple[Fraction, str]]]:
         for unit, words in LEXICON.table("rates").items()
         for word in words
     }
-    twice, half = Fraction(2), Fraction(1, 2)
+    twice = Fraction(2)
+    half = Fraction(1, 2)
     periods["fortnightly"] = [(twice, "duration-week")]
     for word, unit in (("biweekly", "week"), ("bimonthly", "month")):
         periods[word] = [(twice, f"duration-{unit}"), (half, f"duration-{unit}")]
@@ -477,7 +478,8 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
 
 
 def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
-    mine, theirs = getattr(first, end), getattr(second, end)
+    mine = getattr(first, end)
+    theirs = getattr(second, end)
     if mine is None or theirs is None:
         return Sameness.SAME if mine is theirs else Sameness.OTHER
     return _compare_exact(
@@ -486,7 +488,8 @@ def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
 
 
 def _compare_rough(first: Amount, second: Amount) -> Sameness:
-    mine, theirs = first.low or first.high, second.low or second.high
+    mine = first.low or first.high
+    theirs = second.low or second.high
     exact = _compare_exact(
         replace(first, low=mine, high=mine, about=False),
         replace(second, low=theirs, high=theirs, about=False),
@@ -508,7 +511,8 @@ def _compare_rough(first: Amount, second: Amount) -> Sameness:
 
 
 def _compare_exact(first: Amount, second: Amount) -> Sameness:
-    mine, theirs = first.low, second.low
+    mine = first.low
+    theirs = second.low
     if mine is None or theirs is None:
         return Sameness.UNKNOWN
     if not first.units or not second.units or first.units == second.units:
@@ -590,11 +594,10 @@ def _compare_sizes(mine: float, theirs: float, *, exact_units: bool) -> Sameness
 
 
 def _compare_rates(first: Amount, second: Amount) -> Sameness:
-    (count, unit), (other_count, other_unit) = (
-        first.per or (Fraction(1), ""),
-        second.per or (Fraction(1), ""),
-    )
-    mine, theirs = replace(first, per=None), replace(second, per=None)
+    (count, unit) = first.per or (Fraction(1), "")
+    (other_count, other_unit) = second.per or (Fraction(1), "")
+    mine = replace(first, per=None)
+    theirs = replace(second, per=None)
     factor = conversion_factor(unit, other_unit)
     if factor is None:
         return (
@@ -667,7 +670,8 @@ def conversion_factor(unit: str, other: str) -> float | None:
     """Return how many of the other unit one unit is; None where that is not fixed."""
     if unit == other:
         return 1.0
-    mine, theirs = _pint_unit(unit), _pint_unit(other)
+    mine = _pint_unit(unit)
+    theirs = _pint_unit(other)
     if mine is None or theirs is None or mine.dimensionality != theirs.dimensionality:
         return None
     if unit.startswith("temperature"):
@@ -679,7 +683,8 @@ def _in_one_unit(
     mine: float, unit: str, theirs: float, other: str
 ) -> tuple[float, float] | None:
     """Return two amounts in the first one's unit; None if the units measure different things, or are unknown."""
-    first, second = _pint_unit(unit), _pint_unit(other)
+    first = _pint_unit(unit)
+    second = _pint_unit(other)
     if first is None or second is None or first.dimensionality != second.dimensionality:
         return None
     return mine, float(_registry().Quantity(theirs, second).to(first).magnitude)

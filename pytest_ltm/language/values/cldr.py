@@ -178,7 +178,8 @@ def _add_multiple(names: dict[str, int], power: int, pattern: str) -> None:
 @cache
 def currency_names() -> Mapping[str, frozenset[str]]:
     """Return currencies by symbol, code and name; a name's noun alone may be several: `dollars`."""
-    names, nouns = defaultdict(set), defaultdict(set)
+    names = defaultdict(set)
+    nouns = defaultdict(set)
     for code, symbol in _locale_data("en")["currency_symbols"].items():
         names[name_key(symbol)].add(code)
         names[name_key(code)].add(code)

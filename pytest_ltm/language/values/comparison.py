@@ -68,7 +68,8 @@ def may_be_unread(first: str, second: str) -> bool:
     """
     if not (is_bare_value(first) and is_bare_value(second)):
         return False
-    mine, theirs = Text(first, ""), Text(second, "")
+    mine = Text(first, "")
+    theirs = Text(second, "")
     kinds = [kind_of(text.plain, text.tokens) for text in (mine, theirs)]
     if any(kinds):
         return kinds[0] is None and not find_values(first)
@@ -99,7 +100,8 @@ class Text:
         text = plain_writing(self.written)
         inner = text.strip(_EDGES)
         # the point of .NET and the quote of 55" and '23 belong to it
-        begin, end = text.find(inner), text.find(inner) + len(inner)
+        begin = text.find(inner)
+        end = text.find(inner) + len(inner)
         if text[:begin].endswith(".") and inner[:1].isalpha():
             begin -= 1
         if text[end : end + 1] == '"' and text.count('"') == 1:
@@ -146,7 +148,8 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         question: What was asked: it says what a bare number counts.
 
     """
-    mine, theirs = Text(first, question), Text(second, question)
+    mine = Text(first, question)
+    theirs = Text(second, question)
     is_long = max(len(first), len(second)) > LONGEST_VALUE
     if is_long or not mine.tokens or not theirs.tokens:
         return Sameness.UNKNOWN
@@ -163,7 +166,8 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
             return result
         # what was read in one way and not refuted is not refuted in another one
         if result is not None and not is_read:
-            proof, is_read = result, True
+            proof = result
+            is_read = True
         if proof is Sameness.OTHER:
             return proof
     return proof

@@ -108,7 +108,8 @@ def _words_of(text: str) -> Iterator[Word]:
     place = 0
     prefix = ""
     while place < len(matches):
-        part, end = matches[place][0], matches[place].end()
+        part = matches[place][0]
+        end = matches[place].end()
         place += 1
         if part in _SIGNS and not part[0].isalnum():
             prefix = (
@@ -246,7 +247,8 @@ def _are_alike(word: str, other: str) -> bool:
 
 def differing_words(first: str, second: str) -> tuple[int, int]:
     """Return how many telling words each of two texts has that the other has not."""
-    mine, theirs = read_label(first).words, read_label(second).words
+    mine = read_label(first).words
+    theirs = read_label(second).words
     return _count_missing(mine, theirs), _count_missing(theirs, mine)
 
 
@@ -275,7 +277,8 @@ def _is_same_closed(first: Label, second: Label) -> bool:
 
 def _are_other_closed(first: Label, second: Label) -> bool:
     """Return whether labels are two countries, two cities or two languages, of which none is part of the other."""
-    mine, theirs = _closed_name(first.text), _closed_name(second.text)
+    mine = _closed_name(first.text)
+    theirs = _closed_name(second.text)
     if mine is None or theirs is None or mine.kind != theirs.kind:
         return False
     if any(name.code in _UNIONS or name.code.isdecimal() for name in (mine, theirs)):
@@ -301,7 +304,8 @@ def _closed_name(text: str) -> cldr.ClosedName | None:
 
 def _differs_in_mark(first: Label, second: Label) -> bool:
     """Return whether labels of the same words differ in a sign, or labels of one kind in a figure."""
-    mine, theirs = _letters_of(first), _letters_of(second)
+    mine = _letters_of(first)
+    theirs = _letters_of(second)
     signs = [tuple(word.sign for word in label.words) for label in (first, second)]
     if (
         mine == theirs

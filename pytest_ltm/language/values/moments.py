@@ -171,12 +171,15 @@ class _Parse:
 
     def _take_clock(self) -> bool:
         """Read 6:30, 06.30 pm, 18h30, 21 Uhr, 6 pm."""
-        hour, minute = self._digits(), self._digits(2)
+        hour = self._digits()
+        minute = self._digits(2)
         if hour is not None and self._key(1) == ":" and minute is not None:
-            used, fields = 3, {"hour": hour, "minute": minute}
+            used = 3
+            fields = {"hour": hour, "minute": minute}
             second = self._digits(4)
             if self._key(3) == ":" and second is not None:
-                used, fields = 5, fields | {"second": second}
+                used = 5
+                fields = fields | {"second": second}
             return self._set(used, **fields)
         following = self._key(1)
         if hour is not None and following in _CLOCK_WORDS:
@@ -208,7 +211,8 @@ class _Parse:
         """Return the minutes before `past` or `to`, and the place of that word."""
         word = self._tokens[begin].key if begin < len(self._tokens) else ""
         if word in ("half", "quarter"):
-            count, place = 30 if word == "half" else 15, begin + 1
+            count = 30 if word == "half" else 15
+            place = begin + 1
         else:
             numbers = [
                 number
@@ -217,7 +221,8 @@ class _Parse:
             ]
             if not numbers:
                 return None
-            count, place = int(numbers[0].value), numbers[0].end
+            count = int(numbers[0].value)
+            place = numbers[0].end
             if place < len(self._tokens) and self._tokens[place].key == "minutes":
                 place += 1
         link = self._tokens[place].key if place < len(self._tokens) else ""
@@ -231,9 +236,11 @@ class _Parse:
         ]
         if not hours:
             return False
-        hour, minute = int(hours[0].value), count
+        hour = int(hours[0].value)
+        minute = count
         if self._tokens[place].key == "to":
-            hour, minute = (hour - 2) % _HALF_DAY + 1, 60 - count
+            hour = (hour - 2) % _HALF_DAY + 1
+            minute = 60 - count
         return self._set(hours[0].end - self._place, hour=hour, minute=minute)
 
     def _take_worded_hour(self) -> bool:
@@ -410,7 +417,8 @@ def _months_by_beginning() -> Mapping[str, int]:
 
 def trim_silent(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return tokens without those at both ends that say nothing in a date."""
-    begin, end = 0, len(tokens)
+    begin = 0
+    end = len(tokens)
     while end - begin > 1 and tokens[end - 1].key in _SILENT:
         end -= 1
     while end - begin > 1 and tokens[begin].key in _SILENT - {"a"}:
@@ -438,7 +446,8 @@ def read_weekdays(tokens: Sequence[Token]) -> list[Weekdays]:
     if len(words) == 1 and words[0] in _WEEKDAY_SETS:
         return [Weekdays(frozenset(_WEEKDAY_SETS[words[0]]))]
     if len(words) == 3 and words[1] in ("-", "to", "through", "thru", "until"):
-        first, last = _weekday_of(words[0]), _weekday_of(words[2])
+        first = _weekday_of(words[0])
+        last = _weekday_of(words[2])
         if first is not None and last is not None:
             length = (last - first) % 7 + 1
             return [Weekdays(frozenset((first + n) % 7 for n in range(length)))]
@@ -460,7 +469,8 @@ _PARTS = frozenset(("early", "mid", "late"))
 
 def compare_moments(first: Moment, second: Moment) -> Sameness:
     """Return whether the second is the time that the first states; it may be more exact, but not less."""
-    mine, theirs = dict(first.fields), dict(second.fields)
+    mine = dict(first.fields)
+    theirs = dict(second.fields)
     shared = mine.keys() & theirs.keys()
     half_open = first.half_open or second.half_open
     if half_open and "hour" in shared:

@@ -199,7 +199,8 @@ class _NumberInWords:
     """Reads the words of a whole number one after the other: eight hundred and thirty-one."""
 
     def __init__(self, tokens: Sequence[Token], start: int) -> None:
-        self._tokens, self._place = tokens, start
+        self._tokens = tokens
+        self._place = start
         self._total = 0
         self._current: int | None = None
         """What the words since the last thousand come to; None before any."""
@@ -256,7 +257,8 @@ class _NumberInWords:
     def _take_scale(self, word: str) -> bool:
         count = 1 if self._current is None else self._current
         if word in _PACKS:
-            self._current, self._is_over = count * _PACKS[word], True
+            self._current = count * _PACKS[word]
+            self._is_over = True
         elif word == "hundred" and self._current is not None:
             self._current = count * 100
         elif word in _SCALES and self._current is not None:

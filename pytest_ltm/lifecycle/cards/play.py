@@ -68,7 +68,8 @@ class CardPlay:
     """One play of a script on a memory."""
 
     def __init__(self, subject: Subject, script: Script) -> None:
-        self.subject, self.script = subject, script
+        self.subject = subject
+        self.script = script
         is_separate = subject.separates_users
         self.users = (ANN, BO) if is_separate else (ANN,)
         self._places: dict[Served, int] = {}
@@ -113,7 +114,8 @@ class CardPlay:
 
     def _look_at_once(self, user: str, text: str) -> None:
         """Look for a text that has just been written, which shows the lag."""
-        scope, missed = self._scope(user), self.subject.usage.missed
+        scope = self._scope(user)
+        missed = self.subject.usage.missed
         self.subject.settle(scope)
         self.subject.find(text, scope, text.rsplit(" ", 1)[-1].rstrip("."))
         has_missed = self.subject.usage.missed > missed

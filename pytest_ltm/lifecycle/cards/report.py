@@ -38,7 +38,8 @@ def meaning_of(row: CardRow, name: str, meaning: str) -> str:
 
 def extraction_sentence(row: CardRow) -> str:
     """Return what extracted the facts of a row, where a model did."""
-    calls, recording = row.extraction["calls"], row.extraction["recording"]
+    calls = row.extraction["calls"]
+    recording = row.extraction["recording"]
     return f"extracted by a recorded model: {calls} calls, recording {recording}"
 
 

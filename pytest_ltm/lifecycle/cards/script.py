@@ -10,9 +10,14 @@ from pytest_ltm.lifecycle.facts import SUBJECTS, Fact, FactMaker
 
 VERSION = 1
 """Another one where the same seed draws another script."""
-ANN, BO = "ann", "bo"
-_OF_ANN, _OF_BO, _NUMBERED = 24, 12, 36
-_REPLACED, _WITHDRAWN, _REPEATED = 6, 4, 4
+ANN = "ann"
+BO = "bo"
+_OF_ANN = 24
+_OF_BO = 12
+_NUMBERED = 36
+_REPLACED = 6
+_WITHDRAWN = 4
+_REPEATED = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ class ConversationScheduling:
     """
 
     def __init__(self, workers: int, dispatcher: Dispatcher) -> None:
-        self.numnodes, self._dispatcher = workers, dispatcher
+        self.numnodes = workers
+        self._dispatcher = dispatcher
         self.collection: list[str] | None = None
         """The node ids that are played, once all workers have collected."""
         self._playing: dict[Any, list[WorkUnit]] = {}
@@ -197,7 +198,8 @@ class ConversationScheduling:
                 (node for node in ready if node not in full),
                 key=lambda node: len(self._playing[node]),
             )
-            playing, indices = self._playing[node], self._indices[node]
+            playing = self._playing[node]
+            indices = self._indices[node]
             fits = (
                 unit
                 for unit in self._queue

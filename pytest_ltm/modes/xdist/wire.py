@@ -188,10 +188,8 @@ class ReportLedger:
             example, _, variant = (
                 _node_id_labels(nodeid).removeprefix(f"{unit.name}-").partition("-")
             )
-            scenario, folder = (
-                f"{name}.{node_label(variant)}" if variant else name,
-                conversation_of(nodeid).folder,
-            )
+            scenario = f"{name}.{node_label(variant)}" if variant else name
+            folder = conversation_of(nodeid).folder
             made_up.append(
                 Brief(
                     nodeid,

@@ -78,7 +78,8 @@ def _write_text(text: str, path: Path) -> None:
 
 def aggregate_json(part: RunSlice) -> dict[str, Any]:
     """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
-    column, facts = part.column, part.facts()
+    column = part.column
+    facts = part.facts()
     differs = [text for text in part.run.result.notices if text.startswith(DIFFERS)]
     facts |= {"unverified": differs} if differs else {}
     place = "" if column.span_label == "all" else f" at {column.span_label}"
@@ -144,10 +145,8 @@ def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
     for conversation in part.conversations:
-        record, expected = (
-            conversation.record() or ConversationRecord(),
-            expected_answers(plan_definitions(conversation.plan())),
-        )
+        record = conversation.record() or ConversationRecord()
+        expected = expected_answers(plan_definitions(conversation.plan()))
         for row in conversation.result.scenarios:
             if row.score is None:
                 continue
@@ -218,7 +217,8 @@ def _talk(
 
 def model_results(part: RunSlice) -> str:
     """Return the results as the block that model pages read (`model-index`), as YAML."""
-    column, quoted = part.column, json.dumps
+    column = part.column
+    quoted = json.dumps
     lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
     values = {"mean score": column.accuracy} | {
         name: cell.mean for name, cell in column.cells.items()

@@ -55,17 +55,16 @@ _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
 
 def _eval_log(part: RunSlice) -> dict[str, Any]:
     """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
-    facts, column = part.facts(), part.column
+    facts = part.facts()
+    column = part.column
     counts: dict[str, Any] = {
         name: column.sum_of(f"{name}_tokens") or 0
         for name in ("input", "output", "cached")
     }
     used = Usage(**{f"{name}_tokens": count for name, count in counts.items()})
-    samples, figures, unscored = (
-        list(_eval_samples(part)),
-        part.figures(),
-        column.unscored_examples,
-    )
+    samples = list(_eval_samples(part))
+    figures = part.figures()
+    unscored = column.unscored_examples
     # Trials are epochs of one sample, so its id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     shown_figures = {
@@ -141,14 +140,10 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
     """Yield a sample for each example; those of further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for conversation in part.conversations:
-        record, timed = (
-            conversation.record() or ConversationRecord(),
-            seconds_of(conversation.path),
-        )
-        expected, unanswered = (
-            expected_answers(plan_definitions(conversation.plan())),
-            [*record.unanswered.values()],
-        )
+        record = conversation.record() or ConversationRecord()
+        timed = seconds_of(conversation.path)
+        expected = expected_answers(plan_definitions(conversation.plan()))
+        unanswered = [*record.unanswered.values()]
         for result in conversation.result.scenarios:
             epochs[result.id] += 1
             exchanges = own_exchanges(result, record, unanswered)

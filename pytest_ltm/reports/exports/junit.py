@@ -57,7 +57,8 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
     command = run_origin(run).command
     for conversation in run.conversations:
-        record, timed = conversation.record(), seconds_of(conversation.path)
+        record = conversation.record()
+        timed = seconds_of(conversation.path)
         for result in conversation.result.scenarios:
             exchanges = record.transcript.exchanges_of(result.id) if record else ()
             nodeid = (

@@ -84,7 +84,8 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     began, ended = (
         int(moment.timestamp() * 1_000) for moment in (part.begin_time, part.end_time)
     )
-    name, tags = escape_unprintable(for_library(part.name)), {_TAG: part.id}
+    name = escape_unprintable(for_library(part.name))
+    tags = {_TAG: part.id}
     run = client.create_run(
         experiment, start_time=began, run_name=name, tags=tags
     ).info.run_id

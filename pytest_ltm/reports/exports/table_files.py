@@ -134,7 +134,8 @@ def _cell(column: Column | None, *, small: bool) -> str:
     """Return `54.2 [41.0, 66.1]`; where scores are open, the accuracy that counts them as missed."""
     if column is None or column.accuracy_lower_bound is None:
         return NOTHING
-    text, ends = f"{100 * column.accuracy_lower_bound:.1f}", column.interval
+    text = f"{100 * column.accuracy_lower_bound:.1f}"
+    ends = column.interval
     inside = f"[{100 * ends.low:.1f}, {100 * ends.high:.1f}]" if ends else ""
     return " ".join(
         [text, *([f"{{\\scriptsize {inside}}}" if small else inside] if inside else [])]

@@ -178,9 +178,11 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
     if len(priced) < 2:
         return None
     costs = [series.column.cost_usd or 0.0 for series in priced]
-    low, high = min(costs), max(costs)
+    low = min(costs)
+    high = max(costs)
     if low == high:
-        low, high = low / 2, high * 2
+        low = low / 2
+        high = high * 2
     scale = _log_scale(_BEGIN, low, high)
 
     def place_series(series: ResultSeries) -> tuple[float, str]:
@@ -237,10 +239,12 @@ def _chart_point(series: ResultSeries, x: float, place: str) -> ChartPoint:
     score = column.accuracy_lower_bound or 0.0
     interval = column.interval
     if interval:
-        low, high = interval.low, interval.high
+        low = interval.low
+        high = interval.high
         level = f", 95% interval {score_text(low)} to {score_text(high)}"
     else:
-        low, high = score, column.total_upper_bound / column.maximum_total
+        low = score
+        high = column.total_upper_bound / column.maximum_total
         level = ""
         if column.is_open:
             level = (
@@ -276,7 +280,8 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
 
 def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float]:
     """Return where an amount between `low` and `high` stands on the x axis, which it fills from `begin` on."""
-    bottom, top = math.log(low), math.log(high)
+    bottom = math.log(low)
+    top = math.log(high)
     room = FRAME.width - FRAME.right - 20 - begin
 
     def place_amount(amount: float) -> float:

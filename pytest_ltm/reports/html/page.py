@@ -331,7 +331,8 @@ def build_report(
 
 def render_page(material: Material, most: int, lines: int) -> bytes:
     """Return the page."""
-    style, script = read_assets(STYLES), read_assets(SCRIPTS)
+    style = read_assets(STYLES)
+    script = read_assets(SCRIPTS)
     shown_keys = worst_examples(material, most)
     parcels = Parcels(shown_keys, lines)
     # The first of each column, then the second: where time lines are left out, each

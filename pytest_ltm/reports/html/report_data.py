@@ -137,7 +137,8 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                 for conversation in run.conversations
                 if (conversation.result.agent, conversation.result.span_label) == place
             ]
-            series, entries = len(all_series), list[ExampleEntry]()
+            series = len(all_series)
+            entries = list[ExampleEntry]()
             for key, folder in enumerate(mine, start=len(conversations)):
                 rows = tuple(
                     ExampleEntry(
@@ -242,8 +243,10 @@ def deciding_rules(material: Material) -> list[Decider]:
 
 def run_origin(run: LoadedRun) -> Origin:
     """Return what a run was made of, from its summary."""
-    summary, first = run.summary, run.conversations[0].plan()
-    plan, wall = _as_mapping(summary.get("plan")), summary.get("wall_seconds")
+    summary = run.summary
+    first = run.conversations[0].plan()
+    plan = _as_mapping(summary.get("plan"))
+    wall = summary.get("wall_seconds")
     facts = {
         "run folder": run.result.folder,
         "pytest-ltm": _text_or_nothing(summary.get("pytest_ltm_version")),

@@ -120,7 +120,8 @@ def by_gap(material: Material) -> Grid | None:
     """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
     scores: dict[tuple[str, int], list[float]] = {}
     for row in material.rows:
-        gap, score = row.result.gap, row.result.score
+        gap = row.result.gap
+        score = row.result.score
         if gap is not None and score is not None:
             place = material.series[row.series].agent, _gap_class(gap)
             scores.setdefault(place, []).append(score)
@@ -439,11 +440,9 @@ def depth_spots(
 ) -> Iterator[DepthSpot]:
     """Yield the examples of which it is known where they asked."""
     for row in material.rows:
-        start, gap, score = (
-            question_starts.get(row.key),
-            row.result.gap,
-            row.result.score,
-        )
+        start = question_starts.get(row.key)
+        gap = row.result.gap
+        score = row.result.score
         if start is not None and gap is not None and score is not None:
             band = min(BANDS * max(start - gap, 0) // max(start, 1), BANDS - 1)
             yield DepthSpot(

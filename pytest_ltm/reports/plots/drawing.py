@@ -74,7 +74,9 @@ _COLOURS = (
 )
 _MARKERS = "osD^vPX*"
 _DASHES = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1, 1.5)), "-")
-_GREY, _PALE, _INK = "#767676", "#E6E6E6", "#222222"
+_GREY = "#767676"
+_PALE = "#E6E6E6"
+_INK = "#222222"
 _MAP = "cividis"
 # Longer names are shortened, in columns of a terminal.
 _LONGEST = 34
@@ -114,10 +116,8 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
         figure.set_layout_engine("none")
         for part in figure.subfigs:
             (left, bottom), (right, top) = part.bbox_relative.get_points()
-            part.bbox_relative.p0, part.bbox_relative.p1 = (
-                _rounded(left, bottom),
-                _rounded(right, top),
-            )
+            part.bbox_relative.p0 = _rounded(left, bottom)
+            part.bbox_relative.p1 = _rounded(right, top)
             for text in part.texts:
                 text.set_position(_rounded(*text.get_position()))
         for axes in figure.axes:
@@ -491,10 +491,8 @@ def _draw_line(
     bars: bool = True,
     **style: Any,
 ) -> Any:
-    x, y = (
-        [x_by_span[spot.span] for spot in line.spots],
-        [spot.score for spot in line.spots],
-    )
+    x = [x_by_span[spot.span] for spot in line.spots]
+    y = [spot.score for spot in line.spots]
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
     if bars and wide:
         reach = [
@@ -506,10 +504,8 @@ def _draw_line(
             "capsize": _scaled_points(2),
             "zorder": 3.5,
         }
-        places, scores = (
-            [x_by_span[spot.span] for spot in wide],
-            [spot.score for spot in wide],
-        )
+        places = [x_by_span[spot.span] for spot in wide]
+        scores = [spot.score for spot in wide]
         axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if alone:
@@ -565,7 +561,9 @@ def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
 
 
 def _draw_heatmap(part: SubFigure, content: Heat) -> None:
-    rows, columns, panels = len(content.rows), len(content.columns), len(content.panels)
+    rows = len(content.rows)
+    columns = len(content.columns)
+    panels = len(content.panels)
     all_axes = _panel_axes(part, panels, columns)
     wide, high = _panel_grid(panels, columns)
     width, height = _size_in_inches(part)
@@ -779,10 +777,8 @@ def _draw_forest(part: SubFigure, content: Forest) -> None:
         # behind the mean, which is the first row
         axes.axhspan(-0.5, 0.5, color=_PALE, zorder=0)
         for y, row in enumerate(rows):
-            better, colour = (
-                row.value >= 0,
-                _COLOURS[0] if row.value >= 0 else _COLOURS[1],
-            )
+            better = row.value >= 0
+            colour = _COLOURS[0] if row.value >= 0 else _COLOURS[1]
             if row.interval:
                 axes.plot(
                     row.interval,
