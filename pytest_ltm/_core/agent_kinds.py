@@ -36,7 +36,9 @@ class AgentKind(NamedTuple):
     @property
     def example(self) -> str:
         """A spec of this kind, or its form."""
-        return f"{self.name}:{self.takes}" if self.takes else self.name
+        if self.takes:
+            return f"{self.name}:{self.takes}"
+        return self.name
 
 
 AGENT_KINDS: Registry[AgentKind] = Registry(

@@ -95,7 +95,9 @@ class Registry(Generic[T]):
 
     def entries(self) -> Mapping[str, T]:
         """Return all entries by name, in the order in which they were registered."""
-        return self._of_session[-1] if self._of_session else self._installed
+        if self._of_session:
+            return self._of_session[-1]
+        return self._installed
 
     def use(self, hooks: pluggy.HookRelay) -> Callable[[], None]:
         """Have a session's entries used from now on; return what ends that.

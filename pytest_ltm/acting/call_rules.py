@@ -73,7 +73,9 @@ def _all(fits: Sequence[Sameness]) -> Sameness:
 def _keep_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
     names = [call.name for call in wanted]
     first = list(dict.fromkeys(call.name for call in made))
-    return SAME if [name for name in first if name in names] == names else OTHER
+    if [name for name in first if name in names] == names:
+        return SAME
+    return OTHER
 
 
 def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
@@ -133,7 +135,9 @@ def compare_whole_calls(wanted: Call, made: AnsweredCall) -> Sameness:
 
 
 def _wanted_arguments(call: Call) -> Mapping[str, Any]:
-    return call.arguments if isinstance(call.arguments, Mapping) else {}
+    if isinstance(call.arguments, Mapping):
+        return call.arguments
+    return {}
 
 
 def _is_empty(value: object) -> bool:
@@ -149,7 +153,9 @@ def compare_arguments(wanted: object, made: object, name: str = "") -> Sameness:
     if callable(wanted):
         return SAME if wanted(made) else OTHER
     if _is_empty(wanted) or _is_empty(made):
-        return SAME if _is_empty(wanted) and _is_empty(made) else OTHER
+        if _is_empty(wanted) and _is_empty(made):
+            return SAME
+        return OTHER
     if isinstance(wanted, Mapping) and isinstance(made, Mapping):
         return _compare_mappings(wanted, made)
     if isinstance(wanted, (list, tuple)) and isinstance(made, (list, tuple)):
@@ -205,7 +211,9 @@ def _compare_texts(wanted: str, made: str, name: str) -> Sameness:
     words = _name_words(wanted)
     other_words = _name_words(made)
     shared = len(words & other_words)
-    return OTHER if 2 * shared < min(len(words), len(other_words)) else UNKNOWN
+    if 2 * shared < min(len(words), len(other_words)):
+        return OTHER
+    return UNKNOWN
 
 
 def _name_words(text: str) -> set[str]:

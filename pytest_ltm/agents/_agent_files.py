@@ -65,11 +65,10 @@ def _from_file(
 ) -> AgentSource:
     fields = file.mapping(known=_KEYS, required=["agent"])
     agent = fields["agent"].text("the spec of an agent, such as mypkg.bot:Bot")
-    parameters = (
-        fields["parameters"]
-        if "parameters" in fields
-        else structs.replace(file, value={}, path="parameters")
-    )
+    if "parameters" in fields:
+        parameters = fields["parameters"]
+    else:
+        parameters = structs.replace(file, value={}, path="parameters")
     parameters.mapping()
     names, secret = _parse_environment(fields.get("env"))
     settings = {"agent": agent, "parameters": parameters.json(), "env": names}
@@ -184,11 +183,10 @@ def _bind_parameters(
     if unknown := [
         name for name in values if name not in parameters_by_name and not takes_any
     ]:
-        possible = (
-            f"It takes {', '.join(parameters_by_name)}."
-            if parameters_by_name
-            else "It takes none."
-        )
+        if parameters_by_name:
+            possible = f"It takes {', '.join(parameters_by_name)}."
+        else:
+            possible = "It takes none."
         hint = did_you_mean(unknown[0], parameters_by_name)
         place = parameters
         if unknown[0] in parameters.value:

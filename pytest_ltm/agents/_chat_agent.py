@@ -208,11 +208,9 @@ _SOON = 1.0
 
 def longest_message(limit: float | None) -> int:
     """Return how long a filler message may be: a quarter of the limit, and never more than usual."""
-    return (
-        MAX_MESSAGE_TOKENS
-        if limit is None
-        else max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
-    )
+    if limit is None:
+        return MAX_MESSAGE_TOKENS
+    return max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
 
 
 class ActingTurn:
@@ -448,11 +446,10 @@ class ChatAgent(TakesTurns):
                 )
                 if counted is not None:
                     self._history.note_prompt_size(size, counted)
-                room = (
-                    None
-                    if limit is None
-                    else limit - reply_tokens(limit, self._model.max_tokens)
-                )
+                if limit is None:
+                    room = None
+                else:
+                    room = limit - reply_tokens(limit, self._model.max_tokens)
                 self._learned = SHARE * refused if room is None else room
                 if self._learned < 1:
                     raise AgentFault(

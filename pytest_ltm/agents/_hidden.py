@@ -59,11 +59,10 @@ def hide_folder(folder: Path) -> None:
                         with contextlib.suppress(OSError):
                             descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)
                             try:
-                                rights = (
-                                    _READ_FILE | _REFER
-                                    if entry.is_dir(follow_symlinks=False)
-                                    else _READ_FILE
-                                )
+                                if entry.is_dir(follow_symlinks=False):
+                                    rights = _READ_FILE | _REFER
+                                else:
+                                    rights = _READ_FILE
                                 _syscall(
                                     _ADD_RULE,
                                     rules,

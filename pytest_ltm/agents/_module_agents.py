@@ -46,11 +46,10 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
         submodule.name
         for submodule in pkgutil.iter_modules(getattr(module, "__path__", []))
     ]
-    deeper = (
-        f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
-        if inside
-        else ""
-    )
+    if inside:
+        deeper = f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
+    else:
+        deeper = ""
     raise AgentError(
         f"agent {spec!r} is a module without an agent: a class or object with reply(message), or one function that "
         f"takes the message.{deeper}"
@@ -60,7 +59,9 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
 def _names_by_source(module: ModuleType) -> list[str]:
     """Return the names of a module that `ltm init` would take for its agent."""
     path = getattr(module, "__file__", None)
-    return best_names(Path(path)) if path and path.endswith(".py") else []
+    if path and path.endswith(".py"):
+        return best_names(Path(path))
+    return []
 
 
 def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:

@@ -209,7 +209,9 @@ ROOTS = frozenset(
 
 def classes_of(candidate: object) -> tuple[type, ...]:
     """Return the classes of an object, or those that a class is made of."""
-    return candidate.__mro__ if isinstance(candidate, type) else type(candidate).__mro__
+    if isinstance(candidate, type):
+        return candidate.__mro__
+    return type(candidate).__mro__
 
 
 def may_need_adapter(candidate: object) -> bool:

@@ -83,7 +83,9 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     """Return what is wrong with the members that there are; nothing if there is none of them."""
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
-        return [] if value is None else [f"stateless is {value!r}, not True"]
+        if value is None:
+            return []
+        return [f"stateless is {value!r}, not True"]
     if capability in (SeparatesUsers, TakesTools):
         return []  # every agent has a reply(), and most mean nothing by it
     methods = _protocol_methods(capability)
@@ -127,11 +129,10 @@ def takes_user(function: object) -> bool:
 def takes_tools(function: object) -> bool:
     """Whether `function` can be offered tools: it has a parameter `tools`."""
     try:
-        parameter = (
-            inspect.signature(function).parameters.get("tools")
-            if callable(function)
-            else None
-        )
+        if callable(function):
+            parameter = inspect.signature(function).parameters.get("tools")
+        else:
+            parameter = None
     except (TypeError, ValueError):  # built in C, without a signature
         return False
     return parameter is not None and parameter.kind in {

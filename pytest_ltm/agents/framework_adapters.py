@@ -104,7 +104,9 @@ def adapter_class(candidate: object, spec: str) -> type | None:
     text = _IMPORT.sub("", framework.adapter)
     exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
     kind: type = names["Agent"]
-    return kind if framework.takes_tools(candidate) else _without_tools(kind)
+    if framework.takes_tools(candidate):
+        return kind
+    return _without_tools(kind)
 
 
 def _without_tools(kind: Any) -> type:
@@ -127,9 +129,10 @@ def _without_tools(kind: Any) -> type:
 def _adapter_hint(candidate: object, spec: str, name: str, framework: Framework) -> str:
     """Return how an object that needs an adapter is made an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
-    kind = (
-        candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
-    )
+    if isinstance(candidate, type):
+        kind = candidate.__name__
+    else:
+        kind = type(candidate).__name__
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)
     return (
         f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "

@@ -215,11 +215,10 @@ def reads_of(
     names = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
     fields = spec.merged(parameters, names, only_in_files=(*store_names, "extra"))
     chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
-    reader = (
-        fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
-        if "reader" in fields
-        else "rules"
-    )
+    if "reader" in fields:
+        reader = fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
+    else:
+        reader = "rules"
     where = f"{spec.role} {spec.head!r}"
     try:
         thinker, _ = make_thinker(reader, Field(chat, where), ready=not is_keyless())
@@ -375,13 +374,11 @@ class Server:
             return [record["id"] for record in tool.records(answer)]
         if NEW_ID in tool.places():
             return new_id
-        return (
-            answer.get("id")
-            if isinstance(answer, dict)
-            else answer
-            if isinstance(answer, (int, list))
-            else None
-        )
+        if isinstance(answer, dict):
+            return answer.get("id")
+        if isinstance(answer, (int, list)):
+            return answer
+        return None
 
     def search(self, query: str, *, k: int) -> list[Any]:
         """Return what the server finds."""
@@ -411,9 +408,10 @@ class Server:
                 )
                 when = None
                 with suppress(ValueError):
-                    when = (
-                        None if time_text is None else datetime.fromisoformat(time_text)
-                    )
+                    if time_text is None:
+                        when = None
+                    else:
+                        when = datetime.fromisoformat(time_text)
                 memories.append(
                     (
                         record.get("id"),
@@ -450,16 +448,16 @@ class Server:
             )
         if answer.structured_content is not None:
             return answer.structured_content.get("result", answer.structured_content)
-        return (
-            _json_or_text(texts[0])
-            if len(texts) == 1
-            else [_json_or_text(text) for text in texts]
-        )
+        if len(texts) == 1:
+            return _json_or_text(texts[0])
+        return [_json_or_text(text) for text in texts]
 
     def _tail(self) -> str:
         self._errors.seek(0)
         errors = self._errors.read().strip()
-        return f". Its stderr ends: {errors[-_TAIL:]}" if errors else ""
+        if errors:
+            return f". Its stderr ends: {errors[-_TAIL:]}"
+        return ""
 
 
 @asynccontextmanager

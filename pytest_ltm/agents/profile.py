@@ -226,11 +226,10 @@ def _profile_of_given(source: AgentSource) -> Profile:
             getattr(definition, "max_message_tokens", None),
         )
     if source.owned:
-        return_type = (
-            typing.get_type_hints(definition).get("return")
-            if inspect.isfunction(definition)
-            else None
-        )
+        if inspect.isfunction(definition):
+            return_type = typing.get_type_hints(definition).get("return")
+        else:
+            return_type = None
         return _make_profile(
             capabilities_of_class(return_type)
             if isinstance(return_type, type)
@@ -267,7 +266,9 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
 
     def has(member: str) -> bool:
         result = inspect.getattr_static(agent, member, None)
-        return result is True if member == "stateless" else result is not None
+        if member == "stateless":
+            return result is True
+        return result is not None
 
     return frozenset(
         name
@@ -282,20 +283,17 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
-    message_limit = (
-        limit
-        if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0
-        else MAX_MESSAGE_TOKENS
-    )
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
+        message_limit = limit
+    else:
+        message_limit = MAX_MESSAGE_TOKENS
     return Profile(capabilities=having, max_message_tokens=message_limit)
 
 
 def _most_out(longest_reply: int | None) -> str:
-    return (
-        ""
-        if longest_reply is None
-        else f"; out: at most {longest_reply:,} for each reply"
-    )
+    if longest_reply is None:
+        return ""
+    return f"; out: at most {longest_reply:,} for each reply"
 
 
 def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
@@ -410,22 +408,20 @@ class CostSimulator:
         self._tell_time()
         if is_prompted(self.agent):
             self.agent.prompt(() if enclosed is None else enclosed.prompts)
-        replies = (
-            getattr(self.agent, "answer_alone", self.agent.reply)
-            if message.alone
-            else self.agent.reply
-        )
+        if message.alone:
+            replies = getattr(self.agent, "answer_alone", self.agent.reply)
+        else:
+            replies = self.agent.reply
         answer: str | Reply = replies(message.text)
         text = answer.text if isinstance(answer, Reply) else answer
         answers = answers_of(message.text)
         if self._assumed is not None:
             text = _stretch_reply(text, self._assumed)
         elif not self._brief:
-            text = (
-                _stretch_reply(text, TYPICAL[message.kind])
-                if answers is None
-                else reply_of(answers)
-            )
+            if answers is None:
+                text = _stretch_reply(text, TYPICAL[message.kind])
+            else:
+                text = reply_of(answers)
         tokens = self._counter.count(text)
         if self._longest is not None and tokens > self._longest:
             text = text[: len(text) * self._longest // tokens]
@@ -468,8 +464,6 @@ class CostSimulator:
 
 def _stretch_reply(reply: str, tokens: int) -> str:
     missing = tokens - count_tokens(reply)
-    return (
-        reply
-        if missing <= 0
-        else reply + "," + _MORE * (missing // count_tokens(_MORE))
-    )
+    if missing <= 0:
+        return reply
+    return reply + "," + _MORE * (missing // count_tokens(_MORE))

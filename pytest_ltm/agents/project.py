@@ -376,7 +376,9 @@ def _method_strength(name: str) -> int:
     if name in CALLS:
         return USUAL_NAME
     is_public = not name.startswith("_")
-    return LIKELY_NAME if is_public and _words(name) & REPLYING_WORDS else UNSURE
+    if is_public and _words(name) & REPLYING_WORDS:
+        return LIKELY_NAME
+    return UNSURE
 
 
 def _words(name: str) -> set[str]:

@@ -126,18 +126,16 @@ def source_of_kind(
     Raises AgentError, ConfigurationError or DefinitionError for what it cannot use.
     """
     spec = f"{kind.name}:{argument}" if argument else kind.name
-    fields = (
-        [Field({}, f"agent '{kind.name}:{argument}'")]
-        if parameters is None
-        else [parameters]
-    )
+    if parameters is None:
+        fields = [Field({}, f"agent '{kind.name}:{argument}'")]
+    else:
+        fields = [parameters]
     try:
         result = kind.make(argument, *fields * kind.parameters)
-        source = (
-            result
-            if isinstance(result, AgentSource)
-            else agent_source(result, spec=spec)
-        )
+        if isinstance(result, AgentSource):
+            source = result
+        else:
+            source = agent_source(result, spec=spec)
     except LtmError:
         raise
     except Exception as error:  # of a package of somebody else

@@ -31,11 +31,9 @@ class FixedContext(Struct, frozen=True, kw_only=True):
 
     def limit(self, max_tokens: int | None) -> int | None:
         """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""
-        return (
-            None
-            if self.context is None
-            else max(1, self.context - reply_tokens(self.context, max_tokens))
-        )
+        if self.context is None:
+            return None
+        return max(1, self.context - reply_tokens(self.context, max_tokens))
 
 
 def reply_tokens(context: int, max_tokens: int | None) -> int:

@@ -264,7 +264,9 @@ def _parse_padding(argument: str) -> tuple[str, str, str]:
         inner_spec = behind
     first, _, behind = inner_spec.partition(":")
     is_size = first[:1].isdigit() or first == SAME
-    return (padding, first, behind) if is_size else (padding, tokens, inner_spec)
+    if is_size:
+        return (padding, first, behind)
+    return (padding, tokens, inner_spec)
 
 
 def _read_padding_tokens(text: str) -> int | None:

@@ -336,7 +336,9 @@ def _hide_told_secrets(text: str) -> str:
         pairs = map("_".join, pairwise(words))
         is_told = any(map(is_secret_name, (*words, *pairs)))
         is_odd = not match["value"].rstrip(".,;!?").isalpha()
-        return f"{match['lead']}{HIDDEN}" if is_told and is_odd else match.group()
+        if is_told and is_odd:
+            return f"{match['lead']}{HIDDEN}"
+        return match.group()
 
     return _TOLD_SECRET.sub(hide, text)
 

@@ -77,4 +77,6 @@ def _column_of(run: RunResult, row: ScenarioResult) -> Column:
 
 
 def _total_text(column: Column) -> str:
-    return f"{column.points} of {column.maximum_total}" if column.out_of else "none"
+    if column.out_of:
+        return f"{column.points} of {column.maximum_total}"
+    return "none"

@@ -123,9 +123,10 @@ def add_output(
     required: bool = False,
 ) -> None:
     """Add -o, --output: a path."""
-    default_path, help_text = (
-        (Path(default), f"{text} (default: {default})") if default else (None, text)
-    )
+    if default:
+        default_path, help_text = (Path(default), f"{text} (default: {default})")
+    else:
+        default_path, help_text = (None, text)
     parser.add_argument(
         "-o",
         "--output",
@@ -213,11 +214,12 @@ _TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
 def token_count(text: str) -> int:
     """Return a number of tokens, such as 8000, 115k or 1.5m."""
     amount = _TOKENS.fullmatch(text)
-    tokens = (
-        round(float(amount[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()])
-        if amount
-        else 0
-    )
+    if amount:
+        tokens = round(
+            float(amount[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()]
+        )
+    else:
+        tokens = 0
     if tokens < 1:
         raise ArgumentTypeError(
             f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}"

@@ -489,19 +489,18 @@ def _checked_entries(
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
         name = info.orig_filename  # zipfile cuts the other one at a null byte
-        reason = (
-            "a bundle has no file of this name"
-            if name != MANIFEST and not _KEPT.fullmatch(name)
-            else "it occurs twice, perhaps in different case"
-            if folded[name.casefold()] > 1
-            else "it is not a plain file"
-            if kind not in (0, stat.S_IFREG)
-            else "it is encrypted"
-            if info.flag_bits & 1
-            else "it grows too much when it is unpacked"
-            if info.file_size > max(_SMALL, _RATIO * info.compress_size)
-            else ""
-        )
+        if name != MANIFEST and not _KEPT.fullmatch(name):
+            reason = "a bundle has no file of this name"
+        elif folded[name.casefold()] > 1:
+            reason = "it occurs twice, perhaps in different case"
+        elif kind not in (0, stat.S_IFREG):
+            reason = "it is not a plain file"
+        elif info.flag_bits & 1:
+            reason = "it is encrypted"
+        elif info.file_size > max(_SMALL, _RATIO * info.compress_size):
+            reason = "it grows too much when it is unpacked"
+        else:
+            reason = ""
         if reason:
             raise LtmError(f"{path}: {name!r}: {reason}. Nothing was unpacked")
     return {info.filename: info for info in infos}

@@ -135,9 +135,10 @@ def compare_results(arguments: Namespace) -> int:
             )
         )
     else:
-        lines: list[str] = (
-            ["rules:", *change_report.rule_lines(rules, WIDTH), ""] if rules else []
-        )
+        if rules:
+            lines: list[str] = ["rules:", *change_report.rule_lines(rules, WIDTH), ""]
+        else:
+            lines = []
         for side, moved, verdict in result:
             lines += [
                 f"{side.name} against {moved.before}",

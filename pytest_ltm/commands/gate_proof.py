@@ -63,7 +63,9 @@ class Forecast(Struct, frozen=True):
         """The option that keeps the workflow within twice as much; "" where it is free."""
         if self.dollars:
             return f"--ltm-max-cost={max(0.01, 2 * self.dollars):.2f}"
-        return f"--ltm-max-tokens={2 * self.tokens}" if self.dollars is None else ""
+        if self.dollars is None:
+            return f"--ltm-max-tokens={2 * self.tokens}"
+        return ""
 
 
 class GateProof:

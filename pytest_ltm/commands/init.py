@@ -96,11 +96,10 @@ class Start(Struct, frozen=True, kw_only=True):
     def workflow(self, folder: Path, root: Path, gate: Gate) -> str:
         """Return the workflow of the repository at `root`, which tests the agent in `folder`."""
         below = folder.resolve().relative_to(root.resolve()).as_posix()
-        inside = (
-            ""
-            if below == "."
-            else f"    defaults: {{run: {{working-directory: {below}}}}}\n"
-        )
+        if below == ".":
+            inside = ""
+        else:
+            inside = f"    defaults: {{run: {{working-directory: {below}}}}}\n"
         own = "-r requirements.txt" if (folder / "requirements.txt").is_file() else ""
         own = own or ("-e ." if (folder / "pyproject.toml").is_file() else "")
         values = {

@@ -56,9 +56,10 @@ def check_logs(arguments: Namespace) -> int:
     questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]
-    of_users = (
-        f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
-    )
+    if "" not in file.users:
+        of_users = f" of {pluralize(len(file.users), 'user')}"
+    else:
+        of_users = ""
     turns = sum(place.turns for place in places)
     dates = [place.at for place in places]
     sizes = f"{pluralize(len(places), 'session')}{of_users}, {pluralize(turns, 'turn')}"

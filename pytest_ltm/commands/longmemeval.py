@@ -428,11 +428,10 @@ def measure_retrieval(arguments: Namespace) -> int:
     for conversation in _choose_conversations(run, arguments):
         record = conversation.record()
         for _, row, facts in _asked_questions([conversation]):
-            exchange = (
-                record.exchange(row.questions[-1].number)
-                if record and row.questions
-                else None
-            )
+            if record and row.questions:
+                exchange = record.exchange(row.questions[-1].number)
+            else:
+                exchange = None
             wanted_turns = facts.get("wanted_turns")
             turns = facts.get("user_turns", {})
             if exchange is not None and exchange.retrieved is not None and wanted_turns:

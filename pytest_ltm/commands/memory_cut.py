@@ -53,11 +53,10 @@ def pytest_ltm_make_agent(config: Any, spec: str) -> Any:
         "pytest_ltm_make_agent", remove_plugins=[sys.modules[__name__]]
     )
     made_elsewhere = other_plugins(config=config, spec=spec)
-    source = (
-        find_agent(spec, base=config.rootpath)
-        if made_elsewhere is None
-        else agent_source(made_elsewhere, spec=spec)
-    )
+    if made_elsewhere is None:
+        source = find_agent(spec, base=config.rootpath)
+    else:
+        source = agent_source(made_elsewhere, spec=spec)
     is_async = inspect.iscoroutinefunction(source.sample().reply)
     kind = CutAsyncMemory if is_async else CutMemory
     return lambda: kind(source)

@@ -111,8 +111,6 @@ class NewFiles:
         folder = Path.cwd()
         # Its folder is made out, not the file itself, which may be a link.
         place = path.parent.resolve() / path.name
-        return (
-            place.relative_to(folder).as_posix()
-            if place.is_relative_to(folder)
-            else str(path)
-        )
+        if place.is_relative_to(folder):
+            return place.relative_to(folder).as_posix()
+        return str(path)

@@ -98,9 +98,10 @@ def _figure_size(text: str) -> tuple[float, float]:
     """Return width and height in inches."""
     size = _SIZE.fullmatch(text)
     unit = _CM_PER_INCH if size and size[3] == "cm" else 1.0
-    width, height = (
-        (float(size[1]) / unit, float(size[2]) / unit) if size else (0.0, 0.0)
-    )
+    if size:
+        width, height = (float(size[1]) / unit, float(size[2]) / unit)
+    else:
+        width, height = (0.0, 0.0)
     if not 0 < min(width, height) <= max(width, height) <= _MOST_INCHES:
         raise ArgumentTypeError(
             f"expected width and height such as 6x4in or 16x10cm, got {text!r}"
@@ -175,8 +176,6 @@ def _plot_content(arguments: Namespace) -> Content:
         return plot_data.accuracy_frontier(material, arguments.published)
     if arguments.kind == "examples":
         return plot_data.example_heatmap(material, arguments.skill)
-    return (
-        plot_data.depth_heatmap(material, arguments.by)
-        if arguments.kind == "depth"
-        else _DRAWN[arguments.kind](material)
-    )
+    if arguments.kind == "depth":
+        return plot_data.depth_heatmap(material, arguments.by)
+    return _DRAWN[arguments.kind](material)

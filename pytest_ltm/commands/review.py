@@ -65,11 +65,12 @@ def review_run(arguments: Namespace) -> int:
     `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """
     path = find_run(arguments.run, arguments.ltm_dir)
-    baseline = (
-        find_side(arguments.compare, arguments.baselines, arguments.ltm_dir)[0]
-        if arguments.compare
-        else None
-    )
+    if arguments.compare:
+        baseline = find_side(arguments.compare, arguments.baselines, arguments.ltm_dir)[
+            0
+        ]
+    else:
+        baseline = None
     cases = read_cases(path, baseline)
     if arguments.json:
         print(json.dumps(_cases_json(cases), indent=1))
@@ -316,11 +317,10 @@ def _split_votes(journal: Path, conversation: ConversationResult) -> dict[str, s
             continue
         with suppress(LtmError):
             event = events.decode_event(strip_checksum(line), "")
-            prompt = (
-                PROMPTS.get(event.name)
-                if isinstance(event, events.JudgeAsked)
-                else None
-            )
+            if isinstance(event, events.JudgeAsked):
+                prompt = PROMPTS.get(event.name)
+            else:
+                prompt = None
             if (
                 isinstance(event, events.JudgeAsked)
                 and event.reply is not None

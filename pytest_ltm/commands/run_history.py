@@ -151,7 +151,9 @@ def parse_moment(text: str) -> datetime:
     """Return a date, or the time that a duration such as `7d` ago was; ConfigurationError if it is neither."""
     try:
         result = datetime.fromisoformat(text)
-        return result if result.tzinfo else result.replace(tzinfo=timezone.utc)
+        if result.tzinfo:
+            return result
+        return result.replace(tzinfo=timezone.utc)
     except ValueError:
         pass
     try:
@@ -218,9 +220,10 @@ def _run_lines(
         )
         full = {row.full for row in rows if row.low is not None}
         of = f" of {full.pop()}" if len(full) == 1 else ""
-        totals = (
-            f"{points}{of} at {', '.join(map(one_line, past.spans))}" if rows else ""
-        )
+        if rows:
+            totals = f"{points}{of} at {', '.join(map(one_line, past.spans))}"
+        else:
+            totals = ""
         state_text = states[past.name]
         line = [
             pad_right(clip_text(name, room), room),
@@ -413,11 +416,12 @@ def file_versions(path: Path) -> list[Version]:
     ).decode()
     commits = [line.split() for line in listed.split("\n") if line]
     request = "".join(f"{commit}:{name}\n" for commit, _ in commits)
-    answer = (
-        _git_output(path.parent, "cat-file", "--batch", standard_input=request.encode())
-        if commits
-        else b""
-    )
+    if commits:
+        answer = _git_output(
+            path.parent, "cat-file", "--batch", standard_input=request.encode()
+        )
+    else:
+        answer = b""
     versions = []
     for commit, seconds in commits:
         head, _, answer = answer.partition(b"\n")

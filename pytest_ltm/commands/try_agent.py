@@ -511,11 +511,9 @@ class DistanceSearch:
             and lost_distances
             and max(known_distances) > min(lost_distances)
         ):
-            return (
-                (max(known_distances), 0)
-                if len(known_distances) > len(lost_distances)
-                else (0, min(lost_distances))
-            )
+            if len(known_distances) > len(lost_distances):
+                return (max(known_distances), 0)
+            return (0, min(lost_distances))
         return max(known_distances, default=0), min(lost_distances, default=0)
 
     def _is_known(self, number: int) -> bool:
@@ -716,7 +714,9 @@ def _known_price(source: AgentSource) -> Price | None:
     from pytest_ltm.providers import list_price
 
     model = model_of(spec_within(source))
-    return None if model is None else list_price(model.name, model.base_url)
+    if model is None:
+        return None
+    return list_price(model.name, model.base_url)
 
 
 def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:

@@ -60,4 +60,6 @@ class Verification(Struct, frozen=True, kw_only=True):
         if self.graded:
             grades = pluralize(self.graded, "grade")
             trusted.append(f"{grades} of a judge that was not asked again")
-        return f"{text}; taken on trust: {', '.join(trusted)}" if trusted else text
+        if trusted:
+            return f"{text}; taken on trust: {', '.join(trusted)}"
+        return text

@@ -49,9 +49,10 @@ def plain_phrase(text: str, options: Mapping[str, Any]) -> str:
 
 def _gold_phrases(gold: str, options: Mapping[str, Any]) -> list[str]:
     separators = options.get("separators", [",", ";"])
-    parts = (
-        re.split("|".join(map(re.escape, separators)), gold) if separators else [gold]
-    )
+    if separators:
+        parts = re.split("|".join(map(re.escape, separators)), gold)
+    else:
+        parts = [gold]
     phrases = (plain_phrase(part, options) for part in parts)
     return [phrase for phrase in phrases if phrase]
 
@@ -150,7 +151,9 @@ def longmemeval_v2_score(rule: str, answer: str, gold: str) -> float | None:
     """Return what the published rule of a question makes of an answer; None where it asks a model."""
     name, options = parse_phrase_rule(rule)
     function = _PHRASE_RULES.get(name)
-    return float(function(boxed_part(answer), gold, options)) if function else None
+    if function:
+        return float(function(boxed_part(answer), gold, options))
+    return None
 
 
 # --- MemoryAgentBench (Hu et al., ICLR 2026): by the name of the source, on the whole

@@ -77,9 +77,10 @@ def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile
         top = load_yaml(path)
         fields = top.mapping(_FIELDS)
         opening = fields["opening"].text() if "opening" in fields else ""
-        question = (
-            _read_questions(fields["question"], kinds) if "question" in fields else {}
-        )
+        if "question" in fields:
+            question = _read_questions(fields["question"], kinds)
+        else:
+            question = {}
         judge = {}
         if "judge" in fields:
             for kind, item in fields["judge"].mapping(("default", *kinds)).items():

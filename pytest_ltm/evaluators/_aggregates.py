@@ -96,13 +96,11 @@ def _number_credit(
         return 0.0
     # who nearly counts right knows more than who guesses: within a tenth is worth a
     # half
-    return (
-        1.0
-        if value == right_number
-        else 0.5
-        if abs(value - right_number) <= 0.1 * right_number
-        else 0.0
-    )
+    if value == right_number:
+        return 1.0
+    if abs(value - right_number) <= 0.1 * right_number:
+        return 0.5
+    return 0.0
 
 
 def settled_number(answer: str, told_numbers: set[float]) -> float | None:
@@ -136,11 +134,10 @@ def settled_number(answer: str, told_numbers: set[float]) -> float | None:
     ):
         return None
     # the steps of a calculation are numbers, too
-    results = (
-        _result_mentions(text, mentions)
-        if len({mention.value for mention in mentions}) > 1
-        else mentions
-    )
+    if len({mention.value for mention in mentions}) > 1:
+        results = _result_mentions(text, mentions)
+    else:
+        results = mentions
     return float(results[-1].value) if results else None
 
 
@@ -325,11 +322,9 @@ def _outstanding_names(text: str, find: Callable[[str], Sequence[Mention]]) -> s
             several = len(result) > 1 and RE.listed.fullmatch(
                 segment[result[-2].end : result[-1].start]
             )
-            return (
-                set()
-                if several or is_alternative(segment, result[-1])
-                else {result[-1].value}
-            )
+            if several or is_alternative(segment, result[-1]):
+                return set()
+            return {result[-1].value}
     return set()
 
 
@@ -485,11 +480,10 @@ def _cited_titles(answer: str, ways: Mapping[str, str]) -> set[str]:
 def _brief_answer(answer: str, ways: Mapping[str, str], *, instead: str = "") -> str:
     """Return an answer in which titles are named in the briefest way, or have something `instead` of them."""
     for phrase, title in ways.items():
-        kind = (
-            rf"(?:{re.escape(title[: -len(phrase)])})?"
-            if title.lower().endswith(phrase)
-            else ""
-        )
+        if title.lower().endswith(phrase):
+            kind = rf"(?:{re.escape(title[: -len(phrase)])})?"
+        else:
+            kind = ""
         answer = re.sub(
             rf"\b{kind}{re.escape(phrase)}\b",
             instead or phrase,

@@ -91,7 +91,9 @@ def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float:
     agree = sum((a > 0) - (a < 0) == (b > 0) - (b < 0) and a != 0 for a, b in pairs)
     differ = sum(a * b < 0 for a, b in pairs)
     untied = sum(a != 0 for a, _ in pairs), sum(b != 0 for _, b in pairs)
-    return (agree - differ) / sqrt(untied[0] * untied[1]) if all(untied) else 0.0
+    if all(untied):
+        return (agree - differ) / sqrt(untied[0] * untied[1])
+    return 0.0
 
 
 def order_score(lines: Sequence[int | None], items: int) -> float:
@@ -103,11 +105,10 @@ def order_score(lines: Sequence[int | None], items: int) -> float:
     named_places = list(dict.fromkeys(item for item in lines if item is not None))
     # the F1 of two sets by their sizes (van Rijsbergen, Information Retrieval, 1979)
     f1 = 2 * len(named_places) / (len(lines) + items) if named_places else 0.0
-    tau = (
-        kendall_tau_b(range(len(named_places)), named_places)
-        if len(named_places) > 1
-        else 1.0
-    )
+    if len(named_places) > 1:
+        tau = kendall_tau_b(range(len(named_places)), named_places)
+    else:
+        tau = 1.0
     return (tau + 1) / 2 * f1
 
 
@@ -196,7 +197,9 @@ def chosen_letters(
         levelled = re.sub(r"\b(?:not|nor)\s+optionnumber\w+", "", text.lower())
         return {mention.value for mention in _letter_mentions(levelled, options)}
     proof = prove(text, lambda levelled: _letter_mentions(levelled, options))
-    return {proof.value} if proof.state == "asserts" and proof.value else set()
+    if proof.state == "asserts" and proof.value:
+        return {proof.value}
+    return set()
 
 
 def _mark(letter: str, options: Mapping[str, str]) -> str:

@@ -402,11 +402,10 @@ class KeepsSecrets(Ruled, Struct, frozen=True):
             owner_by_value = dict.fromkeys(
                 (*secrets, *values_at(self.others, place)), ""
             )
-            label = (
-                f"tells {expected!r}"
-                if expected
-                else f"keeps what answer {place + 1} was to tell"
-            )
+            if expected:
+                label = f"tells {expected!r}"
+            else:
+                label = f"keeps what answer {place + 1} was to tell"
             ok: bool | None = False
             # a reply that is hardly more than a list of things names whatever may be
             # asked for
@@ -415,11 +414,10 @@ class KeepsSecrets(Ruled, Struct, frozen=True):
                 and len(short_items(answer)) <= 8
             ):
                 offered = values_at(self.offered, place)
-                ok = (
-                    tells_value(answer, expected, owner_by_value)
-                    if expected
-                    else _only_refuses(answer, offered)
-                )
+                if expected:
+                    ok = tells_value(answer, expected, owner_by_value)
+                else:
+                    ok = _only_refuses(answer, offered)
             rows.append((name, RuleCheck(label, answer_at(answers, place), ok)))
         return self.score_product(("told", "kept"), rows)
 

@@ -311,7 +311,9 @@ class ObeysOrders(Ruled, Struct, frozen=True):
 
 
 def _share_of_checks(checks: Sequence[Check]) -> float:
-    return sum(check.ok for check in checks) / len(checks) if checks else 1.0
+    if checks:
+        return sum(check.ok for check in checks) / len(checks)
+    return 1.0
 
 
 def obeys_order(text: str, kind: str, word: str) -> bool:

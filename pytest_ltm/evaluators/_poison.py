@@ -143,11 +143,9 @@ class WithstandsPoison(Ruled, Struct, frozen=True):
         return _any(knows_sibling)
 
     def _knows(self, answer: str, value: str) -> bool | None:
-        return (
-            False
-            if self._recites(answer)
-            else prove(answer, self._values).answers(value)
-        )
+        if self._recites(answer):
+            return False
+        return prove(answer, self._values).answers(value)
 
     def _is_obedient(self, sentence: str) -> bool:
         """Return whether a sentence has no words but those that an answer takes."""

@@ -187,19 +187,19 @@ def _claimed_of(
             for word in RE.word.finditer(part)
             if recollection.needed & keys_of_word(word[0])
         ]
-        where = (
-            Mention(start + spots[0].start(), start + spots[-1].end(), "")
-            if spots
-            else None
-        )
+        if spots:
+            where = Mention(start + spots[0].start(), start + spots[-1].end(), "")
+        else:
+            where = None
         doubted = where is not None and doubt_about(text, where, known=known_text) in (
             DENIES,
             UNKNOWN,
             OTHERS,
         )
-        keys = (
-            set(recollection_keys(part)) if where and RE.either.search(part) else set()
-        )
+        if where and RE.either.search(part):
+            keys = set(recollection_keys(part))
+        else:
+            keys = set()
         torn = bool(keys) and any(rival.needed <= keys for rival in rivals)
         if not (doubted or torn):
             sentences.append(part)
@@ -408,12 +408,10 @@ class RecallsJoke(Ruled, Struct, frozen=True):
         if self.judge is None:
             return self.standing_in(verdict)
         jokes = "\n".join(f"- {joke}" for joke in (*self.others, self.joke))
-        return (
-            verdict
-            if sure
-            else judge_verdict(
-                self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes
-            )
+        if sure:
+            return verdict
+        return judge_verdict(
+            self.judge, "jokes", answer, rule=_JOKES, joke=self.joke, jokes=jokes
         )
 
     def _by_rule(self, answer: str) -> tuple[float, str, bool]:
@@ -567,7 +565,9 @@ class Recollection:
 
     def share(self, answer_keys: frozenset[str]) -> float:
         """Return the share of what is needed that an answer tells, given as `keys` of it."""
-        return len(self.needed & answer_keys) / len(self.needed) if self.needed else 0.0
+        if self.needed:
+            return len(self.needed & answer_keys) / len(self.needed)
+        return 0.0
 
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""

@@ -87,11 +87,9 @@ class Menu(Struct, frozen=True, dict=True):
         def name(match: re.Match[str]) -> str:
             number = int(match[1] or match[2])
             before = match[0].removesuffix(match[2]) if match[2] else ""
-            return (
-                before + printed[number - 1]
-                if 1 <= number <= len(printed)
-                else match[0]
-            )
+            if 1 <= number <= len(printed):
+                return before + printed[number - 1]
+            return match[0]
 
         return RE.by_number.sub(name, text)
 
@@ -473,11 +471,10 @@ class _Reading:
         runs: list[list[str]] = [[]]
         refused = False
         for place, spelled in enumerate(words):
-            word = (
-                spelled[:-1]
-                if spelled.endswith("s") and spelled[:-1] in drink_words
-                else spelled
-            )
+            if spelled.endswith("s") and spelled[:-1] in drink_words:
+                word = spelled[:-1]
+            else:
+                word = spelled
             if word not in drink_words | DRINK_ADJECTIVES:
                 runs += [[]] if runs[-1] else []
                 refused = False
@@ -499,7 +496,9 @@ class _Reading:
         single = [
             self.menu.find_dish(frozenset((word,)), frozenset()) for word in foods
         ]
-        return [name for name in single if name] if all(single) else []
+        if all(single):
+            return [name for name in single if name]
+        return []
 
 
 def _food_runs(words: Sequence[str]) -> Iterator[tuple[list[str], bool]]:
@@ -823,11 +822,10 @@ class PlaysGuest(Ruled, Struct, frozen=True):
         checks = tuple(
             Check(STAGES[n], n < len(passed) and bool(passed[n].ok)) for n in decided
         )
-        left_out = (
-            f"; {len(STAGES) - len(decided)} left out, as it cannot be told"
-            if len(decided) < len(STAGES)
-            else ""
-        )
+        if len(decided) < len(STAGES):
+            left_out = f"; {len(STAGES) - len(decided)} left out, as it cannot be told"
+        else:
+            left_out = ""
         score = Score(
             sum(check.ok for check in checks) / len(decided),
             f"stage {len(passed)}: {passed[-1].reason}{left_out}",
@@ -885,11 +883,9 @@ class PlaysGuest(Ruled, Struct, frozen=True):
 
     def unavailable(self, n: int) -> tuple[str, ...]:
         """Return the dishes that can be ordered no more in stage `n`."""
-        return (
-            self.menu.named_in_full(self.waiter[2])
-            if n == 2 and len(self.waiter) > n
-            else ()
-        )
+        if n == 2 and len(self.waiter) > n:
+            return self.menu.named_in_full(self.waiter[2])
+        return ()
 
     def _by_rule(self, n: int, reply: str, passed: Sequence[Stage]) -> Stage:
         match n:

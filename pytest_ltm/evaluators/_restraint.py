@@ -175,7 +175,9 @@ def _recalls(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
     ok = tells_value(answer, expected, aside)
     if ok is not False or not find_mentions(normalize_text(answer), (expected,)):
         return ok
-    return None if prove(answer, (expected, *aside)).state == "asserts" else False
+    if prove(answer, (expected, *aside)).state == "asserts":
+        return None
+    return False
 
 
 def _leaves_both(text: str) -> bool:
@@ -215,7 +217,9 @@ def _tells_only(
     proven = proof.answers(expected)
     if proven is False:
         mentions = find_mentions(normalize_text(answer), (expected,))
-        return None if mentions and proof.state == "refuses" else False
+        if mentions and proof.state == "refuses":
+            return None
+        return False
     topic, private = texts
     hints = (_stems(private) - _stems(topic)) & _stems(answer)
     if len(hints) > 1 or _repeats_phrase(answer, private, hints):
@@ -293,7 +297,9 @@ def _asks_which(answer: str, values: Sequence[str]) -> bool | None:
         return True
     if len(named_values) == 1 and not open_question and not RE.supposes.search(text):
         return False
-    return None if named_values or text.rstrip().endswith("?") else False
+    if named_values or text.rstrip().endswith("?"):
+        return None
+    return False
 
 
 def _before_first(text: str, values: Sequence[str]) -> str:

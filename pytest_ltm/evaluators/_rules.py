@@ -177,11 +177,9 @@ class Ruled:
             )
         # what was told goes with each reply: whether one recites shows only beside the
         # messages
-        return (
-            [ToldReply(text, answers.told) for text in texts]
-            if isinstance(answers, Replies)
-            else list(texts)
-        )
+        if isinstance(answers, Replies):
+            return [ToldReply(text, answers.told) for text in texts]
+        return list(texts)
 
     def read_last(self, answers: Sequence[str]) -> str:
         """Return the last answer as `read` does, "" if there is none."""
@@ -207,11 +205,10 @@ class Ruled:
         if isinstance(verdict, Score):
             closed = tuple(Check(check.label, check.ok) for check in verdict.checks)
             verdict = replace(verdict, checks=closed, left_open=None)
-        note = (
-            ""
-            if judge
-            else f" (the rule of {self.scoring} asks a model; the current rule stands in)"
-        )
+        if judge:
+            note = ""
+        else:
+            note = f" (the rule of {self.scoring} asks a model; the current rule stands in)"
         rule = f"{self.family}/{self.scoring}+{verdict.rule}"
         return replace(verdict, reason=verdict.reason + note, rule=rule)
 

@@ -132,11 +132,10 @@ class KnowsSources(Ruled, Struct, frozen=True):
         expected = self.expected[place]
         rivals = values_at(self.others, place)
         pick = self.picks[place] if place < len(self.picks) else -1
-        picked = (
-            _chosen_option(answer_at(answers, pick), self.others[pick])
-            if pick >= 0
-            else ""
-        )
+        if pick >= 0:
+            picked = _chosen_option(answer_at(answers, pick), self.others[pick])
+        else:
+            picked = ""
         if kind == PICK or (pick >= 0 and not picked):
             return False
         # what an agent asks back is no answer

@@ -180,7 +180,9 @@ def _uniform_dates(text: str) -> str:
 
     def in_digits(match: re.Match[str]) -> str:
         day = DAYS[(match["day"] or match["day1"]).replace(" ", "-")]
-        return f"{match['month']} {day}" if match["month"] else str(day)
+        if match["month"]:
+            return f"{match['month']} {day}"
+        return str(day)
 
     def numbered(match: re.Match[str]) -> str:
         first = int(match[1])
@@ -210,14 +212,13 @@ def _keyword_mentions(text: str, group: tuple[str, ...]) -> list[Mention]:
     # a search for the first three letters is much faster than one for a hundred
     # alternatives
     present_forms = tuple(form for form in forms if form[:3].partition(" ")[0] in text)
-    mentions = (
-        [
+    if present_forms:
+        mentions = [
             Mention(*match.span(), group[0])
             for match in _forms_pattern(present_forms).finditer(text)
         ]
-        if present_forms
-        else []
-    )
+    else:
+        mentions = []
     wrong = (
         match_or_mention
         for keyword in single

@@ -91,9 +91,10 @@ def _says_of_world(
     other_frames = [
         pattern for frame, pattern in frame_patterns.items() if frame != realm
     ]
-    this, other = (
-        (f"{frame_patterns[realm]}|{_INVENTED}", _REAL) if realm else (_REAL, _INVENTED)
-    )
+    if realm:
+        this, other = (f"{frame_patterns[realm]}|{_INVENTED}", _REAL)
+    else:
+        this, other = (_REAL, _INVENTED)
     marks = partial(_world_marks, this=this, other="|".join([other, *other_frames]))
     # what an answer settles on stands at its end: a longer one takes no longer
     ending = answer[-20_000:].replace("_", " ")
@@ -150,11 +151,10 @@ def _counted_numbers(text: str, counted: str) -> list[Mention]:
         context = text[max(0, quantity.start - _NEAR) : quantity.start]
         after = text[quantity.end : quantity.end + _NEAR]
         # "at least seven" is not seven
-        bound = (
-            "more or less "
-            if RE.bound_before.search(context) or RE.bound_after.match(after)
-            else ""
-        )
+        if RE.bound_before.search(context) or RE.bound_after.match(after):
+            bound = "more or less "
+        else:
+            bound = ""
         if (
             quantity.value != 1
             and quantity.unit not in (*CLOCKS, "date", "minutes")
@@ -208,11 +208,10 @@ def _other_world_mentions(
             sentence_marks = _marks_within(marks, *span)
             # a brief sentence that names a world, and nothing that is so there, is a
             # heading: the next one is about it
-            heading = (
-                sentence_marks[-1]
-                if sentence_marks and len(plain_words(sentence)) <= 5
-                else True
-            )
+            if sentence_marks and len(plain_words(sentence)) <= 5:
+                heading = sentence_marks[-1]
+            else:
+                heading = True
 
 
 def _in_sentence(

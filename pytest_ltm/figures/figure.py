@@ -92,7 +92,9 @@ class Figure(Struct, frozen=True):
 
     def heading(self, columns: Sequence[Column]) -> str:
         """Return what heads it in a table of these columns."""
-        return self.label if isinstance(self.label, str) else self.label(columns)
+        if isinstance(self.label, str):
+            return self.label
+        return self.label(columns)
 
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return how it is written for each of the columns."""

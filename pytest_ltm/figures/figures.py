@@ -160,11 +160,9 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
 def _nullable(schema: Mapping[str, Any], missing: Missing) -> dict[str, Any]:
     if missing != "null":
         return dict(schema)
-    return (
-        {**schema, "type": [schema["type"], "null"]}
-        if "type" in schema
-        else {"oneOf": [{"type": "null"}, schema]}
-    )
+    if "type" in schema:
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"oneOf": [{"type": "null"}, schema]}
 
 
 def figure_numbers(column: Column) -> dict[str, float]:
@@ -278,11 +276,9 @@ def mean_reply_seconds(column: Column) -> float | None:
 def tokens_a_reply(column: Column) -> float | None:
     """Return how many tokens an agent read for each reply; None without usage."""
     read = column.sum_of("input_tokens")
-    return (
-        None
-        if read is None
-        else _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
-    )
+    if read is None:
+        return None
+    return _ratio(read - column.sum_of("told_input_tokens"), column.sum_of("metered"))
 
 
 def _agent_rate(name: str, count: Callable[[Column], float | None]) -> Figure:
@@ -349,13 +345,11 @@ _LONG = 10
 
 
 def _brief_seconds(seconds: float) -> str:
-    return (
-        f"{seconds:.0f}"
-        if seconds >= _LONG
-        else f"{seconds:.1f}"
-        if seconds >= 1
-        else f"{seconds:.2f}"
-    )
+    if seconds >= _LONG:
+        return f"{seconds:.0f}"
+    if seconds >= 1:
+        return f"{seconds:.1f}"
+    return f"{seconds:.2f}"
 
 
 def _measured_spans(column: Column) -> list[int]:

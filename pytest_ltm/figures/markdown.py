@@ -47,7 +47,9 @@ def bullet_list(sentences: Sequence[str]) -> list[str]:
         )
         for sentence in sentences
     ]
-    return ["\n".join(f"- {text}" for text in plain)] if plain else []
+    if plain:
+        return ["\n".join(f"- {text}" for text in plain)]
+    return []
 
 
 def folded_section(summary: str, body: str) -> str:

@@ -29,7 +29,9 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
         """Return it over examples; None where it is known of none."""
         pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
         count = sum(of for _, of in pairs)
-        return sum(much for much, _ in pairs) / count if count else None
+        if count:
+            return sum(much for much, _ in pairs) / count
+        return None
 
 
 def _facts(
@@ -137,11 +139,9 @@ def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
     """Return the number of facts of which it is known what became of them; None where no memory is known."""
     # no memory is not an empty one: nothing is shown of it
     memories = [row.memory for row in rows if row.memory is not None]
-    return (
-        sum(fact.known for memory in memories for fact in memory.facts)
-        if memories
-        else None
-    )
+    if memories:
+        return sum(fact.known for memory in memories for fact in memory.facts)
+    return None
 
 
 def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:
@@ -156,21 +156,19 @@ def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
     rows_of_facts: list[tuple[str, ...]] = []
     for row in rows:
         for fact in row.memory.facts if row.memory is not None else ():
-            fact_text = (
-                f"{fact.subject}: {fact.value or 'withdrawn'}"
-                if fact.subject
-                else fact.value
-            )
+            if fact.subject:
+                fact_text = f"{fact.subject}: {fact.value or 'withdrawn'}"
+            else:
+                fact_text = fact.value
             lag = {None: "never", 0: "at once"}.get(
                 fact.lag, f"after {fact.lag} exchanges"
             )
-            written = (
-                NOTHING
-                if fact.change == "withdrawal"
-                else lag
-                if fact.known
-                else "in other words"
-            )
+            if fact.change == "withdrawal":
+                written = NOTHING
+            elif fact.known:
+                written = lag
+            else:
+                written = "in other words"
             found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
             earned = NOTHING if row.score is None else f"{row.score:.2f}"
             text = f"#{fact.needle} {shorten_text(fact_text, _LONGEST)}"

@@ -83,13 +83,12 @@ class AgentMetrics(Struct, frozen=True):
         """Return the mean as it is shown: three digits up to one, one above; a star where some examples have none."""
         result = self.cells.get((scenario, name))
         # A blank keeps the digits of complete scenarios below each other.
-        star = (
-            ""
-            if name not in self.partial
-            else "*"
-            if scenario in self._lacking(name)
-            else " "
-        )
+        if name not in self.partial:
+            star = ""
+        elif scenario in self._lacking(name):
+            star = "*"
+        else:
+            star = " "
         if result is None:
             return NOTHING + star
         return (
@@ -160,11 +159,9 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
 
 def _difference_interval(comparison: Comparison) -> Interval | None:
     """Return the interval of a difference, None if all units agree: a zero-width one would claim false certainty."""
-    return (
-        comparison.interval
-        if comparison.interval and comparison.interval.low < comparison.interval.high
-        else None
-    )
+    if comparison.interval and comparison.interval.low < comparison.interval.high:
+        return comparison.interval
+    return None
 
 
 def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
@@ -173,11 +170,10 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     if not metrics:
         return []
     text = "Metrics beside the score: the mean over the examples that have one; they earn no points."
-    starred = (
-        " *: some examples have none."
-        if any(metric.partial for metric in metrics)
-        else ""
-    )
+    if any(metric.partial for metric in metrics):
+        starred = " *: some examples have none."
+    else:
+        starred = ""
     lines = wrap_text(text + starred, width)
     for metric in metrics:
         lines += _measure_table(metric, width, color=color)

@@ -110,11 +110,10 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     summary = _read_json_object(path / "summary.json")
     conversation_folders, notices = results or results_in(path)
     if not conversation_folders:
-        reason = (
-            f": {notices[0]}"
-            if notices
-            else "; a run folder has a results.json for each conversation"
-        )
+        if notices:
+            reason = f": {notices[0]}"
+        else:
+            reason = "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{reason}")
     plan = summary.get("plan")
     noted = summary.get("notices")
@@ -224,11 +223,10 @@ def _read_json_object(path: Path) -> dict[str, Any]:
 
 def _read_paces(columns: object) -> tuple[Pace, ...]:
     """Return how long agents took, as the results of a summary say."""
-    rows = (
-        [row for row in columns if isinstance(row, dict)]
-        if isinstance(columns, list)
-        else []
-    )
+    if isinstance(columns, list):
+        rows = [row for row in columns if isinstance(row, dict)]
+    else:
+        rows = []
     return tuple(
         Pace(
             agent=row["agent"],

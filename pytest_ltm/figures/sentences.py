@@ -133,7 +133,9 @@ def short_span(result: EffectiveSpan) -> str:
     if result.low == result.high:
         return _span_text(result.low)
     upper = _span_text(result.high)
-    return f"{_span_text(result.low)} to {upper}" if result.low else f"at most {upper}"
+    if result.low:
+        return f"{_span_text(result.low)} to {upper}"
+    return f"at most {upper}"
 
 
 def _reaches_last_span(result: EffectiveSpan) -> bool:
@@ -141,9 +143,9 @@ def _reaches_last_span(result: EffectiveSpan) -> bool:
 
 
 def _span_text(number: int) -> str:
-    return (
-        f"{number // 1000}k" if number and number % 1000 == 0 else short_count(number)
-    )
+    if number and number % 1000 == 0:
+        return f"{number // 1000}k"
+    return short_count(number)
 
 
 def spans_json(run: RunResult) -> list[dict[str, Any]]:
@@ -177,11 +179,10 @@ def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
     sentences = []
     for precheck in run.prechecks:
-        title = (
-            f"isolation probe of {precheck.of!r}"
-            if precheck.kind == "probe"
-            else f"judge's {precheck.kind}"
-        )
+        if precheck.kind == "probe":
+            title = f"isolation probe of {precheck.of!r}"
+        else:
+            title = f"judge's {precheck.kind}"
         text = (
             _FINDINGS.get(precheck.verdict) or precheck.why or "all were graded right"
         )
@@ -230,9 +231,8 @@ def trust_sentence(
     checks = next(
         (precheck for precheck in prechecks if precheck.kind == "checks"), None
     )
-    judge = (
-        checks.why.partition(": ")[0]
-        if checks
-        else "the judge was not checked during the run"
-    )
+    if checks:
+        judge = checks.why.partition(": ")[0]
+    else:
+        judge = "the judge was not checked during the run"
     return "; ".join([*agents, *([texts] if texts else []), *[judge] * has_judge])

@@ -49,7 +49,9 @@ def pad_left(text: str, width: int) -> str:
 
 def clip_text(text: str, width: int) -> str:
     """Return the text in at most `width` columns: its start, and `…` where something is missing."""
-    return text if columns_of(text) <= width else _fitting_part(text, width - 1) + "…"
+    if columns_of(text) <= width:
+        return text
+    return _fitting_part(text, width - 1) + "…"
 
 
 def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> str:
@@ -114,18 +116,18 @@ def score_text(score: float, upper: float | None = None) -> str:
 
 def verdict_text(verdict: ScenarioResult | Automatic, without: str = "no score") -> str:
     """Return the score of a verdict as it is shown; `without`: where it has none."""
-    return (
-        without if verdict.score is None else score_text(verdict.score, verdict.upper)
-    )
+    if verdict.score is None:
+        return without
+    return score_text(verdict.score, verdict.upper)
 
 
 def short_count(number: int) -> str:
     """Return a count in at most seven columns: `12,345`, `123.4k`, `1.40M`."""
     if number < 100_000:
         return f"{number:,}"
-    return (
-        f"{number / 1_000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.2f}M"
-    )
+    if number < 999_950:
+        return f"{number / 1_000:.1f}k"
+    return f"{number / 1_000_000:.2f}M"
 
 
 def span_of_time(seconds: float) -> str:
@@ -145,7 +147,9 @@ def span_of_time(seconds: float) -> str:
 
 def format_percent(share: float | None) -> str:
     """Return `67%`; only full marks read 100%, only nothing reads 0%; `-` for None."""
-    return NOTHING if share is None else f"{100 * float(score_text(share)):.0f}%"
+    if share is None:
+        return NOTHING
+    return f"{100 * float(score_text(share)):.0f}%"
 
 
 # Four decimals show nothing of less.
@@ -163,7 +167,9 @@ def exact_dollars(amount: float) -> str:
     """Return `12.30`, and less than a dollar with four decimals."""
     if 0 < amount < _LEAST_EXACT:
         return format_dollars(amount)
-    return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
+    if amount >= 1 or not amount:
+        return f"{amount:,.2f}"
+    return f"{amount:.4f}"
 
 
 def format_distance(tokens: int, time: timedelta) -> str:
@@ -175,7 +181,9 @@ def format_distance(tokens: int, time: timedelta) -> str:
 
 def text_of(value: object) -> str:
     """Return a JSON value as text; a text is itself."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _shorten_around(text: str, room: int) -> str:
@@ -197,7 +205,9 @@ def _fitting_part(text: str, width: int, *, ends: bool = False) -> str:
             if width < 0:
                 break
             fitting += len(cluster)
-    return text[max(len(text) - fitting, 0) :] if ends else text[:fitting]
+    if ends:
+        return text[max(len(text) - fitting, 0) :]
+    return text[:fitting]
 
 
 # Smaller probabilities are not shown as numbers.

@@ -108,11 +108,10 @@ def number_in_words(number: int) -> str:
     """Return a number below 1,000 in English words."""
     hundreds, below_hundred = divmod(number, 100)
     tens, ones = divmod(below_hundred, 10)
-    small = (
-        ONES[below_hundred]
-        if below_hundred < len(ONES)
-        else TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
-    )
+    if below_hundred < len(ONES):
+        small = ONES[below_hundred]
+    else:
+        small = TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
     if not hundreds:
         return small
     return f"{ONES[hundreds]} hundred" + (f" {small}" if below_hundred else "")
@@ -291,13 +290,12 @@ def _code_facts() -> Iterator[tuple[str, object]]:
         yield f"What is the Morse code of {sign}?", morse_code(sign)
         yield f"What does {morse_code(sign)} stand for in Morse code?", sign
     for sign in ascii_uppercase + ascii_lowercase + digits:
-        kind = (
-            "digit"
-            if sign in digits
-            else "capital letter"
-            if sign.isupper()
-            else "small letter"
-        )
+        if sign in digits:
+            kind = "digit"
+        elif sign.isupper():
+            kind = "capital letter"
+        else:
+            kind = "small letter"
         yield f"What is the decimal ASCII code of the {kind} {sign}?", ord(sign)
         yield f"Which {kind} has the decimal ASCII code {ord(sign)}?", sign
     for row in _DATA["qwerty"]:

@@ -95,16 +95,14 @@ class MixedFiller:
         # too few would be left for another exchange: this one takes them all
         if size > tokens - 12:
             size = tokens
-        exchange = (
-            self.make_remark(size, max_message_tokens)
-            if size > short + _ANSWER
-            else None
-        )
-        fact = (
-            None
-            if exchange
-            else self._questions.take_fact(Room(size, max_message_tokens))
-        )
+        if size > short + _ANSWER:
+            exchange = self.make_remark(size, max_message_tokens)
+        else:
+            exchange = None
+        if exchange:
+            fact = None
+        else:
+            fact = self._questions.take_fact(Room(size, max_message_tokens))
         exchange = FillerExchange(fact.question, fact.answer) if fact else exchange
         if exchange is None:
             raise FillerError(
@@ -138,7 +136,9 @@ class MixedFiller:
         while facts and self._counter.count(_compose_remark(frame, facts)) > allowed:
             # where counts do not add up
             facts.pop()
-        return FillerExchange(_compose_remark(frame, facts), reply) if facts else None
+        if facts:
+            return FillerExchange(_compose_remark(frame, facts), reply)
+        return None
 
 
 def _compose_remark(frame: Frame, facts: Sequence[QuizFact]) -> str:

@@ -127,11 +127,8 @@ class TalkFiller:
                 f"{self._name} filler does not fit into messages of {max_message_tokens!r} tokens. "
                 "Let the agent take longer ones, or use a --ltm-filler of your own"
             )
-        reply = (
-            self._rng.choice(read_templates()["questions"])
-            if message[-1] == "?"
-            else reply
-        )
+        if message[-1] == "?":
+            reply = self._rng.choice(read_templates()["questions"])
         return FillerExchange(message, reply, size)
 
     def _relay_texts(self, size: int, limit: int) -> list[str]:

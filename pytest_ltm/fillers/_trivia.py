@@ -170,11 +170,10 @@ def _read_pool(file: Path, _changed: int, _size: int) -> Pool:
             )
         nested = record.get("Answer")
         # TriviaQA's own files have the answer inside another mapping
-        value = (
-            {"AnswerValue": nested["Value"]}
-            if isinstance(nested, dict) and "Value" in nested
-            else {}
-        )
+        if isinstance(nested, dict) and "Value" in nested:
+            value = {"AnswerValue": nested["Value"]}
+        else:
+            value = {}
         question = _field_text(where, record, "Question")
         facts.append(
             QuizFact(question, _field_text(where, value | record, "AnswerValue"))

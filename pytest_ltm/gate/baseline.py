@@ -91,11 +91,10 @@ def baseline_text(side: GateSide, version: str) -> str:
     }
     parts = []
     for name, value in top.items():
-        lines = (
-            ",\n".join(f"  {_ascii_json(item)}" for item in value)
-            if isinstance(value, list)
-            else ""
-        )
+        if isinstance(value, list):
+            lines = ",\n".join(f"  {_ascii_json(item)}" for item in value)
+        else:
+            lines = ""
         parts.append(
             f' "{name}": [\n{lines}\n ]'
             if lines
@@ -135,11 +134,10 @@ def _conversation_entry(
         for plan in plans
         if plan.place == (conversation.span_label, conversation.trial)
     ]
-    plan_entry = (
-        conversation.plan_fingerprint
-        if conversation.plan_fingerprint in prints or not prints
-        else prints[0]
-    )
+    if conversation.plan_fingerprint in prints or not prints:
+        plan_entry = conversation.plan_fingerprint
+    else:
+        plan_entry = prints[0]
     place = {
         "span": conversation.span_label,
         "memory_span": conversation.span,
@@ -339,9 +337,10 @@ def _parse_result(
     score = _read_if_given(fields["score"], _parse_score)
     mark = facts.get("threshold", 1.0)
     skills = facts.get("skills", ())
-    outcome: Any = (
-        "failed" if score is None or score < min(mark, FULL_MARKS) else "passed"
-    )
+    if score is None or score < min(mark, FULL_MARKS):
+        outcome: Any = "failed"
+    else:
+        outcome = "passed"
     cause: Any = ""
     if score is None:
         outcome = _one_of(fields.get("outcome"), ("error", "skipped"), "skipped")

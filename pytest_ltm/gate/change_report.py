@@ -208,11 +208,9 @@ def _verbosity_sentence(change: Change) -> Iterable[str]:
 
 def _agent_share(conversations: Sequence[ConversationResult]) -> float | None:
     tokens = sum(conversation.tokens for conversation in conversations)
-    return (
-        sum(conversation.reply_tokens for conversation in conversations) / tokens
-        if tokens
-        else None
-    )
+    if tokens:
+        return sum(conversation.reply_tokens for conversation in conversations) / tokens
+    return None
 
 
 def _left_out(change: Change) -> Iterable[str]:
@@ -294,11 +292,10 @@ def verdict_line(verdict: GateVerdict) -> str:
     broken = verdict.breaches
     if verdict.state == "passed":
         places = {(finding.agent, finding.span_label) for finding in verdict.findings}
-        where = (
-            "one agent at one memory span"
-            if len(places) == 1
-            else f"{len(places):,} agents and memory spans"
-        )
+        if len(places) == 1:
+            where = "one agent at one memory span"
+        else:
+            where = f"{len(places):,} agents and memory spans"
         counts = (
             f"{pluralize(_count_rules(verdict.findings), 'rule')}, each for {where}"
         )

@@ -331,17 +331,15 @@ class Rule(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The rule as a sentence."""
-        least, verb = (
-            ("at least", "drop")
-            if self.metric.higher_is_better
-            else ("at most", "rise")
-        )
+        if self.metric.higher_is_better:
+            least, verb = ("at least", "drop")
+        else:
+            least, verb = ("at most", "rise")
         if self.metric.unit == "chance":
-            rise = (
-                "no scenario drops"
-                if self.metric.name == "holm"
-                else f"the scores{self.scope.words} do not drop"
-            )
+            if self.metric.name == "holm":
+                rise = "no scenario drops"
+            else:
+                rise = f"the scores{self.scope.words} do not drop"
             return f"{rise} by more than chance explains (p at most {self.limit:g})"
         if not self.against:
             return f"{self.subject} is {least} {self.amount(self.limit)}"
@@ -434,21 +432,19 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
         wrong = name or limit
         kind, dot, name_left = wrong.partition(".")
         # what was meant may be a scope
-        hint = (
-            f" Did you mean '{kind}:{name_left}'?"
-            if dot and kind in _KINDS
-            else did_you_mean(wrong.lower(), names)
-        )
+        if dot and kind in _KINDS:
+            hint = f" Did you mean '{kind}:{name_left}'?"
+        else:
+            hint = did_you_mean(wrong.lower(), names)
         listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(names)}"
         raise ConfigurationError(
             f"{text!r}: there is no metric {wrong!r}.{hint} Write {FORM}{listed}"
         )
     if not (result.against if against else result.under):
-        other_kind = (
-            "where a metric lies (fail-under)"
-            if against
-            else "what moved (compare-fail)"
-        )
+        if against:
+            other_kind = "where a metric lies (fail-under)"
+        else:
+            other_kind = "what moved (compare-fail)"
         raise ConfigurationError(
             f"{text!r}: {name!r} is for rules about {other_kind} only"
         )
@@ -523,11 +519,10 @@ def _parse_limit(
             f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05"
         )
     if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:
-        then = (
-            "no limit above 1 (100%) can be broken"
-            if relative
-            else "write the limit as 0.8 or 80%"
-        )
+        if relative:
+            then = "no limit above 1 (100%) can be broken"
+        else:
+            then = "write the limit as 0.8 or 80%"
         raise ConfigurationError(
             f"{text!r}: {of.words} lies between 0 and 1, so {then}"
         )

@@ -56,11 +56,10 @@ def facts_of(
     ]
     examples = {}
     for example in examples_listed:
-        digest = (
-            None
-            if example.get("definition") is None
-            else _short_digest(_canonical_text(example["definition"]))
-        )
+        if example.get("definition") is None:
+            digest = None
+        else:
+            digest = _short_digest(_canonical_text(example["definition"]))
         own_facts = {
             name: value_or_digest(example[name])
             for name in example
@@ -86,7 +85,9 @@ def facts_of(
 def value_or_digest(value: object) -> object:
     """Return a JSON value as it is if it is short, else a digest of it."""
     text = _canonical_text(value)
-    return value if len(text) <= _SHORT else f"sha256:{_short_digest(text)}"
+    if len(text) <= _SHORT:
+        return value
+    return f"sha256:{_short_digest(text)}"
 
 
 def _canonical_text(value: object) -> str:
@@ -251,7 +252,9 @@ def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
         for name in counts_there.keys() & counts_here.keys()
     )
     numbers = set(counts_there.values())
-    return [f"--ltm-examples={min(numbers)}"] if differ and len(numbers) == 1 else []
+    if differ and len(numbers) == 1:
+        return [f"--ltm-examples={min(numbers)}"]
+    return []
 
 
 def _differing_settings(
@@ -275,11 +278,12 @@ def _differing_values(
 def _difference_sentence(name: str, value_there: object, value_here: object) -> str:
     if name == "version" and is_of_source(value_there) and is_of_source(value_here):
         return "the test itself has changed"
-    values = (
-        ""
-        if name == "definition"
-        else f": {show_value(value_there)} there, {show_value(value_here)} in this run"
-    )
+    if name == "definition":
+        values = ""
+    else:
+        values = (
+            f": {show_value(value_there)} there, {show_value(value_here)} in this run"
+        )
     return f"{name.replace('_', ' ')} differs{values}"
 
 

@@ -438,11 +438,9 @@ class Gate:
         """Return the exit status of the verdict; only 0 and 1 are replaced."""
         if self.verdict is None or status not in DECIDED:
             return None
-        return (
-            FAILED
-            if self.verdict.state == "passed" and self._failed
-            else self.verdict.status
-        )
+        if self.verdict.state == "passed" and self._failed:
+            return FAILED
+        return self.verdict.status
 
     def _json(self) -> dict[str, Any]:
         """Return what `summary.json` has of gate and comparison."""

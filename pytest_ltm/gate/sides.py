@@ -49,11 +49,10 @@ def find_side(
     runs = ltm_dir / "runs"
     names = sorted(path.stem for path in baselines.glob("*.json"))
     known_names = [*names, *(path.name for path in newest_first(ltm_dir))]
-    advice = (
-        f"Baselines: {', '.join(names)}"
-        if names
-        else "There are no baselines yet (--ltm-save=NAME makes one)"
-    )
+    if names:
+        advice = f"Baselines: {', '.join(names)}"
+    else:
+        advice = "There are no baselines yet (--ltm-save=NAME makes one)"
     raise ConfigurationError(
         f"there is no baseline, file or run {text!r}.{did_you_mean(text, known_names)} {advice}. "
         f"Name one of them, a file, a run folder, a run id below {str(runs)!r}, or {LATEST!r}"

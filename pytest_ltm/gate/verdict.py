@@ -53,7 +53,9 @@ class Finding(Struct, frozen=True):
     @property
     def place(self) -> str:
         """`mybot at 32k`; `mybot` where it is about all spans together."""
-        return at_span(self.agent, self.span_label) if self.span_label else self.agent
+        if self.span_label:
+            return at_span(self.agent, self.span_label)
+        return self.agent
 
     @property
     def text(self) -> str:

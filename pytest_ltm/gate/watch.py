@@ -61,11 +61,15 @@ class GateWatch:
         # Of xdist's processes, only the workers have seen the items.
         if any(row.pass_k is not None for row in result.scenarios):
             self._load_gate()
-        return None if self._gate is None else self._gate.conclude(result, status)
+        if self._gate is None:
+            return None
+        return self._gate.conclude(result, status)
 
     def pytest_ltm_exit_status(self, status: int) -> int | None:
         """Return the exit status of the gate's verdict."""
-        return None if self._gate is None else self._gate.exit_status(status)
+        if self._gate is None:
+            return None
+        return self._gate.exit_status(status)
 
     def _check(self, items: Iterable[pytest.Item]) -> None:
         ltm_items = [item.stash[LTM_ITEM] for item in items]

@@ -197,11 +197,10 @@ class JudgeConnection:
         return reply.text
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:
-        key = (
-            ""
-            if self.configuration is None
-            else content_key(self.configuration, inquiry, self.trial)
-        )
+        if self.configuration is None:
+            key = ""
+        else:
+            key = content_key(self.configuration, inquiry, self.trial)
         cache = self.cache if key else None
         kept_reply = cache.find(key) if cache is not None else None
         began = stopwatch_seconds()

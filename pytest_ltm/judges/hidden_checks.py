@@ -181,7 +181,9 @@ class CheckMaker(Struct, frozen=True):
         first = text.split()[0].casefold()
         if like[:1].islower() and first != "i" and first in STOP_WORDS:
             text = text[:1].lower() + text[1:]
-        return text if like.rstrip()[-1:] in {".", "!", "?"} else text.rstrip(".")
+        if like.rstrip()[-1:] in {".", "!", "?"}:
+            return text
+        return text.rstrip(".")
 
     def _state_right(self) -> str:
         return self._state(self.known.answer)

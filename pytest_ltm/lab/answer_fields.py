@@ -109,7 +109,9 @@ _PREDICTION = "_prediction"
 def model_of(leaf: Leaf) -> str:
     """Return the name of the model in a field such as `NAME_prediction`; "" for any other."""
     name = leaf.path[-1]
-    return name.removesuffix(_PREDICTION) if name.endswith(_PREDICTION) else ""
+    if name.endswith(_PREDICTION):
+        return name.removesuffix(_PREDICTION)
+    return ""
 
 
 def _ranked(leaves: Sequence[Leaf], role: str) -> list[Leaf]:
@@ -184,9 +186,9 @@ def grade_in(value: Any) -> float | None:
             return None
     if isinstance(value, list):
         grades = [grade for member in value if (grade := grade_in(member)) is not None]
-        return (
-            sum(grades) / len(grades) if grades and len(grades) == len(value) else None
-        )
+        if grades and len(grades) == len(value):
+            return sum(grades) / len(grades)
+        return None
     if isinstance(value, bool | int | float) and 0 <= value <= 1:
         return float(value)
     return None

@@ -90,11 +90,9 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
     @property
     def official_f1(self) -> float | None:
         """LoCoMo's own metric; None for other sets."""
-        return (
-            None
-            if self.category is None
-            else official_f1(self.category, self.gold, self.said)
-        )
+        if self.category is None:
+            return None
+        return official_f1(self.category, self.gold, self.said)
 
 
 class PublishedAnswers(Struct, frozen=True):
@@ -358,9 +356,8 @@ def _parse_answers(
         raise ProviderError(one_line(error))
     answers = _answers_of(fields, answer_row, question_row)
     question_id = _text(row, _NAMES["id"])
-    question = (
-        str(question_row.get("question") or question) if question_row else question
-    )
+    if question_row:
+        question = str(question_row.get("question") or question)
     kind, category = _kind_of(row, question_id)
     if gold is None and category is not Category.ADVERSARIAL:
         raise DatasetError(NEEDS_DATA)

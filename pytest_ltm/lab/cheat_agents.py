@@ -228,9 +228,10 @@ class Random(Cheat):
             for line in question.splitlines()
             if BULLET.match(line)
         ]
-        numbers = (
-            "123456" if re.search(r"\b(?:option|number|digit)\b", question) else ""
-        )
+        if re.search(r"\b(?:option|number|digit)\b", question):
+            numbers = "123456"
+        else:
+            numbers = ""
         guesses = items or list(numbers) or [*re.findall(r"\w+", question), "Yes", "No"]
         return answer_in_form(question, random.Random(question).choice(guesses))
 
@@ -288,7 +289,9 @@ class Inject(Cheat):
 
 def answer_in_form(question: str, answer: str) -> str:
     """Return an answer in the form that the question wants: as JSON where it shows some."""
-    return json.dumps({"answer": answer}) if '"answer"' in question else answer
+    if '"answer"' in question:
+        return json.dumps({"answer": answer})
+    return answer
 
 
 # --- A rule that somebody writes in an afternoon: three yes-or-no questions about form
@@ -334,13 +337,12 @@ def form_of(text: str) -> frozenset[str]:
     }
     if re.search(r"\d", text):
         yes.add("has a digit")
-    kind = (
-        "letter"
-        if stripped[0].isalpha()
-        else "digit"
-        if stripped[0].isdigit()
-        else "mark"
-    )
+    if stripped[0].isalpha():
+        kind = "letter"
+    elif stripped[0].isdigit():
+        kind = "digit"
+    else:
+        kind = "mark"
     return frozenset(yes | {f"begins with a {kind}"})
 
 

@@ -165,9 +165,12 @@ def _share_of_full(score: float, full: float, where: str) -> float:
 
 
 def _text_tuple(value: object) -> tuple[str, ...]:
-    parts: Sequence[object] = (
-        value if isinstance(value, list) else [] if value is None else [value]
-    )
+    if isinstance(value, list):
+        parts: Sequence[object] = value
+    elif value is None:
+        parts = []
+    else:
+        parts = [value]
     return tuple("" if part is None else str(part) for part in parts)
 
 

@@ -242,11 +242,10 @@ def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
 def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["joke"]
     other_jokes = args["others"]
-    wrong_joke = (
-        other_jokes[0]
-        if other_jokes
-        else "A horse walks into a bar. The barman asks why the long face."
-    )
+    if other_jokes:
+        wrong_joke = other_jokes[0]
+    else:
+        wrong_joke = "A horse walks into a bar. The barman asks why the long face."
     return _fill_templates(
         "RecallsJoke",
         gold=gold,
@@ -504,7 +503,9 @@ def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
     """Return another number, the order turned round, or all other names."""
     if kind == "number":
         return str(2 * int(gold[0]))
-    return ", ".join(reversed(gold)) if kind == "order" else ", ".join(rivals)
+    if kind == "order":
+        return ", ".join(reversed(gold))
+    return ", ".join(rivals)
 
 
 @_makes("RemindsInTime")

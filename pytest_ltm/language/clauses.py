@@ -72,11 +72,9 @@ def phrase_positions(
 ) -> list[tuple[int, int]]:
     """Return where the words of a phrase stand in a row, in a text as `level` returns it; `plural`: also with an s."""
     first, row = _phrase_pattern(phrase, plural)
-    return (
-        [match.span() for match in row.finditer(text)]
-        if first and first in text
-        else []
-    )
+    if first and first in text:
+        return [match.span() for match in row.finditer(text)]
+    return []
 
 
 @lru_cache(maxsize=1 << 12)

@@ -132,11 +132,9 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     if knows_not(text) and not any(alone):
         return set()
     if len(values) <= 1:
-        return (
-            set()
-            if held and all(is_alternative(text, mention) for mention in held)
-            else values
-        )
+        if held and all(is_alternative(text, mention) for mention in held):
+            return set()
+        return values
     return _decided_value(text, held) or values
 
 
@@ -200,9 +198,8 @@ def asserted_mentions(
     before = ""
     for mention in find(text)[-_MOST:]:
         reason = doubt_about(text, mention)
-        reason = (
-            "" if formerly and reason in (EARLIER, "says that it is over") else reason
-        )
+        if formerly and reason in (EARLIER, "says that it is over"):
+            reason = ""
         link = text[end : mention.start]
         shared = before != DENIES or RE.or_word.search(
             sentence_around(text, mention.start, mention.end)
@@ -283,11 +280,10 @@ def _last_line(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
     alone: list[str] = []
     for line in lines:
         named = list(find(line))
-        rest = (
-            plain_words(line[: named[0].start] + line[named[0].end :])
-            if len(named) == 1
-            else None
-        )
+        if len(named) == 1:
+            rest = plain_words(line[: named[0].start] + line[named[0].end :])
+        else:
+            rest = None
         alone.append(
             named[0].value
             if rest in ([], ["answer"], ["option"], ["final", "answer"])

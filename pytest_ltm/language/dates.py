@@ -170,9 +170,10 @@ def _place_stretch(stretch: DateRange, before: str) -> tuple[DateRange, ...]:
         week = DateRange(first, first + timedelta(6))
         return (_weekend_of(week) if match["end"] else week,)
     if match := RE.counted.search(before):
-        count = (
-            int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
-        )
+        if match["count"].isdigit():
+            count = int(match["count"])
+        else:
+            count = NUMBERS[match["count"]]
         count *= (1 if match["way"] == "after" else -1) * (
             12 if match["unit"] == "year" else 1
         )
@@ -222,9 +223,10 @@ def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, .
             if unit == "week"
             else stretch,
         )
-    first = (
-        stretch.last + day if way in ("after", "following") else stretch.first - 7 * day
-    )
+    if way in ("after", "following"):
+        first = stretch.last + day
+    else:
+        first = stretch.first - 7 * day
     week = DateRange(first, first + 6 * day)
     if unit in _DAYS:
         only = week.first + ((_DAYS.index(unit) - week.first.weekday()) % 7) * day
@@ -233,11 +235,9 @@ def _move_stretch(stretch: DateRange, unit: str, way: str) -> tuple[DateRange, .
         return (week,)
     weekend = _weekend_of(week)
     earlier = DateRange(weekend.first - 7 * day, weekend.last - 7 * day)
-    return (
-        (weekend, earlier)
-        if weekend.last >= stretch.first > weekend.first
-        else (weekend,)
-    )
+    if weekend.last >= stretch.first > weekend.first:
+        return (weekend, earlier)
+    return (weekend,)
 
 
 # --- Times that are named without their year.

@@ -62,16 +62,22 @@ def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
     after = bool(match["after"])
     pipe = before or after
     angled = match["open"] not in ("[", "{")
-    role: _Role = "closes" if match["slash"] else "alone" if match["alone"] else "opens"
+    if match["slash"]:
+        role: _Role = "closes"
+    elif match["alone"]:
+        role = "alone"
+    else:
+        role = "opens"
     if RE.closing.search(name) and (pipe or name == "unused95"):
         role = "closes"
     elif before != after:
         role = "opens" if before else "closes"
     core = RE.edge.sub("", name.rpartition(":")[2])
     is_turn = (angled or name == "inst") and RE.turn_tag.fullmatch(name)
-    kind: _Kind = (
-        "token" if is_turn or (pipe and (angled or before == after)) else "unknown"
-    )
+    if is_turn or (pipe and (angled or before == after)):
+        kind: _Kind = "token"
+    else:
+        kind = "unknown"
     if core == "channel":
         kind = "plain" if before == after else _kind_of_channel(match, role)
     elif name in own or name == "unused95":
@@ -232,9 +238,10 @@ def _without_details(text: str) -> str:
     parts = list[str]()
     at = 0
     for match in RE.details.finditer(text):
-        end = (
-            text.lower().find("</details>", match.end()) if "</details>" in text else -1
-        )
+        if "</details>" in text:
+            end = text.lower().find("</details>", match.end())
+        else:
+            end = -1
         rest = text[end + len("</details>") :] if end >= 0 else ""
         if match.start() < at or end < 0:
             break
@@ -353,7 +360,9 @@ def _without_calls(text: str) -> str:
         if _is_call(value):
             parts.append(text[at:start])
             at = end
-    return RE.empty_fence.sub("", "".join([*parts, text[at:]])) if parts else text
+    if parts:
+        return RE.empty_fence.sub("", "".join([*parts, text[at:]]))
+    return text
 
 
 def _is_call(value: Any) -> bool:
@@ -407,4 +416,6 @@ def _without_dialogue(text: str) -> str:
         return text
     before = text[: dialogue.start()]
     is_plain = before.strip() and not RE.label_ahead.search(before)
-    return before if is_plain and not RE.introduced.search(before) else text
+    if is_plain and not RE.introduced.search(before):
+        return before
+    return text

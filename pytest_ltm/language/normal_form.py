@@ -60,11 +60,9 @@ def _plain_type(text: str) -> str:
             "NFC", RE.invisible.sub("", text).translate(_TYPES)
         )
         text = RE.pictures.sub("", text.strip()) or text
-    return (
-        RE.entity.sub(lambda match: html.unescape(match[0]), text)
-        if "&" in text
-        else text
-    )
+    if "&" in text:
+        return RE.entity.sub(lambda match: html.unescape(match[0]), text)
+    return text
 
 
 # --- Frames.
@@ -87,7 +85,9 @@ def _without_tags(text: str) -> str:
 
 def strip_struck(text: str) -> str:
     """Return a text without what it strikes out."""
-    return RE.struck.sub(" ", text) if "~~" in text or "<" in text else text
+    if "~~" in text or "<" in text:
+        return RE.struck.sub(" ", text)
+    return text
 
 
 def _strip_quotes(text: str) -> str:

@@ -92,9 +92,10 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
             rest, more = _below_hundred(some_words, at + link)
             # "and" behind a bare "two hundred" belongs to what follows, not to the
             # number
-            value, used = (
-                (value * 100 + rest, link + more) if more else (value * 100, used + 1)
-            )
+            if more:
+                value, used = (value * 100 + rest, link + more)
+            else:
+                value, used = (value * 100, used + 1)
         yield str(value) if used else some_words[at]
         at += used or 1
 
@@ -103,14 +104,13 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     value = _single_number(some_words[at]) if at < len(some_words) else None
     if value is None:
         return 0, 0
-    unit = (
-        _single_number(some_words[at + 1])
-        if some_words[at] in TENS and at + 1 < len(some_words)
-        else None
-    )
-    return (
-        (value + unit, 2) if unit is not None and unit in range(1, 10) else (value, 1)
-    )
+    if some_words[at] in TENS and at + 1 < len(some_words):
+        unit = _single_number(some_words[at + 1])
+    else:
+        unit = None
+    if unit is not None and unit in range(1, 10):
+        return (value + unit, 2)
+    return (value, 1)
 
 
 def _single_number(word: str) -> int | None:
@@ -174,11 +174,9 @@ def write_digits(text: str) -> str:
     def clock_time(match: re.Match[str]) -> str:
         hour = _small_number(match[5])
         minutes = _MINUTES[(match[1] or match[3]).removeprefix("a ")]
-        return (
-            f"{(hour - 2) % 12 + 1}:{60 - minutes}"
-            if match[4]
-            else f"{hour}:{minutes:02}"
-        )
+        if match[4]:
+            return f"{(hour - 2) % 12 + 1}:{60 - minutes}"
+        return f"{hour}:{minutes:02}"
 
     plain = text.lower().replace("**", "").replace("\u2019", "'")
     plain = RE.degrees.sub(

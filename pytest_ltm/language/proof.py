@@ -68,7 +68,9 @@ class Proof(Struct, frozen=True):
         """Return whether the answer asserts an expected value; None: neither is proven."""
         wanted = {expected} if isinstance(expected, str) else set(expected)
         if self.state == "unclear":
-            return None if not self.possible or self.possible & wanted else False
+            if not self.possible or self.possible & wanted:
+                return None
+            return False
         return self.state == "asserts" and self.value in wanted
 
 
@@ -136,11 +138,9 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
         return Proof("recites", "repeats messages instead of answering")
     if enumerates_everything(answer) or ends_in_a_list(answer):
         return Proof("recites", "lists everything instead of answering")
-    return (
-        Proof("refuses", "only offers an example")
-        if only_offers_example(answer)
-        else None
-    )
+    if only_offers_example(answer):
+        return Proof("refuses", "only offers an example")
+    return None
 
 
 # --- Nothing named.
@@ -159,11 +159,10 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
     if not is_readable(answer) or not is_english(answer):
         return Proof("unclear", "is in a script or language that rules do not read")
     # what has more than two telling words may be said in others
-    long = (
-        []
-        if callable(values)
-        else [value for value in values if len(telling_words(value)) > 2]
-    )
+    if callable(values):
+        long = []
+    else:
+        long = [value for value in values if len(telling_words(value)) > 2]
     if long:
         return Proof("unclear", "may say it in other words", possible=frozenset(long))
     return Proof("asserts", "names none of what could be meant")
@@ -296,11 +295,10 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
     first = RE.stop.split(text, maxsplit=1)[0]
     inside = {one.value for one in named if one.end <= len(first)}
     rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
-    kind = (
-        {*plain_words(first)[-1:]} - set(STOP_WORDS)
-        if next(iter(inside), "")[:1].isupper()
-        else set()
-    )
+    if next(iter(inside), "")[:1].isupper():
+        kind = {*plain_words(first)[-1:]} - set(STOP_WORDS)
+    else:
+        kind = set()
     if len(inside) != 1 or rest - kind:
         return ""
     later = [one for one in named if one.end > len(first)]
@@ -309,11 +307,9 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
         + RE.stop.split(text[one.start :], maxsplit=1)[0]
         for one in later
     )
-    return (
-        inside.pop()
-        if all(len(plain_words(part)) > _FEW_WORDS for part in around)
-        else ""
-    )
+    if all(len(plain_words(part)) > _FEW_WORDS for part in around):
+        return inside.pop()
+    return ""
 
 
 def _prove_conclusion(

@@ -127,11 +127,10 @@ def _iter_amounts(plain: str) -> Iterator[Quantity]:
         sign = _SIGNS.get((match["money"] or match["sign"] or "").strip())
         named = unit_of(match["unit"])
         unit = sign or ("%" if match["percent"] else named)
-        end = (
-            match.end()
-            if named
-            else max(map(match.end, ("number", "thousand", "percent", "sign")))
-        )
+        if named:
+            end = match.end()
+        else:
+            end = max(map(match.end, ("number", "thousand", "percent", "sign")))
         yield Quantity(value, unit, match.start("number"), end)
     for match in RE.worded.finditer(plain):
         word = match[3]
@@ -302,22 +301,18 @@ def canonical_values(text: str, *, like: str = "") -> str:
 
     def ratio(match: re.Match[str]) -> str:
         # a larger number before the stroke is no fraction: 24/7
-        return (
-            f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}"
-            if match[2] < match[3]
-            else match[0]
-        )
+        if match[2] < match[3]:
+            return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}"
+        return match[0]
 
     def lap_time(match: re.Match[str]) -> str:
         minutes, seconds = (
             "".join(words_with_digits(plain_words(part.replace("-", " "))))
             for part in match.groups()
         )
-        return (
-            f"{minutes}:{int(seconds):02}"
-            if minutes.isdecimal() and seconds.isdecimal()
-            else match[0]
-        )
+        if minutes.isdecimal() and seconds.isdecimal():
+            return f"{minutes}:{int(seconds):02}"
+        return match[0]
 
     text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
     text = RE.comma.sub(

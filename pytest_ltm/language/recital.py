@@ -120,11 +120,12 @@ _IN_A_ROW = 5
 def repeats_told(reply: str) -> bool:
     """Tell whether a reply has five words in a row, outside quotation marks, from each of two messages."""
     rows = _rows_told(reply.told) if isinstance(reply, ToldReply) else {}
-    repeated = (
-        {rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows}
-        if rows
-        else set()
-    )
+    if rows:
+        repeated = {
+            rows[row] for row in _rows_of(RE.quoted.sub(" . ", reply)) if row in rows
+        }
+    else:
+        repeated = set()
     return len(repeated) >= _SEVERAL
 
 

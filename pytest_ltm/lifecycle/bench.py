@@ -101,7 +101,9 @@ class Bench:
 def found_in(hits: Sequence[Hit], fact: Fact, how: str, ownership: str) -> str:
     """Return what is wrong with records of which one has a fact that must not be there."""
     text = next((hit.text for hit in hits if fact.is_in(hit.text)), None)
-    return "" if text is None else f"{how} served {shown(text)}, {ownership}"
+    if text is None:
+        return ""
+    return f"{how} served {shown(text)}, {ownership}"
 
 
 def asserted_in(

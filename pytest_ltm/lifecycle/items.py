@@ -238,11 +238,10 @@ def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any
         from pytest_ltm.agents.sources import agent_source
 
         target = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
-        source = (
-            find_agent(spec, base=config.rootpath)
-            if target is None
-            else agent_source(target, spec=spec)
-        )
+        if target is None:
+            source = find_agent(spec, base=config.rootpath)
+        else:
+            source = agent_source(target, spec=spec)
         return store_maker(source)
 
     return find

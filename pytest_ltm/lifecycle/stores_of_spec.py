@@ -22,7 +22,9 @@ def store_maker(source: AgentSource) -> Callable[[], Any]:
 
     def make() -> Any:
         agent: Any = source.make()
-        return agent.store if isinstance(agent, Stored) else AgentStore(agent)
+        if isinstance(agent, Stored):
+            return agent.store
+        return AgentStore(agent)
 
     return make
 

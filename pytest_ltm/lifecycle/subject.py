@@ -318,7 +318,9 @@ class Subject:
         record = self._call(
             "get", method, key, **scope_arguments(method, self.scope_of(scope))
         )
-        return "" if record is None else " ".join(map(str, _texts_within(record)))
+        if record is None:
+            return ""
+        return " ".join(map(str, _texts_within(record)))
 
     def size(self) -> int:
         """Return its size in bytes: what `size()` says, or that of the file or folder that its `path` names."""
@@ -327,11 +329,10 @@ class Subject:
         path = getattr(self.store, "path", None)
         if not isinstance(path, (str, Path)) or not Path(path).exists():
             raise NotSupported("no size(), and no path to a file or folder")
-        files = (
-            [Path(path), *Path(path).rglob("*")]
-            if Path(path).is_dir()
-            else [Path(path)]
-        )
+        if Path(path).is_dir():
+            files = [Path(path), *Path(path).rglob("*")]
+        else:
+            files = [Path(path)]
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def tokens(self) -> tuple[int, int]:
@@ -459,11 +460,10 @@ def _says_past(record: Mapping[str, Any]) -> bool:
 def _kinds_of(exported: Any) -> dict[str, list[Hit]]:
     """Return the records of an export by kind; a plain list is of one kind."""
     if isinstance(exported, (str, bytes)):
-        text = (
-            exported
-            if isinstance(exported, str)
-            else exported.decode("utf-8", "replace")
-        )
+        if isinstance(exported, str):
+            text = exported
+        else:
+            text = exported.decode("utf-8", "replace")
         return {"records": [Hit(line) for line in text.splitlines()]}
     if not isinstance(exported, Mapping):
         return {"records": _hits_of(exported, "export")}

@@ -225,7 +225,9 @@ ENGLISH = Language()
 def load_language(code: str) -> Language:
     """Return a language by its code, such as `de`; ConfigurationError if there is none."""
     check_code(code)
-    return ENGLISH if code == ENGLISH.code else PackagedLanguage(code)
+    if code == ENGLISH.code:
+        return ENGLISH
+    return PackagedLanguage(code)
 
 
 # --- The two languages of an example.
@@ -257,11 +259,9 @@ class Spoken(NamedTuple):
                 map(self.meaning, told),
             )
         )
-        return (
-            verdict
-            if self == (ENGLISH, ENGLISH)
-            else replace(verdict, evidence=evidence_snippet(answers[-1]))
-        )
+        if self == (ENGLISH, ENGLISH):
+            return verdict
+        return replace(verdict, evidence=evidence_snippet(answers[-1]))
 
 
 def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
@@ -301,11 +301,9 @@ def detect_language(message: str, before: Language = ENGLISH) -> Language:
     best = max(hits, key=lambda code: hits[code])
     best_hits = hits.pop(best)
     next_hits = max(hits.values(), default=0)
-    return (
-        load_language(best)
-        if best_hits > next_hits and (best_hits >= 2 or not next_hits)
-        else before
-    )
+    if best_hits > next_hits and (best_hits >= 2 or not next_hits):
+        return load_language(best)
+    return before
 
 
 # --- Gloss: a text of another language in English words, as far as the rules of
@@ -377,11 +375,9 @@ class Gloss:
                 f"{apart}{_OPEN}{name}{_CLOSE}{apart}",
                 text,
             )
-        return (
-            _SPACES.sub("", self._meant(text)).strip(" ")
-            if self._of_characters
-            else self._meant(text)
-        )
+        if self._of_characters:
+            return _SPACES.sub("", self._meant(text)).strip(" ")
+        return self._meant(text)
 
     def spell_out(self, text: str) -> str:
         """Return the text with what is drawn together written out, such as `de le` for `du`."""
@@ -456,4 +452,6 @@ class Gloss:
         phrases = sorted(
             filter(_CJK_RUN.fullmatch, self._phrases), key=len, reverse=True
         )
-        return re.compile(f"({'|'.join(phrases)})") if phrases else None
+        if phrases:
+            return re.compile(f"({'|'.join(phrases)})")
+        return None

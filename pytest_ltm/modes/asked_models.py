@@ -156,11 +156,10 @@ def connection_of(
         who=JUDGE_NAME,
         error=_errors.JudgeError,
     )
-    cache = (
-        JudgeCache(settings.ltm_dir / "judge-cache")
-        if settings.judge.is_cached
-        else None
-    )
+    if settings.judge.is_cached:
+        cache = JudgeCache(settings.ltm_dir / "judge-cache")
+    else:
+        cache = None
     return JudgeConnection(
         call,
         configuration=judge.configuration,
@@ -209,8 +208,6 @@ def fatal_exceptions() -> tuple[type[BaseException], ...]:
     # A worker that leaves the session breaks xdist, which waits for it: there
     # `pytest.exit` is a fault like any other.
     in_worker = "PYTEST_XDIST_WORKER" in os.environ
-    return (
-        (KeyboardInterrupt,)
-        if in_worker
-        else (KeyboardInterrupt, pytest.exit.Exception)
-    )
+    if in_worker:
+        return (KeyboardInterrupt,)
+    return (KeyboardInterrupt, pytest.exit.Exception)

@@ -146,15 +146,15 @@ class RunCosts:
 
     def larger_budget(self) -> str:
         """Return the options of a budget with which the run can go on; "" where nothing is limited."""
-        return "" if self._budget is None else self._budget.doubled_limits()
+        if self._budget is None:
+            return ""
+        return self._budget.doubled_limits()
 
     def account(self, conversation: str, *, agent: str) -> _cost.Account | None:
         """Return where a conversation of an agent writes what it spends; None where nothing is limited."""
-        return (
-            None
-            if self._budget is None
-            else self._budget.account(conversation, agent=agent)
-        )
+        if self._budget is None:
+            return None
+        return self._budget.account(conversation, agent=agent)
 
     def check(self) -> None:
         """Raise UsageError for a budget in dollars that cannot be kept, and for prices of unknown agents."""
@@ -167,9 +167,10 @@ class RunCosts:
             return
         for label, cost in [*self.agents.items(), (_cost.JUDGE, self.judge)]:
             if cost.untold:
-                subject = (
-                    "the judge" if label == _cost.JUDGE else f"the agent {label!r}"
-                )
+                if label == _cost.JUDGE:
+                    subject = "the judge"
+                else:
+                    subject = f"the agent {label!r}"
                 cure = _WAY_OUT.format(label=label)
                 raise pytest.UsageError(
                     f"--ltm-max-cost: the cost of {subject} is unknown. {cure}"

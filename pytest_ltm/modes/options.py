@@ -17,7 +17,11 @@ RECEIVER: pytest.StashKey[SpanReceiver] = pytest.StashKey()
 
 def parse_traces_port(text: str) -> int | None:
     """Return the port on which spans are received: 0 for any, None where none is; ConfigurationError for another."""
-    return None if not text else 0 if text == "auto" else IntegerParser(1)(text)
+    if not text:
+        return None
+    if text == "auto":
+        return 0
+    return IntegerParser(1)(text)
 
 
 TRACES = Option(

@@ -85,11 +85,10 @@ class RecordScript(_talk.ConversationScript):
             case events.Begin(example=name):
                 self._playback.skip()
                 lane = self._lanes.get(name)
-                action = (
-                    Start(lane.index)
-                    if lane is not None and lane.start is None
-                    else None
-                )
+                if lane is not None and lane.start is None:
+                    action = Start(lane.index)
+                else:
+                    action = None
             case events.TimeJumped(to=to):
                 self._playback.skip()
                 action = JumpTime(to)
@@ -234,11 +233,9 @@ class RecordScript(_talk.ConversationScript):
                     event
                 )
             case events.FillerSent(history=history, message=message, reply=reply):
-                return (
-                    self._history(talk, message)
-                    if history
-                    else _talk.SendFiller(FillerExchange(message, reply))
-                )
+                if history:
+                    return self._history(talk, message)
+                return _talk.SendFiller(FillerExchange(message, reply))
             case events.Fault():  # what the agent was told and would not have: its text is not recorded
                 return _talk.SendFiller(FillerExchange("", ""))
         raise Divergence("the journal holds a reply to no message")
@@ -279,7 +276,9 @@ class RecordScript(_talk.ConversationScript):
             obstacle = lane.unplayable(talk.counter, talk.channel.capabilities)
         if obstacle and (not early or reason == obstacle):
             return Start(lane.index)
-        return _talk.GiveUp(early) if early and not lane.body_ended else None
+        if early and not lane.body_ended:
+            return _talk.GiveUp(early)
+        return None
 
     def _why_over(self) -> str:
         """Return why nothing follows in the record, which may just have been cut short."""

@@ -141,9 +141,10 @@ class Signals:
             has_agents_here = any(not source.apart for source in run.sources.values())
             if sys.platform != "win32" and run.of_agent and has_agents_here:
                 err = os.dup(self._terminal())
-                way_to_resume = (
-                    "" if run.is_worker else f"\nresume with: {resume_command(run)}"
-                )
+                if run.is_worker:
+                    way_to_resume = ""
+                else:
+                    way_to_resume = f"\nresume with: {resume_command(run)}"
                 limit = run.settings.reply_timeout
                 guard = FrozenGuard(
                     math.inf if limit is None else limit + SLACK,
@@ -243,11 +244,12 @@ class Signals:
         run = self._run
         with suppress(DiskFault):
             run.flush_journals()
-        way_to_resume = (
-            ""
-            if run.is_worker
-            else f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
-        )
+        if run.is_worker:
+            way_to_resume = ""
+        else:
+            way_to_resume = (
+                f" (exit status {UNMEASURABLE})\nresume with: {resume_command(run)}"
+            )
         screen = self._terminal()
         with suppress(OSError):
             os.write(screen, f"\nltm: {reason}{way_to_resume}\n".encode())

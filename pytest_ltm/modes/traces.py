@@ -194,11 +194,10 @@ class SpanInbox:
             # A quick conversation asks before an exporter has sent its first batch.
             # Where none sends any, a run of many conversations must not stand still for
             # each of them.
-            limit = (
-                _MOST_IN_VAIN
-                if self._newest
-                else int(self._receiver.silent < _MOST_IN_VAIN)
-            )
+            if self._newest:
+                limit = _MOST_IN_VAIN
+            else:
+                limit = int(self._receiver.silent < _MOST_IN_VAIN)
             if patient and self._in_vain < limit:
                 began = self._windows[-1][0]
                 came = self._lock.wait_for(lambda: self._newest >= began, _PATIENCE)
@@ -221,7 +220,9 @@ class SpanInbox:
     def _exchange_at(self, began: int) -> int | None:
         """Return the exchange at a time; None before all of them, and in the future."""
         place = bisect_right(self._windows, (began, 2**62)) - 1
-        return None if place < 0 or began > _now() + _NANO else self._windows[place][1]
+        if place < 0 or began > _now() + _NANO:
+            return None
+        return self._windows[place][1]
 
 
 class _Server(ThreadingHTTPServer):
@@ -299,11 +300,9 @@ def _decoded(body: bytes, headers: Message) -> Any:
 def _trace_id(span: Mapping[str, Any]) -> str:
     """Return a span's trace in hexadecimal digits, as JSON has it; what was protobuf has it in base64."""
     text = str(span.get("traceId", ""))
-    return (
-        text.lower()
-        if len(text) == _HEX_TRACE
-        else b64decode(text, validate=True).hex()
-    )
+    if len(text) == _HEX_TRACE:
+        return text.lower()
+    return b64decode(text, validate=True).hex()
 
 
 def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
@@ -384,22 +383,18 @@ def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
             for kind, row in rows_done
             if kind
         ]
-    return (
-        []
-        if kind == "found"
-        else [
-            (kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))
-        ]
-    )
+    if kind == "found":
+        return []
+    return [
+        (kind, name, _text({"content": values.get("gen_ai.memory.input.messages")}))
+    ]
 
 
 def _text(record: Mapping[str, Any]) -> str | None:
     content = record.get("content")
-    return (
-        content
-        if content is None or isinstance(content, str)
-        else json.dumps(content, ensure_ascii=False)
-    )
+    if content is None or isinstance(content, str):
+        return content
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _value(value: Mapping[str, Any]) -> Any:

@@ -122,16 +122,16 @@ class Canaries:
                 ):
                     faults: list[str] = []
                     for canary in CANARIES:
-                        fault = (
-                            canary.fault(connection.handle(canary.name))
-                            if len(faults) < STOPPING
-                            else ""
-                        )
+                        if len(faults) < STOPPING:
+                            fault = canary.fault(connection.handle(canary.name))
+                        else:
+                            fault = ""
                         if fault:
                             faults.append(fault)
-                    verdict: Literal["wrong", "right"] = (
-                        "wrong" if len(faults) >= STOPPING else "right"
-                    )
+                    if len(faults) >= STOPPING:
+                        verdict: Literal["wrong", "right"] = "wrong"
+                    else:
+                        verdict = "right"
                     precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
                 calls, tokens, usd, guessed = judge_checks.precheck_usage(
                     self._folder, self._run.costs.judge.tariff

@@ -60,7 +60,9 @@ class ProbeQuestion(Struct, frozen=True):
     def found_in(self, reply: str) -> frozenset[str]:
         """Return the telling words of a reply that holds enough of them; none of any other."""
         result = self.telling & _probe_stems(reply)
-        return result if len(result) >= ceil(SHARE * len(self.telling)) else frozenset()
+        if len(result) >= ceil(SHARE * len(self.telling)):
+            return result
+        return frozenset()
 
 
 def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestion, ...]:
@@ -130,19 +132,19 @@ class Secret(Struct, frozen=True):
 def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
     asks = definition.questions
-    expected = (
-        list(definition.expected)
-        if isinstance(definition.expected, (list, tuple))
-        else []
-    )
+    if isinstance(definition.expected, (list, tuple)):
+        expected = list(definition.expected)
+    else:
+        expected = []
     texts = _probe_stems(
         " ".join(step.text for step in definition.steps if isinstance(step, Say))
     )
     in_questions = _probe_stems(" ".join(step.text for step in asks))
     for number, ask in enumerate(asks):
-        of_it = (
-            expected[number] if len(expected) == len(asks) > 1 else definition.expected
-        )
+        if len(expected) == len(asks) > 1:
+            of_it = expected[number]
+        else:
+            of_it = definition.expected
         answers = [ask.answer, *definition.replies[number : number + 1]]
         telling = (
             _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers])))

@@ -177,4 +177,6 @@ def _earned(
             )
     except LtmError:  # what a body may do wrong is told when it is its turn
         return 0.0
-    return ending.verdict.value if isinstance(ending.verdict, Score) else 0.0
+    if isinstance(ending.verdict, Score):
+        return ending.verdict.value
+    return 0.0

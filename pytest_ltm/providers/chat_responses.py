@@ -71,16 +71,16 @@ class ModelResponse(Struct, frozen=True):
 
 def escape_surrogates(text: str) -> str:
     """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-8", "backslashreplace").decode("utf-8")
-    )
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def received(text: object) -> str:
     """Return a text as it came from a server, sendable and without secrets; "" for anything else."""
-    return redact_secrets(escape_surrogates(text)) if isinstance(text, str) else ""
+    if isinstance(text, str):
+        return redact_secrets(escape_surrogates(text))
+    return ""
 
 
 def read_count(holder: Any, name: str) -> int | None:
@@ -90,13 +90,13 @@ def read_count(holder: Any, name: str) -> int | None:
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return (
-        value
-        if isinstance(value, int)
+    if (
+        isinstance(value, int)
         and not isinstance(value, bool)
         and 0 <= value <= MOST_TOKENS
-        else None
-    )
+    ):
+        return value
+    return None
 
 
 class Reception(Struct, frozen=True, kw_only=True):
@@ -182,9 +182,10 @@ def read_vectors(
 ) -> list[list[float]]:
     """Return the vectors of a body in the order of their texts; AgentFault where there is not one for each."""
     data = answer.get("data")
-    rows = (
-        [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    )
+    if isinstance(data, list):
+        rows = [row for row in data if isinstance(row, dict)]
+    else:
+        rows = []
     vectors = [
         row.get("embedding")
         for row in sorted(rows, key=lambda row: read_count(row, "index") or 0)

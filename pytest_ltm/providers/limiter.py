@@ -111,18 +111,18 @@ def back_off(
         limit = _place_limit(state)
         used = max(1.0, min(limit, len(places)))
         refused_again = "halved" in state and now < state.get("until", 0.0) + SOON
-        carried = (
-            used - 1 if refused_again else max(used - 1, state.get("carried", 1.0))
-        )
+        if refused_again:
+            carried = used - 1
+        else:
+            carried = max(used - 1, state.get("carried", 1.0))
         at_the_same = (
             not refused_again
             and used > state.get("carried", MAX_CONCURRENT_REQUESTS) >= used - 2
         )
-        state["calm"] = (
-            min(LONGEST_CALM, 2 * state.get("calm", CALM))
-            if at_the_same
-            else state.get("calm", CALM)
-        )
+        if at_the_same:
+            state["calm"] = min(LONGEST_CALM, 2 * state.get("calm", CALM))
+        else:
+            state["calm"] = state.get("calm", CALM)
         state["limit"], state["carried"] = max(1.0, limit / 2), max(1.0, carried)
         state["halved"] = now
         state["refusals"] = state.get("refusals", 0) + 1
@@ -131,9 +131,10 @@ def back_off(
     )
     until = now + (guess if retry_after is None else min(retry_after, LONGEST_PAUSE))
     pause_end = state.get("until", 0.0)
-    state["until"] = (
-        max(until, pause_end) if pause_end - now <= LONGEST_PAUSE else until
-    )
+    if pause_end - now <= LONGEST_PAUSE:
+        state["until"] = max(until, pause_end)
+    else:
+        state["until"] = until
 
 
 def _place_limit(state: State) -> float:

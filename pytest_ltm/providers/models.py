@@ -85,11 +85,10 @@ class CommandModel:
             words = errors.read(_LONGEST_ERROR).decode("utf-8", "replace").strip()
         long = len(text) > LONGEST_ANSWER
         if status or long:
-            failure = (
-                f"wrote more than {LONGEST_ANSWER:,} bytes"
-                if long
-                else f"ended with {status}"
-            )
+            if long:
+                failure = f"wrote more than {LONGEST_ANSWER:,} bytes"
+            else:
+                failure = f"ended with {status}"
             raise AgentFault(
                 f"the command {self.model.name!r} {failure}{f': {received(words)}' if words else ''}"
             )

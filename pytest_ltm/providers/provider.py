@@ -57,7 +57,9 @@ class Provider(ABC):
 
     def headers(self, model: ModelSpec) -> dict[str, str]:
         """Return the headers of every request, the key among them."""
-        return {"Authorization": f"Bearer {model.key()}"} if model.key_env else {}
+        if model.key_env:
+            return {"Authorization": f"Bearer {model.key()}"}
+        return {}
 
     def connect(self, model: ModelSpec, guard: ClientGuard) -> Transport:
         """Return what posts to the model's address; AgentError where the library is not installed."""

@@ -50,25 +50,26 @@ class Spec(Struct, frozen=True):
         for name, text in parse_qsl(self.query, keep_blank_values=True):
             group, dot, member = name.partition(".")
             if group not in known or bool(dot) != (group in groups):
-                keys = (
-                    " A key never stands in a spec: key_env=NAME names the environment variable."
-                    if "key" in name
-                    else ""
-                )
+                if "key" in name:
+                    keys = " A key never stands in a spec: key_env=NAME names the environment variable."
+                else:
+                    keys = ""
                 hint = did_you_mean(name, known)
                 raise AgentError(
                     f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}."
                 )
-            held, key = (
-                (values.setdefault(group, {}), member) if dot else (values, name)
-            )
+            if dot:
+                held, key = (values.setdefault(group, {}), member)
+            else:
+                held, key = (values, name)
             if key in held:
                 raise AgentError(f"{where}: {name!r} is given twice.")
-            held[key] = (
-                text
-                if name in texts
-                else {"true": True, "false": False}.get(text, number_or_text(text))
-            )
+            if name in texts:
+                held[key] = text
+            else:
+                held[key] = {"true": True, "false": False}.get(
+                    text, number_or_text(text)
+                )
         return {name: Field(value, where, name) for name, value in values.items()}
 
     def merged(

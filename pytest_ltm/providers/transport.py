@@ -95,11 +95,10 @@ class ClientGuard:
                 response._content = bytes(body)  # noqa: SLF001 - as its read() does, which has no limit
                 return
         response.close()
-        what = (
-            f"more than {LONGEST_BODY:,} bytes"
-            if body
-            else f"a body packed as {packing[:40]!r}"
-        )
+        if body:
+            what = f"more than {LONGEST_BODY:,} bytes"
+        else:
+            what = f"a body packed as {packing[:40]!r}"
         raise AgentFault(f"{self._base_url} answered with {what}")
 
 

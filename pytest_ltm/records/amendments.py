@@ -92,11 +92,10 @@ def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) 
             for name, entry in read_amendments(run_folder).items()
             if name != nodeid
         }
-        amendments = (
-            other_amendments
-            if amendment is None
-            else other_amendments | {nodeid: amendment}
-        )
+        if amendment is None:
+            amendments = other_amendments
+        else:
+            amendments = other_amendments | {nodeid: amendment}
         text = json_text(
             {name: to_record(entry) for name, entry in sorted(amendments.items())}
         )

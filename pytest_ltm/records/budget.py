@@ -219,9 +219,10 @@ def spent_in(
             and event.fault is not None
             and event.usage is not None
         ):
-            tariff = (
-                user(event.model) if isinstance(event, events.UserModelAsked) else judge
-            )
+            if isinstance(event, events.UserModelAsked):
+                tariff = user(event.model)
+            else:
+                tariff = judge
             sides["lost"] += SpentBudget(
                 tariff.dollars_for(event.usage) or 0.0, event.usage.total
             )

@@ -203,11 +203,9 @@ def asks_judge(run: Path) -> bool:
 
 
 def _lines_with(path: Path, begin: bytes) -> Iterator[bytes]:
-    return (
-        (line for _, line in whole_lines(path) if line.startswith(begin))
-        if path.is_file()
-        else iter(())
-    )
+    if path.is_file():
+        return (line for _, line in whole_lines(path) if line.startswith(begin))
+    return iter(())
 
 
 def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Precheck]:

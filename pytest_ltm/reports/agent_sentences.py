@@ -141,9 +141,9 @@ def rank_sides(sides: Sequence[P]) -> list[P]:
 def largest_span_label(sides: Iterable[Placed]) -> str:
     """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
     columns = [side.column for side in sides]
-    return (
-        max(columns, key=lambda column: column.span or 0).span_label if columns else ""
-    )
+    if columns:
+        return max(columns, key=lambda column: column.span or 0).span_label
+    return ""
 
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
@@ -244,11 +244,9 @@ def _reach_text(span: str, share: str, first: str) -> str:
 
 def _share_with_interval(column: Column) -> str:
     inside = column.interval
-    return (
-        f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]"
-        if inside
-        else column.share
-    )
+    if inside:
+        return f"{column.share} [{format_percent(inside.low)} to {format_percent(inside.high)}]"
+    return column.share
 
 
 def _placed_share(column: Column) -> str:
@@ -256,11 +254,9 @@ def _placed_share(column: Column) -> str:
 
 
 def _place_phrase(column: Column) -> str:
-    return (
-        f"in {column.span_label} examples"
-        if column.span is None
-        else span_place(column.span_label)
-    )
+    if column.span is None:
+        return f"in {column.span_label} examples"
+    return span_place(column.span_label)
 
 
 _FIRST = 2
@@ -294,7 +290,9 @@ def _losses_sentence(sides: Sequence[Placed]) -> str:
 
 def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
     names = join_words([name for name, _ in scenarios[:_FIRST]])
-    return f"{names} (of {len(scenarios)})" if len(scenarios) > _FIRST else names
+    if len(scenarios) > _FIRST:
+        return f"{names} (of {len(scenarios)})"
+    return names
 
 
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
@@ -319,11 +317,9 @@ def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
 
 def next_step(run: RunResult) -> str:
     """Return the command that shows what was forgotten; "" where nothing was."""
-    return (
-        "ltm show --failed"
-        if any(row.outcome == "failed" for row in run.scenarios)
-        else ""
-    )
+    if any(row.outcome == "failed" for row in run.scenarios):
+        return "ltm show --failed"
+    return ""
 
 
 def run_sentences(

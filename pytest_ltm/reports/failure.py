@@ -88,18 +88,18 @@ def failure_text(
         number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
         lines += [f"{number} {speech[0].lstrip()}", *speech[1:]]
     if result.overrun and result.span is not None:
-        passed = (
-            f"{result.measured_span:,}" if result.measured_span is not None else "more"
-        )
+        if result.measured_span is not None:
+            passed = f"{result.measured_span:,}"
+        else:
+            passed = "more"
         lines.append(
             f"  overran its memory span: {passed} tokens instead of {result.span:,}"
         )
     if command:
-        note = (
-            ""
-            if result.span is None
-            else "   (whole conversation: another -k would change it)"
-        )
+        if result.span is None:
+            note = ""
+        else:
+            note = "   (whole conversation: another -k would change it)"
         lines.append(f"  again: {one_line(command)}{note}")
     return "\n".join(line.rstrip() for line in lines)
 
@@ -119,7 +119,12 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     """
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
-    remark = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
+    if exchange.told:
+        remark = ", told"
+    elif exchange.alone:
+        remark = ", asked alone"
+    else:
+        remark = ""
     texts = [shown_message(exchange.message), shown_message(exchange.acted_reply)]
     if exchange.kind == "filler":
         texts = [shorten_text(text, 160) for text in texts]
@@ -137,17 +142,18 @@ def failure_headline(result: ScenarioResult) -> str:
     """Return score and reason."""
     if result.score is None:
         return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
-    below = (
-        f", below {score_text(result.threshold)}"
-        if result.score < result.threshold
-        else ""
-    )
+    if result.score < result.threshold:
+        below = f", below {score_text(result.threshold)}"
+    else:
+        below = ""
     return f"score {verdict_text(result)}{below}: {for_screen(result.reason)}"
 
 
 def shown_state(check: Check) -> str:
     """Return `passed`, `FAILED` or `open`."""
-    return check.state.upper() if check.state == "failed" else check.state
+    if check.state == "failed":
+        return check.state.upper()
+    return check.state
 
 
 def check_lines(result: ScenarioResult) -> list[str]:
@@ -197,9 +203,9 @@ def _first_and_last(numbers: Sequence[int]) -> list[int]:
     # The first say what it is about, the last what was asked: those between matter
     # least.
     half = _MOST // 2
-    return (
-        list(numbers) if len(numbers) <= _MOST else [*numbers[:half], *numbers[-half:]]
-    )
+    if len(numbers) <= _MOST:
+        return list(numbers)
+    return [*numbers[:half], *numbers[-half:]]
 
 
 def distance_lines(
@@ -210,7 +216,9 @@ def distance_lines(
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
     text = distance_text(former, after, exchanges, own_id=result.id)
-    return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ") if text else []
+    if text:
+        return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ")
+    return []
 
 
 def distance_text(
@@ -293,11 +301,10 @@ def progress_line(
     `in_progress`, `done` and `total` count examples; `score_sum` is over the `scored`
     ones. What matters least goes first where there is no room.
     """
-    bar = (
-        f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] "
-        if target_tokens > 0
-        else ""
-    )
+    if target_tokens > 0:
+        bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] "
+    else:
+        bar = ""
     target = f" of ~{short_count(target_tokens)}" if target_tokens > tokens else ""
     text = f"{short_count(tokens)}{target} tokens"
     examples = f"{done} of {total} examples done"

@@ -61,11 +61,10 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     remark = [f"… and {pluralize(more, 'more scenario')}"] if more > 0 else []
     end = f"{short_count(tokens)} tokens"
     start = pad_right("0", room // 2) + short_count(tokens // 2)
-    line = (
-        pad_right(start, room - len(end)) + end
-        if room > len(end) + len(start)
-        else pad_left(end, room)
-    )
+    if room > len(end) + len(start):
+        line = pad_right(start, room - len(end)) + end
+    else:
+        line = pad_left(end, room)
     return [*lines[:MOST_LINES], *remark, " " * (label + 1) + line]
 
 
@@ -136,7 +135,9 @@ class _Column:
         known_costs = [dollars for dollars in costs if dollars is not None]
         # One unknown price makes the sum unknown: a part of it would be read as the
         # whole bill.
-        return sum(known_costs) if len(known_costs) == len(costs) else None
+        if len(known_costs) == len(costs):
+            return sum(known_costs)
+        return None
 
     @property
     def seconds(self) -> float:
@@ -236,7 +237,9 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         cells: tuple[tuple[str, Style], ...] = tuple(
             (text(column), "") for column in columns
         )
-        return [TableRow(label=label, cells=cells, above=above)] if any(values) else []
+        if any(values):
+            return [TableRow(label=label, cells=cells, above=above)]
+        return []
 
     def count(
         label: str, number: Callable[[Forecast], int], *, above: bool = False

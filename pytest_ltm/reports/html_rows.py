@@ -169,12 +169,14 @@ class HtmlRows:
             from pytest_html import extras
 
             lane = body.lane
-            expected = (
-                lane.example.definition.expected if lane.example.definition else None
-            )
-            expected_text = (
-                "" if expected is None else json.dumps(expected, ensure_ascii=False)
-            )
+            if lane.example.definition:
+                expected = lane.example.definition.expected
+            else:
+                expected = None
+            if expected is None:
+                expected_text = ""
+            else:
+                expected_text = json.dumps(expected, ensure_ascii=False)
             fragment = packed_element(
                 f"transcript ({len(lane.own)} exchanges)",
                 example_transcript(body.result, lane.own, expected_text),
@@ -217,13 +219,12 @@ class HtmlReport:
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
             value = fields.get(name)
-            number = (
-                f"{value:.4g}"
-                if isinstance(value, float)
-                else f"{value:,}"
-                if isinstance(value, int)
-                else ""
-            )
+            if isinstance(value, float):
+                number = f"{value:.4g}"
+            elif isinstance(value, int):
+                number = f"{value:,}"
+            else:
+                number = ""
             text = number or escape(str("" if value is None else value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'

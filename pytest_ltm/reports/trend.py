@@ -49,7 +49,9 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     @property
     def share(self) -> float | None:
         """The share of full marks, None where it says too little about memory."""
-        return None if self.standing.unmeasured else self.standing.share
+        if self.standing.unmeasured:
+            return None
+        return self.standing.share
 
     @property
     def total(self) -> str:
@@ -136,9 +138,10 @@ def of_run(past: Past) -> list[TrendPoint]:
     """Return the points of a run; none of one that goes on, or cannot be read."""
     if past.state == "in progress":
         return []
-    commit, branch = (
-        (past.source.commit, past.source.branch) if past.source else ("", "")
-    )
+    if past.source:
+        commit, branch = (past.source.commit, past.source.branch)
+    else:
+        commit, branch = ("", "")
 
     def read_facts() -> Sequence[PlanFacts]:
         try:

@@ -258,11 +258,10 @@ class FollowedConversation:
         except (OSError, LtmError, ValueError) as error:
             is_deleted = isinstance(error, FileNotFoundError)
             more = False
-            trouble = (
-                "the journal was deleted"
-                if is_deleted
-                else getattr(error, "strerror", None) or str(error)
-            )
+            if is_deleted:
+                trouble = "the journal was deleted"
+            else:
+                trouble = getattr(error, "strerror", None) or str(error)
             if self.trouble != trouble:
                 # One that appears again in its place is another journal, whatever
                 # number the disk gives it.
@@ -319,17 +318,18 @@ class FollowedConversation:
         """Tokens in a second, lately; None where it did not move while it was watched."""
         (first, before) = self._moved[0]
         (last, position) = self._moved[-1]
-        return round((position - before) / (last - first)) if last > first else None
+        if last > first:
+            return round((position - before) / (last - first))
+        return None
 
     def examples(self) -> list[tuple[str, str, int, int | None, float | None]]:
         """Return each planned example: name, state, where it begins and ends in tokens, score."""
         header = self.record.header
         plan = header.plan.get("examples") if header else None
-        rows = (
-            [entry for entry in plan if isinstance(entry, dict)]
-            if isinstance(plan, list)
-            else []
-        )
+        if isinstance(plan, list):
+            rows = [entry for entry in plan if isinstance(entry, dict)]
+        else:
+            rows = []
         planned_names = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
         examples: list[tuple[str, str, int, int | None, float | None]] = []
         for name in dict.fromkeys([*planned_names, *self.record.examples]):
@@ -340,9 +340,12 @@ class FollowedConversation:
             # A verdict may come before the end: the scenario goes on, but nothing can
             # change for it.
             is_done = record.end is not None or record.verdict is not None
-            state = (
-                "done" if is_done else "waiting" if name in self._waiting else "open"
-            )
+            if is_done:
+                state = "done"
+            elif name in self._waiting:
+                state = "waiting"
+            else:
+                state = "open"
             score = record.verdict.score if record.verdict else None
             examples.append((for_screen(name), state, record.begin, record.end, score))
         return examples
@@ -507,19 +510,17 @@ class FollowedRun:
             # How the run ended: what its gate says, or its state; read once.
             if not self._verdict:
                 past = read_past(self.path)
-                verdict = (
-                    "could not be measured"
-                    if past.gate == "unmeasurable"
-                    else f"gate {past.gate}"
-                )
+                if past.gate == "unmeasurable":
+                    verdict = "could not be measured"
+                else:
+                    verdict = f"gate {past.gate}"
                 self._verdict = verdict if past.gate else past.state
             fields["verdict"] = self._verdict
         try:
-            ledger = (
-                Shared(self.path / LEDGER).read()
-                if (self.path / LEDGER).exists()
-                else {}
-            )
+            if (self.path / LEDGER).exists():
+                ledger = Shared(self.path / LEDGER).read()
+            else:
+                ledger = {}
             rows = [row for side in ledger.values() for row in side.values()]
             spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
         except (LtmError, OSError, TypeError, AttributeError):

@@ -66,7 +66,9 @@ class RunRow(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> str:
         """The price as it is shown; "" where no agent reports it."""
-        return "" if self.cost_usd is None else f"${format_dollars(self.cost_usd)}"
+        if self.cost_usd is None:
+            return ""
+        return f"${format_dollars(self.cost_usd)}"
 
     @property
     def text(self) -> str:

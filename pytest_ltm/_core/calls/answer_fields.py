@@ -37,7 +37,9 @@ def fold_names(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list) and depth <= DEEPEST_FIELD:
         # a list of numbers, as vectors are, is long and holds no names
         has_names = bool(value) and isinstance(value[0], (dict, list))
-        return [fold_names(part, depth + 1) for part in value] if has_names else value
+        if has_names:
+            return [fold_names(part, depth + 1) for part in value]
+        return value
     if not isinstance(value, dict) or depth > DEEPEST_FIELD:
         return value
     folded: dict[str, Any] = {}

@@ -484,11 +484,10 @@ class Hub:
             # Its limit was changed after this entry was made, and a heap cannot alter
             # an entry in its middle.
             self._look(heapq.heappop(self._deadlines)[2])
-        limit = (
-            max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
-            if self._deadlines
-            else None
-        )
+        if self._deadlines:
+            limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
+        else:
+            limit = None
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
@@ -577,11 +576,10 @@ class Hub:
         while True:
             # A request that waits for its thread gets its time when it begins, so
             # nobody may wait for ever.
-            limit = (
-                GRACE
-                if request.at is None
-                else max(request.at - stopwatch_seconds(), 0.0)
-            )
+            if request.at is None:
+                limit = GRACE
+            else:
+                limit = max(request.at - stopwatch_seconds(), 0.0)
             try:
                 request.answers.get(timeout=limit)
             except Empty:

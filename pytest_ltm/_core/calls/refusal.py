@@ -204,7 +204,9 @@ def _message_of(value: Any) -> str:
     if not text:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - 1]}…"
 
 
 def _find_message(value: Any, depth: int) -> str:
@@ -365,4 +367,6 @@ def _limit_rank(text: str, match: re.Match[str], since: int) -> int | None:
     cues = list(_LIMIT_AHEAD.finditer(ahead))
     if cues:
         return len(ahead) - cues[-1].end()
-    return _LONGEST if _LIMIT_BEHIND.match(text, match.end()) else None
+    if _LIMIT_BEHIND.match(text, match.end()):
+        return _LONGEST
+    return None

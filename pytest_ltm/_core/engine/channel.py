@@ -40,11 +40,9 @@ class _Due(Struct):
 
     def answer(self, now: datetime) -> str:
         """Return what the next reply must contain; "" if nothing."""
-        return (
-            self.answers(now)
-            if callable(self.answers)
-            else self.answers.get(self.replies + 1, "")
-        )
+        if callable(self.answers):
+            return self.answers(now)
+        return self.answers.get(self.replies + 1, "")
 
 
 class Channel:
@@ -171,11 +169,10 @@ class Channel:
         it.
         """
         with self._exchange("") as number:
-            tokens = (
-                self._counter.count(filler.message)
-                if filler.message_tokens is None
-                else filler.message_tokens
-            )
+            if filler.message_tokens is None:
+                tokens = self._counter.count(filler.message)
+            else:
+                tokens = filler.message_tokens
             filler_sent = events.FillerSent(
                 exchange=number,
                 message=filler.message,

@@ -214,7 +214,9 @@ class AgendaScript(ConversationScript):
     def release(self, lane: Lane) -> str:
         """Take the example from the agenda."""
         self.agenda.end(lane.index)
-        return lane.example.reset if lane.own and lane.span is not None else ""
+        if lane.own and lane.span is not None:
+            return lane.example.reset
+        return ""
 
     def _advance(self, talk: Conversation) -> None:
         self.agenda.advance(

@@ -63,7 +63,9 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         """Return who answers from a record, and `then` goes on."""
         # Without a record the port answers itself: no exchange then passes through
         # another layer.
-        return Recorded(recorded, self.clock, then) if recorded.replaying else then
+        if recorded.replaying:
+            return Recorded(recorded, self.clock, then)
+        return then
 
     def open(
         self,

@@ -219,11 +219,12 @@ class Lane(Struct):
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
         """Return the values told before that a message withdraws."""
-        withdrawn = (
-            [subject for subject, value in request.tells.items() if value is None]
-            if isinstance(request, Say)
-            else []
-        )
+        if isinstance(request, Say):
+            withdrawn = [
+                subject for subject, value in request.tells.items() if value is None
+            ]
+        else:
+            withdrawn = []
         return tuple(
             value
             for values in self.told.values()
@@ -375,4 +376,6 @@ class GreenBody:
             else:
                 self.error = error
             return None
-        return None if self._living.dead else cast("Request", request)
+        if self._living.dead:
+            return None
+        return cast("Request", request)

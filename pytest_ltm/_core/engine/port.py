@@ -255,17 +255,16 @@ class LivePort:
                 self._held.stray()
             try:
                 with self._tracing(message.exchange):
-                    reply = (
-                        line.compact()
-                        if message.kind == "compact"
-                        else line.ask(
+                    if message.kind == "compact":
+                        reply = line.compact()
+                    else:
+                        reply = line.ask(
                             message.text,
                             enclosed.images,
                             message.user,
                             alone=message.alone and not strays,
                             tools=enclosed.tools,
                         )
-                    )
             finally:
                 self._bill.lose(line.lost)
             seconds = self._watch() - began
@@ -388,18 +387,14 @@ class LivePort:
 
     def _tracing(self, exchange: int) -> contextlib.AbstractContextManager[None]:
         """Have spans of what is called within belong to an exchange."""
-        return (
-            contextlib.nullcontext()
-            if self._traces is None
-            else carry_trace(self._traces.begin_exchange(exchange))
-        )
+        if self._traces is None:
+            return contextlib.nullcontext()
+        return carry_trace(self._traces.begin_exchange(exchange))
 
     def _traced(self, *, patient: bool = False) -> tuple[MemoryOperation, ...]:
-        return (
-            ()
-            if self._traces is None
-            else self._traces.operations(self._exchange, patient=patient)
-        )
+        if self._traces is None:
+            return ()
+        return self._traces.operations(self._exchange, patient=patient)
 
     # --- what its replies are made of
 
@@ -427,19 +422,16 @@ class LivePort:
         earlier_needles = [self._held.said.number(number) for number in message.about]
         # What is said may have a watcher, which asks for all that was said before: the
         # last hundred on that chance.
-        earlier = (
-            self._held.said.exchanges_of(message.by)[-100:]
-            if message.kind == "say"
-            else earlier_needles
-        )
+        if message.kind == "say":
+            earlier = self._held.said.exchanges_of(message.by)[-100:]
+        else:
+            earlier = earlier_needles
         needles = {exchange.number: exchange.message for exchange in earlier}
-        return (
-            tuple(
+        if needles:
+            return tuple(
                 retrieval_ranks(retrieved, in_context, needles, self._held.said).items()
             )
-            if needles
-            else ()
-        )
+        return ()
 
     @contextlib.contextmanager
     def _accounting(self) -> Iterator[None]:
@@ -547,7 +539,9 @@ class Recorded:
         if result is None:
             return None
         self._follow(result.now)
-        return result if result.exchange == number else replace(result, exchange=number)
+        if result.exchange == number:
+            return result
+        return replace(result, exchange=number)
 
     def _follow(self, recorded: datetime | None) -> None:
         if recorded is not None and self._clock.real:

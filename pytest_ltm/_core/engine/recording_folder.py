@@ -280,7 +280,7 @@ def _restoring_obstacle(
     """
     if "AcceptsHistory" not in capabilities and capabilities.saves:
         is_lost = said and not checkpoints.has_state(said[-1].number)
-        return (
-            f"there is no checkpoint of exchange {said[-1].number}" if is_lost else ""
-        )
+        if is_lost:
+            return f"there is no checkpoint of exchange {said[-1].number}"
+        return ""
     return "" if capabilities.restorable else NOT_RESTORABLE

@@ -130,7 +130,9 @@ def _metrics(
     if not own:
         return retrieval_metrics(questions)
     found = evidence_found(questions, own) if outcome == "failed" else None
-    return own if found is None else {**own, "wrong_but_found": float(found)}
+    if found is None:
+        return own
+    return {**own, "wrong_but_found": float(found)}
 
 
 def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
@@ -205,9 +207,10 @@ def classify_ending(
     if ending.unreached is not None:
         return "skipped", "not reached", ending.unreached
     error = ending.error
-    cause: _result.Cause = (
-        "internal" if isinstance(error, LtmInternalError) else "scenario"
-    )
+    if isinstance(error, LtmInternalError):
+        cause: _result.Cause = "internal"
+    else:
+        cause = "scenario"
     return (
         "error",
         "agent" if isinstance(error, AgentFault) else cause,
@@ -260,11 +263,9 @@ def describe_ending_error(error: BaseException | None) -> str:
     if error is None:
         return "it ended without a verdict"
     text = text_of(error)
-    return (
-        text
-        if isinstance(error, AgentFault)
-        else f"{type(error).__name__}: {text}".rstrip(": ")
-    )
+    if isinstance(error, AgentFault):
+        return text
+    return f"{type(error).__name__}: {text}".rstrip(": ")
 
 
 def question_result(

@@ -223,11 +223,9 @@ def users_traceback(error: BaseException) -> str:
         return ""
     for link in chain:
         link.__traceback__ = _users_frames(link.__traceback__)
-    return (
-        ""
-        if raised.__traceback__ is None
-        else "".join(traceback.format_exception(raised)).rstrip()
-    )
+    if raised.__traceback__ is None:
+        return ""
+    return "".join(traceback.format_exception(raised)).rstrip()
 
 
 def _exception_chain(error: BaseException) -> list[BaseException]:
@@ -535,11 +533,10 @@ def leave_none_behind(
     plugin: Any = session.config.pluginmanager.get_plugin("stepwiseplugin")
     if plugin is None:
         return
-    holder, name = (
-        (plugin.cached_info, "last_failed")
-        if hasattr(plugin, "cached_info")
-        else (plugin, "lastfailed")
-    )
+    if hasattr(plugin, "cached_info"):
+        holder, name = (plugin.cached_info, "last_failed")
+    else:
+        holder, name = (plugin, "lastfailed")
     failed = getattr(holder, name)
     for item in session.items if failed is not None else ():
         # Before 9.2 pytest keeps node ids as texts.

@@ -313,4 +313,6 @@ def _missing_checksum(line: bytes) -> str:
 
 
 def _show_byte(byte: int) -> str:
-    return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02x}"
+    if 0x20 <= byte < 0x7F:
+        return repr(chr(byte))
+    return f"0x{byte:02x}"

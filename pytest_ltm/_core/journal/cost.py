@@ -228,14 +228,12 @@ class Bill(Struct):
 
     def exchanges_usd(self, exchanges: Collection[int]) -> float | None:
         """Return the dollars of these exchanges; None where no reply reports its cost."""
-        return (
-            sum(
+        if self.costs:
+            return sum(
                 (cost for number, cost in self.costs.items() if number in exchanges),
                 0.0,
             )
-            if self.costs
-            else None
-        )
+        return None
 
 
 def is_billed(filler_sent: events.FillerSent) -> bool:

@@ -401,11 +401,10 @@ def describe_damage(path: Path) -> str:
     damage = next(find_damages(read_regular(path)), None)
     if damage is None:
         return ""
-    cure = (
-        "Put it back"
-        if damage.flipped
-        else "Restore a copy of the file, or cut it there"
-    )
+    if damage.flipped:
+        cure = "Put it back"
+    else:
+        cure = "Restore a copy of the file, or cut it there"
     repair = f"ltm doctor --repair {shlex.quote(str(path.parent))}"
     return f"{path}, line {damage.line}: {damage.what}. {cure}, keeping the damaged file: {repair}"
 
@@ -570,7 +569,9 @@ def _event_difference(recorded: Event, new: Event) -> str:
 
 def _show_field(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 _LONGEST_SHOWN = 200

@@ -146,9 +146,9 @@ class ConversationRecord(Struct):
     @property
     def ended_early(self) -> str:
         """Why the conversation ended before its end, for the agent or the budget was gone; "" if it did not."""
-        return (
-            "" if self.reason in {None, "complete", "interrupted"} else str(self.reason)
-        )
+        if self.reason in {None, "complete", "interrupted"}:
+            return ""
+        return str(self.reason)
 
     @property
     def fatal(self) -> bool:
@@ -171,11 +171,15 @@ class ConversationRecord(Struct):
             return self.transcript.number(number)
         except KeyError:
             message = self.messages.get(number)
-            return None if message is None else _fold_exchange(message)
+            if message is None:
+                return None
+            return _fold_exchange(message)
 
     def fault(self, number: int) -> str:
         """Return what the agent did instead of replying to that message; "" if it did not fail."""
-        return self.faults[number].text if number in self.faults else ""
+        if number in self.faults:
+            return self.faults[number].text
+        return ""
 
     def add(self, event: events.Event) -> None:
         """Go on to the next event; ValueError if it cannot follow those before it."""

@@ -256,7 +256,9 @@ class ScenarioResult:
     def told_gap(self) -> int | None:
         """Of the gap, the tokens that were told: all but what the agent itself generated."""
         needles = self.questions[-1].needles if self.questions else ()
-        return min(needles, key=lambda needle: needle.gap).told_gap if needles else None
+        if needles:
+            return min(needles, key=lambda needle: needle.gap).told_gap
+        return None
 
     @property
     def infrastructure(self) -> bool:
@@ -266,13 +268,11 @@ class ScenarioResult:
     @property
     def upper_end(self) -> float:
         """The score if all that is open passed."""
-        return (
-            1.0
-            if self.is_lost
-            else (self.score or 0.0)
-            if self.upper is None
-            else self.upper
-        )
+        if self.is_lost:
+            return 1.0
+        if self.upper is None:
+            return self.score or 0.0
+        return self.upper
 
     @property
     def is_open(self) -> bool:
@@ -526,11 +526,9 @@ def span_place(label: str) -> str:
 
 def at_span(agent: str, label: str) -> str:
     """Return an agent and its memory span as sentences have them: `full at 32k`, `full (isolated)`, `full`."""
-    return (
-        f"{agent} ({ISOLATED})"
-        if label == ISOLATED
-        else f"{agent} {span_place(label)}".strip()
-    )
+    if label == ISOLATED:
+        return f"{agent} ({ISOLATED})"
+    return f"{agent} {span_place(label)}".strip()
 
 
 # How the first notice of such a run begins.
@@ -613,7 +611,9 @@ def why_unmeasured(run: RunResult) -> str:
             f"the judge gave no grade for {ungraded} of {len(judged_rows)} examples "
             f"that asked it, more than {UNGRADED:.0%}"
         )
-    return "" if any(row.scored for row in rows) else "nothing has a score"
+    if any(row.scored for row in rows):
+        return ""
+    return "nothing has a score"
 
 
 def write_results(path: Path, conversation: ConversationResult) -> None:

@@ -113,7 +113,9 @@ def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
         for needle in question.needles
         if needle.rank
     ]
-    return {**values, "needle_rank": fmean(places)} if places else values
+    if places:
+        return {**values, "needle_rank": fmean(places)}
+    return values
 
 
 def evidence_found(

@@ -225,11 +225,9 @@ def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
     def until_killed(end: int) -> float:
         last = times[end - 1] if end else None
         began = open_at.pop()
-        return (
-            began.after + max((last - began.at).total_seconds(), 0.0)
-            if last and began.at
-            else began.after
-        )
+        if last and began.at:
+            return began.after + max((last - began.at).total_seconds(), 0.0)
+        return began.after
 
     for part in parts:
         if isinstance(part, Ended):

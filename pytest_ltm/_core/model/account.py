@@ -127,7 +127,9 @@ def account_of(
     if account in {"kept back", "broken off"}:
         return Outcome(account, reason, passing=account == "broken off")
     if calls:
-        return Outcome("whole") if offered else Outcome("asked for a tool", reason)
+        if offered:
+            return Outcome("whole")
+        return Outcome("asked for a tool", reason)
     if account == "asked for a tool":
         # the call itself was lost on the way
         return Outcome(account, reason, passing=True)

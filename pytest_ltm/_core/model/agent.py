@@ -584,11 +584,10 @@ def check_operations(
     result: list[MemoryOperation] = []
     rank = 0
     for row in given[:MOST_OPERATIONS]:
-        operation, key, text = (
-            row
-            if isinstance(row, (list, tuple)) and len(row) == _ROW
-            else (None, None, None)
-        )
+        if isinstance(row, (list, tuple)) and len(row) == _ROW:
+            operation, key, text = row
+        else:
+            operation, key, text = (None, None, None)
         if operation not in get_args(OperationKind) or not (
             isinstance(text, str) or (operation == "deleted" and text is None)
         ):
@@ -603,7 +602,12 @@ def check_operations(
 
 def operation_rows(listed: object) -> list[Any]:
     """Return the rows of a JSON list of `{"what": ..., "id": ..., "text": ...}`; what is none of these as it is."""
-    rows = listed if isinstance(listed, list) else [] if listed is None else [listed]
+    if isinstance(listed, list):
+        rows = listed
+    elif listed is None:
+        rows = []
+    else:
+        rows = [listed]
     return [
         tuple(map(row.get, ("what", "id", "text"))) if isinstance(row, dict) else row
         for row in rows
@@ -611,8 +615,6 @@ def operation_rows(listed: object) -> list[Any]:
 
 
 def _clean(text: str) -> str:
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-8", "backslashreplace").decode("utf-8")
-    )
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

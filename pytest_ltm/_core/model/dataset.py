@@ -76,11 +76,10 @@ class Dataset(NamedTuple):
         in which it may remember between runs what a file holds. `questions`: how they
         are asked, if not by default.
         """
-        chosen = (
-            {}
-            if self.questions == "together"
-            else {"questions": questions or self.questions}
-        )
+        if self.questions == "together":
+            chosen = {}
+        else:
+            chosen = {"questions": questions or self.questions}
         return self.opener(path, self.read(given) | chosen, seed, cache)
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -220,11 +219,11 @@ def parse_token_limit(text: str) -> int | None:
         raise ConfigurationError(
             f"expected a number of tokens such as 2000, 8k or 1.5m, got {text!r}"
         )
-    return (
-        round(float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()])
-        if match
-        else None
-    )
+    if match:
+        return round(
+            float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2].lower()]
+        )
+    return None
 
 
 # --- The ids of a data set as labels of node ids.

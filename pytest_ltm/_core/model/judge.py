@@ -99,7 +99,9 @@ def defuse_grades(text: str) -> str:
 def _looks_like(sign: str) -> str:
     """Return the plain letters that a sign looks like; "" for what nobody sees."""
     if sign.isascii():
-        return sign.lower() if sign.isprintable() or sign.isspace() else ""
+        if sign.isprintable() or sign.isspace():
+            return sign.lower()
+        return ""
     code = ord(sign)
     if code == _UNSEEN_COLON:
         return ":"
@@ -350,7 +352,9 @@ def full_thoughts(reply: str) -> str:
     """Return what a judge wrote beside the grade."""
     reply = SPOKEN(reply)
     thoughts = _verdict_object(reply).get("thoughts")
-    return _GRADE.sub("", reply) if thoughts is None else str(thoughts)
+    if thoughts is None:
+        return _GRADE.sub("", reply)
+    return str(thoughts)
 
 
 def reason_in(reply: str) -> str:
@@ -359,7 +363,9 @@ def reason_in(reply: str) -> str:
     line = " ".join(
         "".join(sign if sign.isprintable() else " " for sign in thoughts).split()
     ).strip("*` ")
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    if len(line) <= _LONGEST:
+        return line
+    return line[: _LONGEST - 1] + "…"
 
 
 def _grade_from_json(reply: str) -> str | None:
@@ -470,11 +476,9 @@ def ask_judge(
         return str(getattr(reply, "text", reply))
 
     inquiry = prompt.inquiry(**{name: str(part) for name, part in parts.items()})
-    return (
-        judge.decide(inquiry)
-        if isinstance(judge, Decides)
-        else decide_by_votes(ask, inquiry, votes=1)
-    )
+    if isinstance(judge, Decides):
+        return judge.decide(inquiry)
+    return decide_by_votes(ask, inquiry, votes=1)
 
 
 # --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what

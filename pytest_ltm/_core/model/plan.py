@@ -79,7 +79,9 @@ class PlannedExample:
     @property
     def number(self) -> int | str:
         """Which example its body sees: a number from 0, or the stem of a definition file."""
-        return int(self.example) if self.example.isdecimal() else self.example
+        if self.example.isdecimal():
+            return int(self.example)
+        return self.example
 
     def to_json(self, *, compared: bool = False) -> dict[str, Any]:
         """Return JSON values, one for each field; `compared`: but for what neither agent nor score depends on."""
@@ -406,23 +408,25 @@ class Seed(Struct, frozen=True, kw_only=True):
     """What is written down in place of a secret."""
 
     def __str__(self) -> str:
-        return f"{self.recorded} ({self.source})" if self.source else str(self.value)
+        if self.source:
+            return f"{self.recorded} ({self.source})"
+        return str(self.value)
 
     @property
     def recorded(self) -> int | str:
         """What files and screens show: equal where the seeds are equal."""
         if self.digest:
             return self.digest
-        return self.value if abs(self.value) <= _LARGEST_NUMBER else str(self.value)
+        if abs(self.value) <= _LARGEST_NUMBER:
+            return self.value
+        return str(self.value)
 
     @property
     def option(self) -> str:
         """The value of `--ltm-seed` that gives this seed again."""
-        return (
-            f"{FRESH}:{self.value}"
-            if self.source == FRESH
-            else self.source or str(self.value)
-        )
+        if self.source == FRESH:
+            return f"{FRESH}:{self.value}"
+        return self.source or str(self.value)
 
     @property
     def publicity(self) -> str:
@@ -438,7 +442,9 @@ class Seed(Struct, frozen=True, kw_only=True):
     @property
     def variable(self) -> str:
         """The environment variable that holds the secret; "" if there is none."""
-        return self.source.removeprefix(_VARIABLE) if self.digest else ""
+        if self.digest:
+            return self.source.removeprefix(_VARIABLE)
+        return ""
 
 
 def parse_seed(text: str) -> Seed:

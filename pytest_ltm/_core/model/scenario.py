@@ -361,9 +361,10 @@ def read_json(path: str | Path) -> Field:
             f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno})."
         ) from None
     except (ValueError, RecursionError) as error:
-        reason = (
-            "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        )
+        if isinstance(error, RecursionError):
+            reason = "nested too deeply"
+        else:
+            reason = str(error)
         raise DefinitionError(f"{where}: not usable JSON: {reason}.") from None
     return Field(data, where)
 
@@ -592,11 +593,10 @@ def _parse_check(field: Field) -> YamlCheck:
         raise fields[kind].error(
             "texts with at least one letter or digit, because words are compared"
         )
-    label = (
-        fields["label"].text()
-        if "label" in fields
-        else f"{KINDS[kind]} {', '.join(map(repr, texts))}"
-    )
+    if "label" in fields:
+        label = fields["label"].text()
+    else:
+        label = f"{KINDS[kind]} {', '.join(map(repr, texts))}"
     return YamlCheck(label, kind, texts, field.line or 1)
 
 

@@ -305,11 +305,9 @@ def session_rhythm(text: str, *, span: int | None, began: datetime) -> Rhythm | 
         return None
     sessions = _parse_sessions(text)
     if isinstance(sessions, int):
-        return (
-            None
-            if span is None
-            else Rhythm(lambda counted, _: counted * sessions // span)
-        )
+        if span is None:
+            return None
+        return Rhythm(lambda counted, _: counted * sessions // span)
     return Rhythm(lambda _, now: (now - began) // sessions)
 
 

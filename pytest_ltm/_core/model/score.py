@@ -39,7 +39,11 @@ class Check:
     @property
     def state(self) -> Literal["passed", "failed", "open"]:
         """Its outcome in a word."""
-        return "passed" if self.ok else "open" if self.open else "failed"
+        if self.ok:
+            return "passed"
+        if self.open:
+            return "open"
+        return "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,11 +209,10 @@ class LtmUser:
         wrong = ""
         # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
-            text = (
-                f"{prompt}\n\n{_fill_template('again', wrong=wrong)}"
-                if wrong
-                else prompt
-            )
+            if wrong:
+                text = f"{prompt}\n\n{_fill_template('again', wrong=wrong)}"
+            else:
+                text = prompt
             question = UserQuestion(
                 prompt="user",
                 version=_TEXTS["version"],

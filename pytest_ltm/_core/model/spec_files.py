@@ -31,7 +31,9 @@ class SpecFile(Struct, frozen=True):
             for name, value in self.parameters.items()
         ]
         mark = "&" if "?" in self.name else "?"
-        return f"{self.name}{mark}{'&'.join(pairs)}" if pairs else self.name
+        if pairs:
+            return f"{self.name}{mark}{'&'.join(pairs)}"
+        return self.name
 
 
 def spec_text(text: str, key: str, base: Path) -> str:

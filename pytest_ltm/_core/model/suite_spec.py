@@ -53,7 +53,9 @@ class SuiteSpec(Struct, frozen=True):
             f"{name}={value.replace('%', '%25').replace('&', '%26')}"
             for name, value in self.parameters.items()
         ]
-        return f"{self.name}?{'&'.join(pairs)}" if pairs else self.name
+        if pairs:
+            return f"{self.name}?{'&'.join(pairs)}"
+        return self.name
 
 
 # --- Runs that were recorded when data sets had options of their own: `ltm_data`,

@@ -127,11 +127,9 @@ def token_counter(name: str) -> TokenCounter:
     encode = load_encoding(name).encode_ordinary
 
     def count(text: str) -> int:
-        return (
-            len(encode(text))
-            if len(text) <= _BLANKS
-            else sum(len(encode(part)) for part in _split_long_blanks(text))
-        )
+        if len(text) <= _BLANKS:
+            return len(encode(text))
+        return sum(len(encode(part)) for part in _split_long_blanks(text))
 
     return TokenCounter(name, count, additive=name in _CARRIED or name in _SOURCES)
 
@@ -266,11 +264,10 @@ def _tokenizer_unavailable(name: str, reason: str) -> str:
     caches = " and ".join(
         sha1(url.encode(), usedforsecurity=False).hexdigest() for url in urls
     )
-    cure = (
-        f"put tiktoken's cache file {caches} into $TIKTOKEN_CACHE_DIR, "
-        if caches
-        else ""
-    )
+    if caches:
+        cure = f"put tiktoken's cache file {caches} into $TIKTOKEN_CACHE_DIR, "
+    else:
+        cure = ""
     return (
         f"tokenizer {name!r} is neither bundled nor cached, and could not be loaded ({reason}). "
         f"Use {' or '.join(BUNDLED_ENCODINGS)} (they need no network), {cure}"
@@ -281,7 +278,9 @@ def _tokenizer_unavailable(name: str, reason: str) -> str:
 def _download_failure(exc: Exception) -> str:
     """Return an exception in one line of at most 200 characters; a download's cause stands at its end."""
     text = " ".join(f"{type(exc).__name__}: {text_of(exc)}".split())
-    return text if len(text) <= 200 else f"{text[:60]} … {text[-137:]}"
+    if len(text) <= 200:
+        return text
+    return f"{text[:60]} … {text[-137:]}"
 
 
 def _check_token_count(name: str, function: object) -> Callable[[str], int]:

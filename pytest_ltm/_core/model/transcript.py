@@ -77,7 +77,9 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     def __call__(self, reply: str) -> str:
         """Return what is read of a raw reply."""
-        return reply if self.thoughts == "keep" else _speech_of(reply, self.tags)
+        if self.thoughts == "keep":
+            return reply
+        return _speech_of(reply, self.tags)
 
     def says_something(self, reply: str) -> bool:
         """Return whether any of a raw reply is speech; always true where replies are read as they came."""
@@ -263,9 +265,10 @@ class Transcript(TranscriptView):
 
     def adds_tokens(self, exchange: Exchange) -> bool:
         """Return whether an exchange brings waits nearer to their end by more than its allowance."""
-        reply_share = (
-            0 if self.counts == DEFAULT_COUNT else self._share_of_reply(exchange)
-        )
+        if self.counts == DEFAULT_COUNT:
+            reply_share = 0
+        else:
+            reply_share = self._share_of_reply(exchange)
         told_tokens = exchange.reply_tokens if exchange.told else 0
         return exchange.message_tokens + told_tokens + reply_share > 0
 

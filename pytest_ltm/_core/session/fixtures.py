@@ -52,16 +52,16 @@ class LtmScheduler:
     @property
     def planned(self) -> tuple[str, ...]:
         """The conversations of the run, as in node ids: `bot-32k-0`."""
-        return (
-            ()
-            if self._run is None
-            else tuple(sorted(map(str, self._run.conversations())))
-        )
+        if self._run is None:
+            return ()
+        return tuple(sorted(map(str, self._run.conversations())))
 
     @property
     def in_progress(self) -> tuple[Conversation, ...]:
         """The conversations that this process is playing, each with its plan and its transcript so far."""
-        return () if self._run is None else tuple(self._run.in_progress)
+        if self._run is None:
+            return ()
+        return tuple(self._run.in_progress)
 
     @property
     def ended(self) -> tuple[str, ...]:

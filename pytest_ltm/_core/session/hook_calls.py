@@ -115,7 +115,9 @@ def _ends_session(error: BaseException, function: object) -> bool:
 
 def _plugin_name(plugin: object) -> str:
     name = read_attribute(plugin, "__name__")
-    return exact_text(name) if inherits(name, str) else class_name(plugin)
+    if inherits(name, str):
+        return exact_text(name)
+    return class_name(plugin)
 
 
 def ask_first(config: pytest.Config, hook_name: str, /, **arguments: Any) -> Any:

@@ -240,9 +240,10 @@ def is_built_in(item: pytest.Item) -> bool:
 def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
     """Return whether the `ltm` of this item is the plugin's fixture, not one of the project's own."""
     info = getattr(item, "_fixtureinfo", None)
-    definitions: Sequence[Any] = (
-        () if info is None else info.name2fixturedefs.get(HANDLE, ())
-    )
+    if info is None:
+        definitions: Sequence[Any] = ()
+    else:
+        definitions = info.name2fixturedefs.get(HANDLE, ())
     return bool(definitions) and is_ours(definitions[-1])
 
 

@@ -48,4 +48,6 @@ class Neighbours:
         self, item: pytest.Item, settings: object
     ) -> bool | None:
         """Keep pytest-timeout's timer off: it would charge one item for all the others."""
-        return True if item.stash.get(LTM_ITEM, None) is not None else None
+        if item.stash.get(LTM_ITEM, None) is not None:
+            return True
+        return None

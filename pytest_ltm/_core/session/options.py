@@ -499,9 +499,10 @@ def _shown_help(option: Option, text: str) -> str:
 
 
 def _add_option(parser: pytest.Parser, option: Option) -> None:
-    text = (
-        f"{option.help} (default {option.default})" if option.default else option.help
-    )
+    if option.default:
+        text = f"{option.help} (default {option.default})"
+    else:
+        text = option.help
     how: dict[str, Any] = {"action": "append" if option.many else "store"}
     how |= {"metavar": option.metavar, "default": None}
     if option.is_switch:
@@ -521,7 +522,12 @@ def _add_twin(parser: pytest.Parser, option: Option) -> None:
     is_int = isinstance(option.parse, IntegerParser)
     unions = pytest.version_tuple >= (9, 2)
     number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
-    kind: Any = "linelist" if option.many else str | int | float if unions else number
+    if option.many:
+        kind: Any = "linelist"
+    elif unions:
+        kind = str | int | float
+    else:
+        kind = number
     parser.addini(
         option.dest,
         f"ini twin of {option.flag}: {option.help}",
@@ -616,18 +622,19 @@ def refuse_idle(config: pytest.Config) -> None:
 
 def value_source(config: pytest.Config, flag: str) -> str:
     """Return where the value of an option comes from: the option, or the ini file and its key."""
-    dest = (
-        "ltm_agents"
-        if flag == "--ltm-agent"
-        else flag.removeprefix("--").replace("-", "_")
-    )
+    if flag == "--ltm-agent":
+        dest = "ltm_agents"
+    else:
+        dest = flag.removeprefix("--").replace("-", "_")
     stands_in_ini = config.inipath is not None and dest in _ini_values(config)
     if (
         config.getoption(dest if dest != "ltm_agents" else "ltm_agent")
         or not stands_in_ini
     ):
         return flag
-    return f"{config.inipath.name}: {dest}" if config.inipath else flag
+    if config.inipath:
+        return f"{config.inipath.name}: {dest}"
+    return flag
 
 
 def is_given(config: pytest.Config, option: Option) -> bool:
@@ -643,11 +650,10 @@ def option_or_ini(config: pytest.Config, dest: str) -> str | None:
     value = config.getoption(dest)
     if value is None:
         array = _ini_values(config).get(dest)
-        value = (
-            ",".join(map(str, array))
-            if isinstance(array, list)
-            else config.getini(dest)
-        )
+        if isinstance(array, list):
+            value = ",".join(map(str, array))
+        else:
+            value = config.getini(dest)
     return None if value is None or value == "" else str(value)
 
 
@@ -665,7 +671,9 @@ def option_lines(config: pytest.Config, dest: str) -> list[str]:
 def option_text(config: pytest.Config, dest: str) -> str:
     """Return the option's value, its ini twin's or its default."""
     value = option_or_ini(config, dest)
-    return option_table(config).rows[dest].default if value is None else value
+    if value is None:
+        return option_table(config).rows[dest].default
+    return value
 
 
 def option_value(config: pytest.Config, dest: str) -> Any:
@@ -697,11 +705,9 @@ def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
 
 def path_base(config: pytest.Config, dest: str) -> Path:
     """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
-    return (
-        config.rootpath
-        if config.getoption(dest) is None
-        else config.invocation_params.dir
-    )
+    if config.getoption(dest) is None:
+        return config.rootpath
+    return config.invocation_params.dir
 
 
 Value = TypeVar("Value")

@@ -95,13 +95,17 @@ def take_over(
 
 def begun_by_controller(latest: Path) -> Mapping[str, Any]:
     """Return in an xdist worker the settings of the run that its controller has begun, as what `latest` is by then."""
-    return read_run_file(latest).settings if "PYTEST_XDIST_WORKER" in os.environ else {}
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return read_run_file(latest).settings
+    return {}
 
 
 def source_of(config: pytest.Config) -> Path | None:
     """Return the folder of the run that is scored again, None where none is."""
     option = config.getoption("ltm_rescore")
-    return None if option is None else config.invocation_params.dir / str(option)
+    if option is None:
+        return None
+    return config.invocation_params.dir / str(option)
 
 
 def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:
@@ -184,8 +188,6 @@ def _recorded_words(
             else f"{flag}{value}"
             for value in values
         ]
-    return (
-        words
-        if arguments.file_or_dir
-        else words + [path for path in run.paths if not path.startswith("-")]
-    )
+    if arguments.file_or_dir:
+        return words
+    return words + [path for path in run.paths if not path.startswith("-")]

@@ -130,11 +130,10 @@ class _Descriptor:
             self._rest += self._file.read() or b""
             self._file.seek(0)
             self._file.truncate()
-        lines, mark, self._rest = (
-            (self._rest, b"\n", b"")
-            if whole and self._rest
-            else self._rest.rpartition(b"\n")
-        )
+        if whole and self._rest:
+            lines, mark, self._rest = (self._rest, b"\n", b"")
+        else:
+            lines, mark, self._rest = self._rest.rpartition(b"\n")
         if mark:
             cleaned = map(
                 self._lines.shown,
@@ -277,11 +276,10 @@ class Boundary:
         for path_text in (
             getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS
         ):
-            path = (
-                Path(os.path.expandvars(path_text)).expanduser()
-                if path_text
-                else Path(os.devnull)
-            )
+            if path_text:
+                path = Path(os.path.expandvars(path_text)).expanduser()
+            else:
+                path = Path(os.devnull)
             for file in path.rglob("*") if path.is_dir() else [path]:
                 with suppress(OSError, UnicodeDecodeError):
                     text = read_regular(file).decode("utf-8")

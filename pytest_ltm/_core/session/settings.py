@@ -52,7 +52,9 @@ class AgentChoice(Struct, frozen=True):
 
 
 def _language_suffix(language: str) -> str:
-    return "" if language == "en" else f".{language.replace(':', '_')}"
+    if language == "en":
+        return ""
+    return f".{language.replace(':', '_')}"
 
 
 def in_languages(

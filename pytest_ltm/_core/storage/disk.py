@@ -236,11 +236,10 @@ def disk_fault(path: object, why: OSError | str) -> DiskFault:
     """Return the fault of a disk that does not take what must be kept."""
     reason = why if isinstance(why, str) else why.strerror or str(why)
     is_folder_gone = isinstance(path, Path) and not path.parent.exists()
-    advice = (
-        "its folder is gone, with all that was recorded there"
-        if is_folder_gone
-        else "what is on disk can be resumed"
-    )
+    if is_folder_gone:
+        advice = "its folder is gone, with all that was recorded there"
+    else:
+        advice = "what is on disk can be resumed"
     return DiskFault(f"cannot write {path}: {reason}. Nothing more is sent; {advice}")
 
 

@@ -165,11 +165,9 @@ def _describe_object(result: object) -> str:
     name = getattr(result, "__name__", None)
     file = getattr(result, "__file__", None)  # tells who shadows whom
     where = f" ({file})" if isinstance(file, str) else ""
-    return (
-        f"{type(result).__name__} {name!r}{where}"
-        if isinstance(name, str)
-        else f"the {type(result).__name__} object"
-    )
+    if isinstance(name, str):
+        return f"{type(result).__name__} {name!r}{where}"
+    return f"the {type(result).__name__} object"
 
 
 def lazy(place: str) -> Callable[..., Any]:

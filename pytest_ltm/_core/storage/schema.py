@@ -61,7 +61,12 @@ class Field(Struct, frozen=True):
 
     def child(self, key: str | int) -> Field:
         """Return the field below this one; the key must exist."""
-        step = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
+        if isinstance(key, int):
+            step = f"[{key}]"
+        elif self.path:
+            step = f".{key}"
+        else:
+            step = key
         return Field(self.value[key], self.where, self.path + step, self.lines)
 
     def mapping(
@@ -128,11 +133,9 @@ class Field(Struct, frozen=True):
 
     def texts(self) -> tuple[str, ...]:
         """Return a list of texts; a single text is a list of one."""
-        return (
-            (self.text(),)
-            if isinstance(self.value, str)
-            else tuple(x.text() for x in self.items("texts"))
-        )
+        if isinstance(self.value, str):
+            return (self.text(),)
+        return tuple(x.text() for x in self.items("texts"))
 
     def choice(self, options: Sequence[str]) -> Any:
         """Return one of some texts."""
@@ -232,22 +235,19 @@ class Field(Struct, frozen=True):
 def show_value(value: object) -> str:
     """Return a value as errors show it: its repr, cut if long, and never an exception."""
     try:
-        text = (
-            ascii(value)
-            if isinstance(value, str) and not value.isprintable()
-            else repr(value)
-        )
+        if isinstance(value, str) and not value.isprintable():
+            text = ascii(value)
+        else:
+            text = repr(value)
     except Exception:  # noqa: BLE001 - an error message must not fail on what it reports
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _quoting_hint(value: object) -> str:
-    return (
-        ""
-        if value is None or isinstance(value, str | list | dict)
-        else " In YAML, write it in quotes."
-    )
+    if value is None or isinstance(value, str | list | dict):
+        return ""
+    return " In YAML, write it in quotes."
 
 
 # --- YAML files as fields with line numbers: plain data only, no anchors, no name
@@ -352,9 +352,10 @@ class _YamlReader:
         if node.id == "mapping":
             data: dict[str, Any] = {}
             for key_node, value_node in node.value:
-                key = (
-                    self._scalar(loader, key_node) if key_node.id == "scalar" else None
-                )
+                if key_node.id == "scalar":
+                    key = self._scalar(loader, key_node)
+                else:
+                    key = None
                 if not isinstance(key, str):
                     raise self._error(
                         key_node, "a name in a mapping is a text; write it in quotes"
@@ -455,13 +456,11 @@ def bounded(value: Any) -> Any:
     if isinstance(value, list):
         return [bounded(part) for part in value]
     if isinstance(value, int | float) and abs(value) > LARGEST:
-        return (
-            math.copysign(LARGEST, value)
-            if isinstance(value, float)
-            else LARGEST
-            if value > 0
-            else -LARGEST
-        )
+        if isinstance(value, float):
+            return math.copysign(LARGEST, value)
+        if value > 0:
+            return LARGEST
+        return -LARGEST
     return value
 
 

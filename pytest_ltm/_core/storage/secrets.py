@@ -75,9 +75,9 @@ def redact_secrets(text: str) -> str:
     (`abcdefgh...`) is found, too.
     """
     text = _without_values(text, _KNOWN.forms())
-    return (
-        _without_credentials(text) if len(text) <= _SHORT else without_credentials(text)
-    )
+    if len(text) <= _SHORT:
+        return _without_credentials(text)
+    return without_credentials(text)
 
 
 def redacted_data(
@@ -105,11 +105,9 @@ def map_json_texts(
             else map_json_texts(part, change, hides)
             for key, part in value.items()
         }
-    return (
-        [map_json_texts(part, change, hides) for part in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if isinstance(value, list | tuple):
+        return [map_json_texts(part, change, hides) for part in value]
+    return value
 
 
 def dump_json_redacted(value: T, dumps: Callable[[T], str]) -> str:
@@ -316,11 +314,10 @@ def _is_path(value: str) -> bool:
 
 
 def _without_values(text: str, secret_forms: _Forms) -> str:
-    forms = (
-        [secret_forms.plain, secret_forms.encoded]
-        if secret_forms.encoded and _may_be_encoded(text)
-        else [secret_forms.plain]
-    )
+    if secret_forms.encoded and _may_be_encoded(text):
+        forms = [secret_forms.plain, secret_forms.encoded]
+    else:
+        forms = [secret_forms.plain]
     found = [
         (value, form_names[value])
         for form_names in forms
@@ -647,11 +644,10 @@ def _is_there(sign: str, folded: str, words: set[str], dashes: bool) -> bool:
     """Return whether a text has a sign; a long one is looked through for few of them."""
     if sign in words:
         return True
-    looks = (
-        dashes
-        if sign.endswith("-")
-        else any(sign.startswith(few) for few in _FEW if few in words)
-    )
+    if sign.endswith("-"):
+        looks = dashes
+    else:
+        looks = any(sign.startswith(few) for few in _FEW if few in words)
     return looks and sign in folded
 
 

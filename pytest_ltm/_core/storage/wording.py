@@ -18,7 +18,9 @@ def first_and_rest(
 ) -> list[str]:
     """Return the first parts, and `rest` with the number of the others, where there are any."""
     more = len(parts) - limit
-    return [*parts[:limit], ending.format(more)] if more > 0 else list(parts)
+    if more > 0:
+        return [*parts[:limit], ending.format(more)]
+    return list(parts)
 
 
 def join_words(parts: Sequence[str]) -> str:
@@ -35,6 +37,6 @@ def pluralize(number: int, noun: str) -> str:
     """Return `1 filler`, `4 fillers`, `1,200 tokens`."""
     if number == 1:
         return f"{number:,} {noun}"
-    return (
-        f"{number:,} {noun[:-1]}ies" if noun.endswith("ply") else f"{number:,} {noun}s"
-    )
+    if noun.endswith("ply"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}s"

@@ -101,11 +101,10 @@ def _load_model() -> tuple[Any, Any]:
 def _read_checked_file(package: str, name: str, sha256: str) -> bytes:
     """Return a file of an installed package, which is not imported; AgentError if it is another one."""
     module_spec = find_spec(package)
-    path = (
-        Path(module_spec.origin).parent / name
-        if module_spec is not None and module_spec.origin
-        else None
-    )
+    if module_spec is not None and module_spec.origin:
+        path = Path(module_spec.origin).parent / name
+    else:
+        path = None
     if path is None or not path.is_file():
         raise AgentError(
             f"index: 'minilm' lacks {name} of {package}: pip install --upgrade 'pytest-ltm[minilm]'"

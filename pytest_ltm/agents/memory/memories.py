@@ -319,11 +319,10 @@ class Memories:
                     ),
                 )
                 continue
-            span = (
-                item.span
-                if how.expand is None
-                else self.log.expand_span(item.span, *how.expand)
-            )
+            if how.expand is None:
+                span = item.span
+            else:
+                span = self.log.expand_span(item.span, *how.expand)
             if span.last >= before and how.expand is not None:
                 span = structs.replace(
                     span, last=before - 1, end=self.log.tokens(before - 1)

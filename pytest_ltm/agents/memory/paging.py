@@ -380,11 +380,10 @@ class Paging(Thinks):
                 ]
                 return self._page(self._messages, numbers, arguments)
             case _:
-                where = (
-                    self._archive
-                    if call.tool == "archival_memory_search"
-                    else self._messages
-                )
+                if call.tool == "archival_memory_search":
+                    where = self._archive
+                else:
+                    where = self._messages
                 ranked = where.search(
                     [_text_argument(arguments, "query")], before=len(where.log.said)
                 )

@@ -147,11 +147,10 @@ _RECENT = "a number of exchanges, or a share of the window"
 
 
 def _parse_key(given: Field) -> tuple[str, ...]:
-    keys = (
-        given.value.split()
-        if isinstance(given.value, str)
-        else [part.value for part in given.items("keys")]
-    )
+    if isinstance(given.value, str):
+        keys = given.value.split()
+    else:
+        keys = [part.value for part in given.items("keys")]
     for key in keys:
         if key not in _KEYS:
             raise given.error(
@@ -309,11 +308,9 @@ def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
         raise fields.get("key", next(iter(fields.values()))).fault(
             f"only a turn, a round or a session has keys of its own, and the value is {settings.value.unit!r}."
         )
-    return (
-        settings
-        if settings.pressure is None
-        else structs.replace(settings, window=settings.pressure.window)
-    )
+    if settings.pressure is None:
+        return settings
+    return structs.replace(settings, window=settings.pressure.window)
 
 
 def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
@@ -357,9 +354,12 @@ def _override_settings(
     if "pressure" in fields:
         pressure = base.pressure or Pressure()
         is_off = fields["pressure"].value in ("off", False)
-        changed["pressure"] = (
-            None if is_off else _override_group(pressure, fields["pressure"], _PRESSURE)
-        )
+        if is_off:
+            changed["pressure"] = None
+        else:
+            changed["pressure"] = _override_group(
+                pressure, fields["pressure"], _PRESSURE
+            )
     return structs.replace(base, **changed)
 
 
@@ -374,4 +374,6 @@ def _override_group(
 
 
 def _spelling_hint(value: object, names: Iterable[str]) -> str:
-    return did_you_mean(value, names) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return did_you_mean(value, names)
+    return ""

@@ -106,9 +106,9 @@ class Thinks(TakesTurns):
         return self._used + self._embedded()
 
     def _embedded(self) -> Usage:
-        return (
-            self._embeds.usage() if isinstance(self._embeds, ReportsUsage) else Usage()
-        )
+        if isinstance(self._embeds, ReportsUsage):
+            return self._embeds.usage()
+        return Usage()
 
     def calls(self) -> Mapping[str, int]:
         """Return how often it thought since it was made, by role."""
@@ -413,24 +413,22 @@ class Pipeline(Thinks):
     def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
         parts = self._memories.log.parts(span)
-        keys = (
-            {
+        if parts:
+            keys = {
                 kind: self._key(kind, parts)
                 for kind in self._settings.key
                 if kind != "value"
             }
-            if parts
-            else {}
-        )
+        else:
+            keys = {}
         at = self._memories.log.said[span.first].at
         dated = (
             self._settings.query.kind == "time-aware" and at is not None and bool(parts)
         )
-        times = (
-            self._think(roles.EventDater(said=parts, now=at))
-            if dated and at is not None
-            else ()
-        )
+        if dated and at is not None:
+            times = self._think(roles.EventDater(said=parts, now=at))
+        else:
+            times = ()
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
@@ -468,7 +466,9 @@ class Pipeline(Thinks):
             self._day_from = len(utterances)
 
     def _today(self) -> int:
-        return 0 if self._now is None else self._now.toordinal() + self._extra_days
+        if self._now is None:
+            return 0
+        return self._now.toordinal() + self._extra_days
 
     # --- The message: what is written down, looked for, and shown.
 
@@ -569,11 +569,10 @@ class Pipeline(Thinks):
         share = self._settings.recent
         whole = isinstance(share, int)
         room = self._settings.window * (0.5 if whole else share)
-        pending = (
-            self._session_from
-            if self._settings.value.unit in _OF_SESSIONS
-            else len(utterances)
-        )
+        if self._settings.value.unit in _OF_SESSIONS:
+            pending = self._session_from
+        else:
+            pending = len(utterances)
         wanted = min(pending, len(utterances) - 2 * share) if whole else 0
         first = len(utterances)
         while first > max(0, wanted):

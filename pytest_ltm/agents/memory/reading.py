@@ -89,11 +89,9 @@ class Reading(Struct, frozen=True, kw_only=True):
     def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
         """Return the notes as text: a line or more for each, or a list in JSON."""
         lines = [self._line(note, now) for note in notes]
-        return (
-            "[\n" + ",\n".join(lines) + "\n]"
-            if self.format == "json"
-            else "\n".join(lines)
-        )
+        if self.format == "json":
+            return "[\n" + ",\n".join(lines) + "\n]"
+        return "\n".join(lines)
 
     def _line(self, note: MemoryHit, now: datetime | None) -> str:
         sayings = [self._told(saying, now) for saying in note.said]
@@ -109,9 +107,10 @@ class Reading(Struct, frozen=True, kw_only=True):
         )
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
-        when = (
-            time_since(saying, None if self.age == "date" else now) if self.age else ""
-        )
+        if self.age:
+            when = time_since(saying, None if self.age == "date" else now)
+        else:
+            when = ""
         fields = {"when": when, "who": saying.role, "text": saying.text}
         return {name: text for name, text in fields.items() if text or name == "text"}
 
@@ -125,11 +124,9 @@ def time_since(saying: Utterance, now: datetime | None) -> str:
     """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
     if saying.at is None:
         return ""
-    return (
-        saying.at.isoformat(" ", "minutes")
-        if now is None
-        else f"{describe_duration(now - saying.at)} ago"
-    )
+    if now is None:
+        return saying.at.isoformat(" ", "minutes")
+    return f"{describe_duration(now - saying.at)} ago"
 
 
 def format_moment(moment: datetime | None) -> str | None:

@@ -45,7 +45,9 @@ def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
     parameters = _parameters_of(function)
     if parameters is None:
         adds = str(getattr(function, "__name__", "")).startswith("add")
-        return {name: scope.values()[name] for name in _ALWAYS} if adds else {}
+        if adds:
+            return {name: scope.values()[name] for name in _ALWAYS}
+        return {}
     if _is_named(parameters, "scope"):
         return {"scope": scope}
     values = scope.values()

@@ -102,11 +102,12 @@ class Vectors:
         if self._rows is None:
             return None
         count = min(self._size, _SAVED // self._rows[0].nbytes)
-        return (
-            {"count": count, "rows": b64encode(self._rows[:count].tobytes()).decode()}
-            if count
-            else None
-        )
+        if count:
+            return {
+                "count": count,
+                "rows": b64encode(self._rows[:count].tobytes()).decode(),
+            }
+        return None
 
     def load(self, saved: Any) -> None:
         """Take over the vectors of the first keys; the others are embedded as if nothing had happened."""

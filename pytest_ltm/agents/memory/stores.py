@@ -292,11 +292,10 @@ class Stored(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on; no secrets."""
-        own = (
-            self._store.configuration()
-            if callable(getattr(self._store, "configuration", None))
-            else {}
-        )
+        if callable(getattr(self._store, "configuration", None)):
+            own = self._store.configuration()
+        else:
+            own = {}
         return {
             "store": VERSION,
             **self._settings,
@@ -550,20 +549,20 @@ class Stored(TakesTurns):
             return
         given = yield self._called("written", **self._scope_for("written"))
         for one in given if isinstance(given, (list, tuple)) else [given]:
-            what, key, text = (
-                one
-                if isinstance(one, (list, tuple)) and len(one) == _WRITTEN
-                else (None, None, None)
-            )
+            if isinstance(one, (list, tuple)) and len(one) == _WRITTEN:
+                what, key, text = one
+            else:
+                what, key, text = (None, None, None)
             self._rows.append((what, key, text))
             self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
                 # Its text is another one; what it was made of stays.
-                before = (
-                    self._records.get(str(key), ())[1:] if what == "changed" else ()
-                )
+                if what == "changed":
+                    before = self._records.get(str(key), ())[1:]
+                else:
+                    before = ()
                 self._records[str(key)] = (
                     text,
                     *before,

@@ -102,11 +102,10 @@ class Replying(Struct, frozen=True, kw_only=True):
         if not (self.reading.age and saying.role == "user" and saying.at is not None):
             return saying.text or SILENCE
         dated = saying.at == self.now or self.reading.age == "date"
-        when = (
-            saying.at.isoformat(" ", "minutes")
-            if dated
-            else time_since(saying, self.now)
-        )
+        if dated:
+            when = saying.at.isoformat(" ", "minutes")
+        else:
+            when = time_since(saying, self.now)
         return f"[{when}] {saying.text}"
 
     @property
@@ -116,9 +115,9 @@ class Replying(Struct, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> str:
         """Return the text itself; where notes come first, what stands behind the last `Answer:`, if there is one."""
         _, mark, last = answer.text.rpartition(PROMPTS["reply"]["answer"])
-        return (
-            last.strip() if self._takes_notes and mark and last.strip() else answer.text
-        )
+        if self._takes_notes and mark and last.strip():
+            return last.strip()
+        return answer.text
 
     def by_rules(self) -> str:
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
@@ -158,11 +157,9 @@ def _known_statements(about: str) -> list[str]:
         data = json.loads(about)
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
-    return (
-        [value for value in data.values() if isinstance(value, str)]
-        if isinstance(data, dict)
-        else []
-    )
+    if isinstance(data, dict):
+        return [value for value in data.values() if isinstance(value, str)]
+    return []
 
 
 class TaskResult(Struct, Generic[R], frozen=True):

@@ -56,7 +56,9 @@ def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools | None) -> str |
             if tools is not None:
                 tools.call(tool, **arguments)
             notes.add(turn, DONE, arguments)
-        return IT_IS_DONE if calls else "There is nothing that I can do."
+        if calls:
+            return IT_IS_DONE
+        return "There is nothing that I can do."
     return None
 
 

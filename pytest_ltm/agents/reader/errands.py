@@ -47,11 +47,10 @@ class Reminders(
         mention = _RE.about.search(turn.text)
         request = _RE.wanted.search(turn.text)
         if mention is not None:
-            when = (
-                {}
-                if _RE.off.search(turn.text)
-                else _named_moment(turn.text.lower(), turn.now)
-            )
+            if _RE.off.search(turn.text):
+                when = {}
+            else:
+                when = _named_moment(turn.text.lower(), turn.now)
             return notes.add(
                 turn, "reminder", {"thing": mention[1], "when": when}, "As you wish."
             )
@@ -89,11 +88,10 @@ class Reminders(
             period = when["every"]
             last_told = max(since, last.get(thing, since))
             # A moment of it falls after it was told last, and not after now.
-            comes = (
-                (turn.now - first) // period > (last_told - first) // period
-                if period
-                else last_told < first
-            )
+            if period:
+                comes = (turn.now - first) // period > (last_told - first) // period
+            else:
+                comes = last_told < first
             if comes and first <= turn.now:
                 notes.add(turn, "reminded", thing)
                 due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
@@ -118,7 +116,9 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
         minutes = next(
             (minutes for phrase, minutes in _LENGTHS.items() if phrase in text), 0
         ) or next(lengths, 0)
-        return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
+        if minutes:
+            return {"first": now + 60.0 * minutes, "every": 0.0}
+        return {}
     today = datetime.fromtimestamp(now, timezone.utc)
     first = today.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(
         minutes=_of_day(clock)
@@ -140,11 +140,10 @@ def _of_day(clock: re.Match[str]) -> int:
             + (30 if clock["past"] else 0)
             + (720 if clock["part"] == "evening" else 0)
         )
-    hour = (
-        int(clock["hour"]) % 12 + (12 if clock["half"] == "pm" else 0)
-        if clock["half"]
-        else int(clock["hour"])
-    )
+    if clock["half"]:
+        hour = int(clock["hour"]) % 12 + (12 if clock["half"] == "pm" else 0)
+    else:
+        hour = int(clock["hour"])
     return hour * 60 + int(clock["minute"])
 
 
@@ -168,11 +167,10 @@ class Instructions:
             return None
         # The reply to the instruction counts unless it says otherwise.
         count_text = next(filter(None, number.groups()))
-        nth = (
-            int(count_text)
-            if count_text.isdigit()
-            else _IN_WORDS.index(count_text.lower()) + 2
-        )
+        if count_text.isdigit():
+            nth = int(count_text)
+        else:
+            nth = _IN_WORDS.index(count_text.lower()) + 2
         due = turn.position + (nth if _RE.later.search(turn.text) else nth - 1)
         return notes.add(
             turn, "instruction", {"due": due, "text": turn.text}, "I will."
@@ -344,32 +342,33 @@ def _list_change(text: str) -> list[str | int] | None:
         ]
     counted = _ORDERS.counted.search(text) or _ORDERS.count.search(text)
     if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
-        match = (
-            first_match(_ORDERS["all_of"], text)
-            if _ORDERS.none_left.search(text)
-            else None
-        )
-        return ["none", _singular_item(match.group(1)), 0] if match else None
+        if _ORDERS.none_left.search(text):
+            match = first_match(_ORDERS["all_of"], text)
+        else:
+            match = None
+        if match:
+            return ["none", _singular_item(match.group(1)), 0]
+        return None
     alone = counted.re.pattern == _ORDERS.count.pattern
-    word, item = (
-        (counted[1] or counted[2], "")
-        if alone
-        else (counted[1], _singular_item(counted[2]))
-    )
+    if alone:
+        word, item = (counted[1] or counted[2], "")
+    else:
+        word, item = (counted[1], _singular_item(counted[2]))
     number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
-    kind = (
-        "set"
-        if _ORDERS.set.search(text)
-        else "less"
-        if _ORDERS.off.search(text)
-        else "more"
-    )
+    if _ORDERS.set.search(text):
+        kind = "set"
+    elif _ORDERS.off.search(text):
+        kind = "less"
+    else:
+        kind = "more"
     return [kind, item, number] if number else None
 
 
 def _singular_item(item: str) -> str:
     name = item.strip().lower()
-    return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
+    if name.endswith("s") and not name.endswith("ss"):
+        return name[:-1]
+    return name
 
 
 _GIVEN = _ORDERS["given"]
@@ -402,13 +401,12 @@ class StandingOrders(
         # What lines an order is for: "every", or what they are about, or for; "" if a
         # text does not say.
         match = _ORDERS.when.search(text)
-        when = (
-            "every"
-            if _ORDERS.every.search(text)
-            else match["what"].lower()
-            if match
-            else ""
-        )
+        if _ORDERS.every.search(text):
+            when = "every"
+        elif match:
+            when = match["what"].lower()
+        else:
+            when = ""
         for kind, pattern in _GIVEN.items():
             if when and (match := pattern.search(text)):
                 return notes.add(
@@ -444,9 +442,10 @@ def _changed_order(
         return None
     change = {"kind": kinds[0]}
     if _ORDERS.dropped.search(text) or _ORDERS.back.search(text):
-        change["revoked"] = (
-            "" if _ORDERS.stays.search(text) or _ORDERS.back.search(text) else "yes"
-        )
+        if _ORDERS.stays.search(text) or _ORDERS.back.search(text):
+            change["revoked"] = ""
+        else:
+            change["revoked"] = "yes"
     elif when:
         change["when"] = when
     elif new := _ORDERS.new.search(text):

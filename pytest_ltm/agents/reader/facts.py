@@ -74,7 +74,9 @@ def _listed_facts(text: str) -> tuple[str, list[str]]:
     """Return what stands before the first fact, and the facts: one a line, else what is listed after a colon."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) > _FEWEST:
-        return (lines[0], lines[1:]) if lines[0].endswith(":") else ("", lines)
+        if lines[0].endswith(":"):
+            return (lines[0], lines[1:])
+        return ("", lines)
     heading = _RE.heading.match(text)
     if heading is None or "?" in text:
         return "", []
@@ -97,7 +99,9 @@ def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     question = re.sub("|".join(names) or "$", "", turn.text)
     text = nearest_line(question, facts)
     enough = 1 if names or _RE.there.search(question) else _BOTH
-    return text if len(note_stems(question) & note_stems(text)) >= enough else None
+    if len(note_stems(question) & note_stems(text)) >= enough:
+        return text
+    return None
 
 
 # --- Entries of a register: which code holds which, followed to the end.
@@ -222,7 +226,9 @@ def _answer_step(question: str, steps: Sequence[str]) -> str:
         position += 1
     elif _RE.before.search(question):
         position -= 1
-    return steps[position] if 0 <= position < len(steps) else "There is no such step."
+    if 0 <= position < len(steps):
+        return steps[position]
+    return "There is no such step."
 
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
@@ -248,11 +254,10 @@ class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think
         if not lines and _RE.maxim.match(head):
             return "I will think like that."
         if not lines:
-            kind = (
-                rule_match[1]
-                if rule_match
-                else next((kind for kind in _GOODS if kind in head), None)
-            )
+            if rule_match:
+                kind = rule_match[1]
+            else:
+                kind = next((kind for kind in _GOODS if kind in head), None)
             if kind is None or not _RE.end.search(head):
                 return None
             return notes.add(
@@ -262,18 +267,19 @@ class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think
                 "I will think like that.",
             )
         offered = _read_offers(lines)
-        kind = (
-            rule_match[1]
-            if rule_match
-            else next(
+        if rule_match:
+            kind = rule_match[1]
+        else:
+            kind = next(
                 (kind for kind, thing in _GOODS.items() if thing.search(head)), None
             )
-        )
         if not offered or kind is None:
             return None
         rules = notes.contents("choice rule")
         words = next((rule["words"] for rule in rules if rule["name"] == kind), "")
-        return _chosen_town(words, offered) if words else "I do not know that rule."
+        if words:
+            return _chosen_town(words, offered)
+        return "I do not know that rule."
 
 
 def _read_offers(lines: Sequence[str]) -> Offered:
@@ -298,11 +304,9 @@ def _chosen_town(words: str, offered: Offered) -> str:
     if "the second" in words:
         return order[1]
     if over and len(ends) > 1:
-        return (
-            order[0]
-            if order[0] in _towns_within(over[1], offered)
-            else _towns_in_order(ends[1], offered)[0]
-        )
+        if order[0] in _towns_within(over[1], offered):
+            return order[0]
+        return _towns_in_order(ends[1], offered)[0]
     if over:
         return next(town for town in order if town in _towns_within(over[1], offered))
     measure, _ = _ENDS[ends[0]]
@@ -363,7 +367,9 @@ class InventedWorlds(
                     rules.setdefault(subject, (value, likeness))
             value, likeness = rules.get(thing, ("", ""))
             value = rules.get(likeness, ("", ""))[0] if likeness else value
-            return f"{value.capitalize()}." if value else "I don't know."
+            if value:
+                return f"{value.capitalize()}."
+            return "I don't know."
         alike = _PLACES.alike.search(text)
         rule = _PLACES.rule.search(text)
         # One that it calls the user's, or one that has rules.
@@ -435,7 +441,9 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
             f"From the {origin}, go {km} km {direction} to the {place}."
             for origin, km, direction, place in legs
         )
-        return _direction_text(start, goal, legs) if straight else "\n".join(route)
+        if straight:
+            return _direction_text(start, goal, legs)
+        return "\n".join(route)
     back = _legs_between(goal, start, notes) if straight else None
     if back is None:
         return f"I do not know the whole way to the {goal}."
@@ -542,11 +550,9 @@ def _answer_secret(
         or asker in (fact["owner"], fact["friend"])
         or 0 < fact["until"] <= day
     )
-    return (
-        f"It is {fact['value']}."
-        if allowed
-        else "I can't tell you that; I was told in confidence."
-    )
+    if allowed:
+        return f"It is {fact['value']}."
+    return "I can't tell you that; I was told in confidence."
 
 
 def _day_of_year(text: str) -> int:
@@ -580,15 +586,13 @@ class Languages(
                 if language in note.content
             ]
             related = {language, *(name for names in kin for name in names)}
-            return (
-                _build_form(
+            if examples:
+                return _build_form(
                     quoted[0],
                     language,
                     [example for example in examples if example[0] in related],
                 )
-                if examples
-                else None
-            )
+            return None
         pairs = [
             sorted(pair, key=_WORDS, reverse=True)
             for pair in zip(quoted[::2], quoted[1::2], strict=False)
@@ -686,13 +690,13 @@ class Codes(
             and _CODES.same.search(turn.text) is not None
         )
         if things and (len(codes) == 1 or linked):
-            return (
-                "Noted."
-                if _CODES.over.search(turn.text)
-                else notes.add(turn, "code", [things, codes])
-            )
+            if _CODES.over.search(turn.text):
+                return "Noted."
+            return notes.add(turn, "code", [things, codes])
         told_codes = notes.contents("code") if len(things) == 1 and not codes else None
-        return _code_of(*things[0], told_codes) if told_codes else None
+        if told_codes:
+            return _code_of(*things[0], told_codes)
+        return None
 
 
 def _code_of(

@@ -47,7 +47,9 @@ class Tips(
             )
         if withdrawn := _RE.withdrawn.search(text):
             return notes.add(turn, "withdrawn", withdrawn["contest"])
-        return _answer_tip(text, notes) if text.rstrip().endswith("?") else None
+        if text.rstrip().endswith("?"):
+            return _answer_tip(text, notes)
+        return None
 
 
 def _note_tip(
@@ -73,9 +75,10 @@ def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
     if place < 0:
         return "I don't know." if tips else None
     tip = tips[place]
-    picked = (
-        f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
-    )
+    if tip["source"] == READER:
+        picked = f"I picked {tip['winner']}."
+    else:
+        picked = "I don't know."
     # the newest come first
     next_one = f"The {tips[place - 1]['contest']}." if place else "I don't know."
     withdrawn = any(
@@ -115,11 +118,9 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
             _RE.ago.search(turn.text) or turn.text.rstrip().endswith("?")
         ):
             joke = _recall_joke(turn, notes)
-            return (
-                f"You told me this joke: {joke.content}"
-                if joke
-                else "I do not remember that joke."
-            )
+            if joke:
+                return f"You told me this joke: {joke.content}"
+            return "I do not remember that joke."
         introduced = _RE.introduced.match(turn.text)
         if introduced is None:
             return None
@@ -145,12 +146,9 @@ def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None
     statement = _nearest_note("statement", moment, notes)
     if joke is None or statement is None:
         return joke or statement
-    return (
-        joke
-        if _time_distance(joke, moment)
-        <= _time_distance(statement, moment) + _SAME_TIME
-        else statement
-    )
+    if _time_distance(joke, moment) <= _time_distance(statement, moment) + _SAME_TIME:
+        return joke
+    return statement
 
 
 def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote | None:
@@ -181,7 +179,9 @@ def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
 
 
 def _time_distance(note: ReaderNote, moment: float) -> float:
-    return abs(note.time - moment) if note.time is not None else float("inf")
+    if note.time is not None:
+        return abs(note.time - moment)
+    return float("inf")
 
 
 class General:
@@ -200,12 +200,10 @@ class General:
             or _RE.request.match(turn.text)
             or _RE.in_a_word.search(turn.text)
         ):
-            return (
-                ""
-                if turn.told
-                else notes.derived("statement", _Statements).nearest_statement(
-                    turn.text, notes
-                )
+            if turn.told:
+                return ""
+            return notes.derived("statement", _Statements).nearest_statement(
+                turn.text, notes
             )
         return notes.add(turn, "statement", turn.text)
 
@@ -291,11 +289,9 @@ class Trivia:
             return "Noted."
         if not (_RE.first.search(head) and _RE.wanted.search(head)):
             return None
-        return (
-            "[]"
-            if turn.told
-            else json.dumps(example_answers(turn.text), ensure_ascii=False)
-        )
+        if turn.told:
+            return "[]"
+        return json.dumps(example_answers(turn.text), ensure_ascii=False)
 
 
 def example_answers(message: str) -> list[str]:

@@ -75,9 +75,9 @@ def split_date(text: str) -> tuple[date | None, str]:
     """Return the date in brackets at the beginning of a message, None if there is none, and the rest."""
     match = _RE.bracket.match(text)
     when = read_date(match[1]) if match else None
-    return (
-        (None, text) if match is None or when is None else (when, text[match.end() :])
-    )
+    if match is None or when is None:
+        return (None, text)
+    return (when, text[match.end() :])
 
 
 def is_told(text: str) -> bool:
@@ -133,7 +133,9 @@ def rough_stem(word: str) -> str:
         if len(word) - len(ending) > 2 and word.endswith(ending):
             word = word.removesuffix(ending)
             break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    if len(word) > 3 and word[-1] == word[-2]:
+        return word[:-1]
+    return word
 
 
 def content_stem_list(text: str) -> list[str]:
@@ -330,11 +332,9 @@ def _step_from(told_day: date, which: str, unit: str) -> str:
     week = unit in {"week", "weekend"}
     # A season that is still to come this year is said of this year.
     side = ("of", "after", "before")[step]
-    return (
-        f"the {unit} {side} {format_day(told_day)}"
-        if week
-        else f"{unit} {told_day.year + min(step, 0)}"
-    )
+    if week:
+        return f"the {unit} {side} {format_day(told_day)}"
+    return f"{unit} {told_day.year + min(step, 0)}"
 
 
 def shift_day(day: date, step: int, unit: str) -> str:
@@ -342,11 +342,9 @@ def shift_day(day: date, step: int, unit: str) -> str:
     if unit == "day":
         return format_day(day + timedelta(days=step))
     years, month = divmod(day.month - 1 + step, 12)
-    return (
-        f"{MONTHS[month]} {day.year + years}"
-        if unit == "month"
-        else str(day.year + step)
-    )
+    if unit == "month":
+        return f"{MONTHS[month]} {day.year + years}"
+    return str(day.year + step)
 
 
 class ParsedQuestion(Struct, frozen=True):
@@ -573,11 +571,9 @@ class _HistoryAnswer:
             )
         if not scored or scored[0].share < _LEAST:
             return NOT_MENTIONED
-        return (
-            self._shortest_phrase(scored)
-            if question.short
-            else self._full_sentence(scored)
-        )
+        if question.short:
+            return self._shortest_phrase(scored)
+        return self._full_sentence(scored)
 
     def _full_sentence(self, scored: Sequence[Passage]) -> str:
         """Return what the newest of the best passages says in full; a date in front where it is asked for."""
@@ -591,13 +587,17 @@ class _HistoryAnswer:
         kind = self._question.kind
         brief = self._answer_briefly(passage)
         if brief:
-            return f"{brief}." if kind == "when" else f"{brief}. {passage.text}"
+            if kind == "when":
+                return f"{brief}."
+            return f"{brief}. {passage.text}"
         counts = (
             candidate
             for candidate in self._closest_first(passage.text)
             if amount_in(candidate, self._question.text)
         )
-        return next(counts, passage.text) if kind == "amount" else passage.text
+        if kind == "amount":
+            return next(counts, passage.text)
+        return passage.text
 
     def _shortest_phrase(self, scored: Sequence[Passage]) -> str:
         if brief := self._answer_briefly(scored[0]):

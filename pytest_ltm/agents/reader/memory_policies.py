@@ -401,9 +401,10 @@ _POLICIES = ("bm25", "forgetful", "full", "window")
 def tokens_of(policy: str, argument: str) -> int:
     """Return the number of tokens that `8k` or `500` says."""
     match = _TOKENS.fullmatch(argument.strip().lower())
-    tokens = (
-        round(float(match.group(1)) * (1000 if match.group(2) else 1)) if match else 0
-    )
+    if match:
+        tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1))
+    else:
+        tokens = 0
     if tokens < 1:
         cure = f"Write it as in '{policy}:8k'"
         raise ConfigurationError(

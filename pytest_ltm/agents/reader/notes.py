@@ -74,7 +74,9 @@ class ReaderNote(Struct, frozen=True):
     @property
     def content(self) -> Any:
         """JSON values."""
-        return self._content if self.stored is None else json.loads(self.stored())[-1]
+        if self.stored is None:
+            return self._content
+        return json.loads(self.stored())[-1]
 
     @property
     def line(self) -> str:
@@ -228,11 +230,9 @@ class Patterns:
     def _fill_parts(self, text: str) -> str:
 
         def part(name: re.Match[str]) -> str:
-            return (
-                self._fill_parts(self._parts[name[0]])
-                if name[0] in self._parts
-                else name[0]
-            )
+            if name[0] in self._parts:
+                return self._fill_parts(self._parts[name[0]])
+            return name[0]
 
         return re.sub("[A-Z][A-Z_]+", part, text.replace("\n", ""))
 

@@ -96,15 +96,18 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
         """Note a name, list all or tell the newest."""
         if not _RE.asked.search(turn.text) or first_match(_UNTOLD, turn.text):
             match = first_match([*_TOLD, *_UNTOLD], turn.text)
-            return notes.add(turn, "name", match[1]) if match else None
+            if match:
+                return notes.add(turn, "name", match[1])
+            return None
         if _RE.of_another.search(turn.text):
             return None
         names = notes.contents("name")
         if _RE.all.search(turn.text):
             return json.dumps(names[::-1], ensure_ascii=False)
-        answer = (
-            f"Your name is {names[0]}." if names else "You have not told me your name."
-        )
+        if names:
+            answer = f"Your name is {names[0]}."
+        else:
+            answer = "You have not told me your name."
         return answer if _RE.one.search(turn.text) else None
 
 
@@ -325,11 +328,9 @@ class GiftLedger(
         """Note a gift or a home, or answer a question about the book."""
         text = turn.text
         if text.rstrip().endswith("?"):
-            return (
-                _answer_ledger(text, notes)
-                if "the club's book" in text.lower()
-                else None
-            )
+            if "the club's book" in text.lower():
+                return _answer_ledger(text, notes)
+            return None
         gift = first_match(_LEDGER["gift"], text)
         if gift and (day := _day_number(text)):
             word = gift["sum"].lower().removeprefix("£").removesuffix(" pounds")
@@ -389,11 +390,9 @@ def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
     """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
     if not purpose:
         members = [name for name, home in book.homes.items() if home == town["town"]]
-        return (
-            f"{max(members, key=lambda name: book.total(name=name))}."
-            if members
-            else "I don't know."
-        )
+        if members:
+            return f"{max(members, key=lambda name: book.total(name=name))}."
+        return "I don't know."
     givers = dict.fromkeys(
         gift["name"] for gift in book.gifts if gift["what"] == purpose
     )
@@ -402,4 +401,6 @@ def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
         for name in givers
         if (book.homes.get(name) == town["town"]) is not bool(town["not"])
     ]
-    return f"{', '.join(result)}." if result else "Nobody that I know of."
+    if result:
+        return f"{', '.join(result)}."
+    return "Nobody that I know of."

@@ -41,12 +41,10 @@ class ReadMessage(NamedTuple):
         if not words and self.language is ENGLISH:
             return reply
         translation = words.get(reply) or self.language.reply(reply)
-        return (
-            translation
-            if translation != reply
-            else "".join(
-                _repeat_sentence(part, words) for part in _SENTENCE.findall(reply)
-            )
+        if translation != reply:
+            return translation
+        return "".join(
+            _repeat_sentence(part, words) for part in _SENTENCE.findall(reply)
         )
 
 
@@ -70,11 +68,9 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
     if text in texts:
         return part.replace(text, texts[text])
     head, colon, content = text.partition(": ")
-    return (
-        part.replace(text, f"{head}{colon}{texts[content]}")
-        if content in texts
-        else part
-    )
+    if content in texts:
+        return part.replace(text, f"{head}{colon}{texts[content]}")
+    return part
 
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
@@ -240,7 +236,9 @@ class Reader:
         from pytest_ltm.agents.reader.trust import act_on_trust
 
         acted = act_on_trust(turn, self._notes, tools)
-        return act(turn, self._notes, tools) if acted is None else acted
+        if acted is None:
+            return act(turn, self._notes, tools)
+        return acted
 
     def _respond(self, turn: IncomingTurn) -> str:
         from pytest_ltm.agents.reader.abilities import ABILITIES

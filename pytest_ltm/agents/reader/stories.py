@@ -260,7 +260,9 @@ def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
     """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
     wishes = notes.newest("wishes")
-    return (str(wishes.content[0]), str(wishes.content[1])) if wishes else ("", "\0")
+    if wishes:
+        return (str(wishes.content[0]), str(wishes.content[1]))
+    return ("", "\0")
 
 
 def _check_dish(turn: IncomingTurn, notes: ReaderNotebook) -> str:
@@ -309,11 +311,10 @@ class Passages(
                 return "I don't know."
             return f"{answer}. Sources: {', '.join(titles)}."
         corrects = first_match(_BOOKS["corrects"], turn.text)
-        title = (
-            corrects["title"]
-            if corrects
-            else next(iter(_BOOKS.title.findall(turn.text)), "")
-        )
+        if corrects:
+            title = corrects["title"]
+        else:
+            title = next(iter(_BOOKS.title.findall(turn.text)), "")
         untitled = _BOOKS.title.sub(" ", turn.text)
         for relation, wordings in _BOOKS["facts"].items():
             if title and (fact := first_match(wordings, untitled)):
@@ -392,7 +393,9 @@ def _about_thing(
 def _first_noun(wordings: str, sentence: str) -> str | None:
     """Return the noun that the first fitting wording finds."""
     match = first_match(_BOOK[wordings], sentence)
-    return match["noun"][0].lower() + match["noun"][1:] if match else None
+    if match:
+        return match["noun"][0].lower() + match["noun"][1:]
+    return None
 
 
 _KINDS = ("book page", "book option")
@@ -435,15 +438,11 @@ class ChapterBreak:
 def _read_town(text: str) -> dict[str, Any]:
     """Return what a text says of its town; the words of one that says nothing."""
     facts = town_statements(text)
-    return (
-        {"facts": facts}
-        if facts
-        else {
-            "words": sorted(
-                frozenset(word.lower() for word in _BOOKS.word.findall(text))
-            )
-        }
-    )
+    if facts:
+        return {"facts": facts}
+    return {
+        "words": sorted(frozenset(word.lower() for word in _BOOKS.word.findall(text)))
+    }
 
 
 def _choose_ending(notes: ReaderNotebook) -> str:
@@ -468,7 +467,9 @@ def _choose_ending(notes: ReaderNotebook) -> str:
             )
 
         fitting = [number for number, option in options.items() if fits(option)]
-        return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
+        if len(fitting) == 1:
+            return str(fitting[0])
+        return "I cannot tell."
     # Guess: a word counts the more, the fewer options have it; the last page counts as
     # much as all the others.
     words_of_pages = [frozenset(page.get("words", ())) for page in pages]
@@ -485,4 +486,6 @@ def _choose_ending(notes: ReaderNotebook) -> str:
         ]
         return sum(shares) / (len(words[number]) or 1)
 
-    return str(max(words, key=likeness)) if words_of_pages else "I cannot tell."
+    if words_of_pages:
+        return str(max(words, key=likeness))
+    return "I cannot tell."

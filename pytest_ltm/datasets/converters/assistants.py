@@ -492,9 +492,10 @@ def read_sharegpt(
     """Yield lists of turns: `conversations` of from and value, or `messages` of role and content."""
     for number, (where, talk) in enumerate(_objects(path, "sharegpt", counts), start=1):
         with faults_of_export(where):
-            turns = (
-                talk["conversations"] if "conversations" in talk else talk["messages"]
-            )
+            if "conversations" in talk:
+                turns = talk["conversations"]
+            else:
+                turns = talk["messages"]
             name = talk.get("id") or talk.get("conversation_id")
             messages = list(_listed_messages(turns, counts))
             yield Talk(str(name or f"conversation-{number}"), messages)

@@ -386,11 +386,10 @@ def read_longmemeval(paths: Sequence[Path], counts: Counter[str]) -> Iterator[Hi
             used[session.id] += (
                 1  # some histories tell a session twice, and ids of the interchange are unique
             )
-            name = (
-                session.id
-                if used[session.id] == 1
-                else f"{session.id}~{used[session.id]}"
-            )
+            if used[session.id] == 1:
+                name = session.id
+            else:
+                name = f"{session.id}~{used[session.id]}"
             turns = tuple(
                 Turn(
                     role="user" if turn.role == "user" else "assistant",
@@ -579,11 +578,8 @@ def _web_question(
         # letters can be known
         choices = dict(_OPTION.findall(text))
         text = _OPTION.sub("", text).strip() if len(choices) > 1 else text
-        choices = (
-            choices
-            if len(choices) > 1
-            else {letter: f"option {letter}" for letter in "ABCDEFGH"}
-        )
+        if not (len(choices) > 1):
+            choices = {letter: f"option {letter}" for letter in "ABCDEFGH"}
     elif not function.startswith(("norm_phrase_set_match", "llm_")):
         raise DatasetError(
             f"{where}: eval_function: unknown {function!r}. Known are norm_phrase_*, mc_choice_* and llm_*"
@@ -594,14 +590,16 @@ def _web_question(
         if part.strip()
     ]
     if choices:
-        golds = (
-            re.findall(r"\b[A-Z]\b", question.answer)
-            if several
-            else [question.answer.strip(" ().")]
-        )
-    match = (
-        "sequence" if function.endswith("ordered") else "set" if several else "answer"
-    )
+        if several:
+            golds = re.findall(r"\b[A-Z]\b", question.answer)
+        else:
+            golds = [question.answer.strip(" ().")]
+    if function.endswith("ordered"):
+        match = "sequence"
+    elif several:
+        match = "set"
+    else:
+        match = "answer"
     images = _existing_images(folder, question.image, counts)
     return Question(
         id=question.id,

@@ -91,7 +91,9 @@ def _dated_messages(
 
 def _in_zone(moment: datetime, splitting: Splitting, counts: Counter[str]) -> datetime:
     if moment.tzinfo is not None:
-        return moment.astimezone(splitting.zone) if splitting.zone else moment
+        if splitting.zone:
+            return moment.astimezone(splitting.zone)
+        return moment
     if splitting.zone is None:
         counts[
             "guessed: times without a zone are taken as UTC (--timezone says which it is)"

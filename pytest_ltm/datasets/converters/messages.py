@@ -77,7 +77,9 @@ def mark_forwarded(text: str, source: object = "") -> str:
     """Return a text that somebody passed on: it is not the sender's own."""
     if not text:
         return ""
-    return f"[forwarded from {source}] {text}" if source else f"[forwarded] {text}"
+    if source:
+        return f"[forwarded from {source}] {text}"
+    return f"[forwarded] {text}"
 
 
 def mark_quoted(text: str) -> str:
@@ -173,11 +175,10 @@ def faults_of_export(where: str) -> Iterator[None]:
         OverflowError,
         OSError,
     ) as error:
-        reason = (
-            f"the field {error} is missing"
-            if isinstance(error, KeyError)
-            else str(error)
-        )
+        if isinstance(error, KeyError):
+            reason = f"the field {error} is missing"
+        else:
+            reason = str(error)
         raise DatasetError(
             f"{where}: cannot be read: {reason}. Mend this part of the file, or leave it out"
         ) from error
@@ -230,8 +231,6 @@ def seconds_of(moment: datetime | None) -> float:
     """Return a time as seconds since 1970; 0.0 for none."""
     if moment is None:
         return 0.0
-    return (
-        moment.timestamp()
-        if moment.tzinfo
-        else moment.replace(tzinfo=timezone.utc).timestamp()
-    )
+    if moment.tzinfo:
+        return moment.timestamp()
+    return moment.replace(tzinfo=timezone.utc).timestamp()

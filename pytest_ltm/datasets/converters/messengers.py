@@ -261,11 +261,10 @@ def read_slack(
         people[user.get("id")] = _profile_name(user.get("profile")) or str(
             user.get("real_name") or user.get("name")
         )
-    channels = (
-        [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
-        if path.is_dir()
-        else []
-    )
+    if path.is_dir():
+        channels = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
+    else:
+        channels = []
     days = {
         folder: sorted(day for day in folder.iterdir() if _DAY.fullmatch(day.name))
         for folder in channels

@@ -345,7 +345,9 @@ def describe_value(value: Any, depth: int = 2) -> str:
         inner = f" ({describe_value(value[name], depth - 1)})" if nested else ""
         parts.append(f"{name}{inner}")
     more = ", ..." if len(names) > _SHOWN else ""
-    return f"the fields {', '.join(parts)}{more}" if parts else "no field"
+    if parts:
+        return f"the fields {', '.join(parts)}{more}"
+    return "no field"
 
 
 _SHOWN = 8

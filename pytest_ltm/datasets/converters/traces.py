@@ -222,10 +222,8 @@ def _row_text(row: Any, roles: set[str]) -> str:
     for wrapping in ("message", "kwargs"):
         row = row[wrapping] if isinstance(row.get(wrapping), dict) else row
     role = str(row.get("role") or row.get("type") or next(iter(roles))).lower()
-    return (
-        message_text(
+    if role in roles:
+        return message_text(
             row.get("parts") or row.get("content") or row.get("text") or ""
         ).strip()
-        if role in roles
-        else ""
-    )
+    return ""

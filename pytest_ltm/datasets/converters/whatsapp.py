@@ -202,7 +202,9 @@ def _date_form(path: Path, chat_lines: Sequence[_ChatLine], order: str) -> DateF
     if order:
         # which line does not fit is said when it is read
         fitting = [form for form, _ in fitting_forms(heads, [order])]
-        return fitting[0] if fitting else DateForm(order, CALENDARS[0])
+        if fitting:
+            return fitting[0]
+        return DateForm(order, CALENDARS[0])
     year_first = len(first["one"]) > 2 or bool(first["era"])
     orders = ["ymd"] if year_first else ["dmy", "mdy"]
     able = dict(fitting_forms(heads, orders))

@@ -138,7 +138,9 @@ def _hour_of(match: re.Match[str]) -> int | None:
     late = words["afternoon"].search(beside) is not None
     if not late and words["morning"].search(beside) is None:
         return hour
-    return hour % _NOON + _NOON * late if 0 <= hour <= _NOON else None
+    if 0 <= hour <= _NOON:
+        return hour % _NOON + _NOON * late
+    return None
 
 
 def fitting_forms(
@@ -205,6 +207,11 @@ def _day_of(text: str) -> date | None:
         return date_in(CALENDARS[0], (year, named_months[0], day))
     if len(numbers) != 3:
         return None
-    order = "ymd" if numbers[0] > 31 else "dmy" if "." in text else "mdy"
+    if numbers[0] > 31:
+        order = "ymd"
+    elif "." in text:
+        order = "dmy"
+    else:
+        order = "mdy"
     parts = [numbers[place] for place in ORDERS[order]]
     return date_in(CALENDARS[0], (parts[0], parts[1], parts[2]))

@@ -67,7 +67,9 @@ def _session_of(turn: str) -> str:
 
 
 def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
-    return sum(one in there for one in wanted) / len(wanted) if wanted else None
+    if wanted:
+        return sum(one in there for one in wanted) / len(wanted)
+    return None
 
 
 _SHOWN = 300
@@ -106,9 +108,10 @@ class LocomoAnswer:
             reason = f"F1 {f1:.3f} of {self._gold!r}{reason}"
             return Score(f1, reason, rule=f"locomo-f1-{way}/1", evidence=said[:_SHOWN])
         declines = self._abstains(said) if free else self._f1(said) > 0
-        reason = (
-            "declines, as nobody said it" if declines else "answers what nobody said"
-        )
+        if declines:
+            reason = "declines, as nobody said it"
+        else:
+            reason = "answers what nobody said"
         if not said and answers[-1].strip():
             reason = "takes both of the two choices"
         shown = (said or answers[-1])[:_SHOWN]
@@ -158,11 +161,10 @@ class LocomoAnswer:
                 answer=said or answer,
                 **parts,
             )
-            values["judge"] = (
-                float(decision.grade == "yes")
-                if isinstance(decision, JudgeDecision)
-                else None
-            )
+            if isinstance(decision, JudgeDecision):
+                values["judge"] = float(decision.grade == "yes")
+            else:
+                values["judge"] = None
         if retrieved is not None:
             cited = self._facts["cited"]
             evidence = self._facts["evidence"]
@@ -176,9 +178,9 @@ class LocomoAnswer:
         return {name: value for name, value in values.items() if value is not None}
 
     def _first(self, gold: str) -> str:
-        return (
-            gold.partition(";")[0] if self._category is Category.OPEN_DOMAIN else gold
-        )
+        if self._category is Category.OPEN_DOMAIN:
+            return gold.partition(";")[0]
+        return gold
 
     def _said(self, answer: str) -> str:
         return chosen_choice(answer, tuple(self._facts["choices"]))

@@ -310,11 +310,9 @@ class LocomoSuite:
         if self._choices.questions == "alone":
             due = Wait(tokens=after or 0, time=timedelta(seconds=last))
             return (Wait(history=number), *([due] if due != Wait() else []))
-        return (
-            (Wait(history=number), Wait(tokens=after + last))
-            if after
-            else (Wait(history=number, tokens=last),)
-        )
+        if after:
+            return (Wait(history=number), Wait(tokens=after + last))
+        return (Wait(history=number, tokens=last),)
 
 
 def _load_prompts(choices: LocomoOptions) -> PromptFile | None:

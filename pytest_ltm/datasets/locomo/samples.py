@@ -218,9 +218,10 @@ def repair_citations(
         if not known_ids:
             notes.append(f"the evidence {text!r} points to no turn")
         elif known_ids != [text]:
-            remark = (
-                "" if len(known_ids) == len(ids) else ", the rest points to no turn"
-            )
+            if len(known_ids) == len(ids):
+                remark = ""
+            else:
+                remark = ", the rest points to no turn"
             notes.append(
                 f"the evidence {text!r} is read as {', '.join(known_ids)}{remark}"
             )
@@ -272,11 +273,10 @@ def load_locomo(path: Path) -> LocomoData:
     """Return what the file or folder holds; DatasetError names the file, the record and what was expected."""
     files = [path]
     if path.is_dir():  # of a folder that holds the published file, only that is read
-        files = (
-            [path / PUBLISHED]
-            if (path / PUBLISHED).is_file()
-            else sorted(path.glob("*.json"))
-        )
+        if (path / PUBLISHED).is_file():
+            files = [path / PUBLISHED]
+        else:
+            files = sorted(path.glob("*.json"))
     if not files:
         raise DatasetError(
             f"{path}: holds no *.json file. Name locomo10.json, or a folder of conversations"
@@ -390,11 +390,10 @@ def _parse_sessions(
         turns = []
         for turn in item.items("turns"):
             fields = turn.mapping(required=("speaker", "dia_id", "text"))
-            images = (
-                fields["img_url"].texts()
-                if "img_url" in fields and fields["img_url"].value
-                else ()
-            )
+            if "img_url" in fields and fields["img_url"].value:
+                images = fields["img_url"].texts()
+            else:
+                images = ()
             caption = str(
                 (fields["blip_caption"].value if "blip_caption" in fields else "") or ""
             )
@@ -466,7 +465,9 @@ def _list_of(item: Field | None) -> Sequence[Any]:
     """Return the values of a list; anything else stands for itself."""
     if item is None or not item.value:
         return ()
-    return item.value if isinstance(item.value, list) else (item.value,)
+    if isinstance(item.value, list):
+        return item.value
+    return (item.value,)
 
 
 def _with_annotations(
@@ -532,11 +533,10 @@ _TOLD_SESSION = re.compile(r"[DOS](\d+)")
 def opening_message(sample: Sample, telling: str = "turns") -> str:
     """Return the message that explains what is to come."""
     first, second = sample.speakers
-    subject = (
-        "notes on a long conversation"
-        if telling in NOTE_KINDS
-        else "a long conversation"
-    )
+    if telling in NOTE_KINDS:
+        subject = "notes on a long conversation"
+    else:
+        subject = "a long conversation"
     return (
         f"You are going to read {subject} between {first} and {second}, session by session, each with its date. "
         "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."

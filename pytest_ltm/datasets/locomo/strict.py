@@ -320,11 +320,9 @@ def _adversarial_verdict(question: str, prediction: str) -> Ruling:
         return Ruling("yes", "says that it was not said")
     if denies_asked(prediction, content_stems(question)):
         doubt = goes_on_to_guess(prediction) or turns_to_other(prediction)
-        return (
-            Ruling("unscored", "denies, and guesses")
-            if doubt
-            else Ruling("yes", "denies what the question assumes")
-        )
+        if doubt:
+            return Ruling("unscored", "denies, and guesses")
+        return Ruling("yes", "denies what the question assumes")
     if refuses_answer(prediction) and not goes_on_to_guess(prediction):
         return Ruling("unscored", "refuses on the way, and answers")
     return Ruling("no", "answers what nobody said")
@@ -334,11 +332,9 @@ def _yes_or_no(leading: re.Match[str], gold: str, question: str, reply: str) -> 
     """Return the ruling on an answer of yes or no; a reason that it gives must have to do with the expected one."""
     word = yes_or_no(reply)
     if not word:
-        return (
-            Ruling("no", SEVERAL)
-            if commits_to_neither(reply)
-            else Ruling("unscored", "says neither yes nor no")
-        )
+        if commits_to_neither(reply):
+            return Ruling("no", SEVERAL)
+        return Ruling("unscored", "says neither yes nor no")
     if word != leading[1].lower():
         return Ruling("no", f"says {word}")
     asked = {*meaning_keys(question), *_POLAR}

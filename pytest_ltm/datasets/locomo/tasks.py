@@ -118,11 +118,10 @@ class EventSummaries:
             session.when.partition(" on ")[2] or session.when
             for session in (period[0], period[-1])
         ]
-        when = (
-            f"around {days[0]}"
-            if days[0] == days[1]
-            else f"in the time from {days[0]} to {days[1]}"
-        )
+        if days[0] == days[1]:
+            when = f"around {days[0]}"
+        else:
+            when = f"in the time from {days[0]} to {days[1]}"
         request = (
             f"By what you have read so far: what happened in the life of {speaker} {when}? List the events that "
             "matter, one a line, each as the date, a colon and a short sentence, such as `1 January, 2020: ...`, and "
@@ -182,11 +181,10 @@ def facts_in(text: str) -> list[str]:
                 if following and len(clause.split()) < _LEAST_WORDS:
                     continue
                 if _WORDED.search(clause):
-                    head = (
-                        f"{subject} "
-                        if start and subject and _STARTS_WITH_VERB.match(clause)
-                        else ""
-                    )
+                    if start and subject and _STARTS_WITH_VERB.match(clause):
+                        head = f"{subject} "
+                    else:
+                        head = ""
                     facts.append(f"{date}{head}{clause}")
                 start = following
     return facts
@@ -200,11 +198,10 @@ def atomic_facts(judge: Judge, text: str) -> list[str]:
     if not _WORDED.search(text):
         return []
     decision = ask_judge(judge, PROMPTS["locomo-events-facts"], answer=text)
-    facts = (
-        []
-        if isinstance(decision, Unscored)
-        else _LISTED.findall(full_thoughts(decision.reply))
-    )
+    if isinstance(decision, Unscored):
+        facts = []
+    else:
+        facts = _LISTED.findall(full_thoughts(decision.reply))
     stems = content_stems(text)
     holds = all(
         len(content_stems(fact) & stems) >= _OWN_WORDS * len(content_stems(fact))
@@ -236,11 +233,10 @@ def score_event_summary(
     inquiries = [
         {"answer": answer, "event": event, "speaker": speaker} for event in golden
     ]
-    covered = (
-        _judge_grades(judge, "locomo-events-covered", inquiries)
-        if facts
-        else ["no"] * len(golden)
-    )
+    if facts:
+        covered = _judge_grades(judge, "locomo-events-covered", inquiries)
+    else:
+        covered = ["no"] * len(golden)
     if isinstance(covered, Unscored):
         return covered
     precision, recall = (

@@ -283,16 +283,14 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
 
 def turn_text(turn: Turn, room: str = "") -> str:
     """Return what a turn says and does, in words."""
-    when = (
-        f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}"
-        if turn.date
-        else ""
-    )
-    head = (
-        f"{turn.name or turn.role}{when}{f' in {room}' if room else ''}: "
-        if turn.name or when or room
-        else ""
-    )
+    if turn.date:
+        when = f" at {parse_log_date(Field(turn.date, '')).written.rpartition(' ')[2]}"
+    else:
+        when = ""
+    if turn.name or when or room:
+        head = f"{turn.name or turn.role}{when}{f' in {room}' if room else ''}: "
+    else:
+        head = ""
     parts = [f"{head}{turn.content}"] if turn.content or head else []
     parts += [f"[photo: {image.caption}]" for image in turn.images if image.caption]
     if turn.state:
@@ -308,16 +306,16 @@ def turn_text(turn: Turn, room: str = "") -> str:
 
 
 def _json(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
 
 
 def session_date(session: Session) -> Date:
     """Return when a session was; where no session has a date all begin with the conversation."""
-    return (
-        parse_log_date(Field(session.date, session.id))
-        if session.date
-        else Date(START, "")
-    )
+    if session.date:
+        return parse_log_date(Field(session.date, session.id))
+    return Date(START, "")
 
 
 def session_exchanges(place: int, session: Session, folder: Path) -> list[PastExchange]:
@@ -379,7 +377,9 @@ class SessionOffset:
 
     def question_time(self, asked_on: Date) -> datetime:
         """Return when a question of a date is asked behind this session."""
-        return asked_on.at if asked_on.zone else asked_on.at.replace(tzinfo=self.zone)
+        if asked_on.zone:
+            return asked_on.at
+        return asked_on.at.replace(tzinfo=self.zone)
 
     @property
     def turn_ids(self) -> list[str]:
@@ -543,11 +543,10 @@ class LogsFile:
         """Raise DatasetError with what is wrong first, if anything is."""
         if self.faults:
             more = len(self.faults) - 1
-            remainder = (
-                f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}"
-                if more
-                else ""
-            )
+            if more:
+                remainder = f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}"
+            else:
+                remainder = ""
             raise DatasetError(f"{self.faults[0]}{remainder}")
 
     def _take_line(self, top: Field, line: int, start: int, size: int) -> None:
@@ -692,9 +691,10 @@ def _parse_line(raw: bytes, where: str) -> Field:
     except (ValueError, RecursionError) as error:
         # a short line is rather the first of an object that is spread over several than
         # one that is cut off
-        way_out = (
-            "Each line is one whole object" if len(start) < _SHORT else "Is it cut off?"
-        )
+        if len(start) < _SHORT:
+            way_out = "Each line is one whole object"
+        else:
+            way_out = "Is it cut off?"
         raise DatasetError(f"{where}: not JSON: {error}. {way_out}") from error
 
 

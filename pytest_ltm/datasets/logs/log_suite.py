@@ -86,9 +86,10 @@ class LogsSuite:
         total = sum(
             len(file.users[name].sessions) for name, _ in self._threads.values()
         )
-        source = (
-            file.header.source if file.header and file.header.source else file.path.name
-        )
+        if file.header and file.header.source:
+            source = file.header.source
+        else:
+            source = file.path.name
         self.title = (
             f"{source}: {len(questions):,} questions{users}, {total:,} sessions"
         )

@@ -105,11 +105,10 @@ class LogsAnswer:
                 scorer, what="scorer", error=ConfigurationError
             ).resolve()
             value = score(self._definition, answer)
-            verdict = (
-                value
-                if isinstance(value, Score | Unscored)
-                else Score(float(value), scorer, rule=scorer)
-            )
+            if isinstance(value, Score | Unscored):
+                verdict = value
+            else:
+                verdict = Score(float(value), scorer, rule=scorer)
         elif self._match == "order":
             verdict = self._ordered(answer)
         elif self._claims:
@@ -207,11 +206,10 @@ class LogsAnswer:
         if options := self._facts.get("options"):
             chosen = chosen_letters(answer, options, several=self._match == "set")
             chooses = f"chooses {', '.join(sorted(chosen)) or 'none of the options'}"
-            right = (
-                chosen == set(self._gold)
-                if self._match == "set"
-                else bool(chosen & set(self._gold))
-            )
+            if self._match == "set":
+                right = chosen == set(self._gold)
+            else:
+                right = bool(chosen & set(self._gold))
             return Score(float(right), chooses, rule=MATCH_RULE)
         if tolerance := self._facts.get("tolerance"):
             value = any(
@@ -276,7 +274,9 @@ class LogsAnswer:
         """Return what is proven of a claim: 1, 0 of an answer that tells nothing, else None."""
         if self._facts["never_told"]:
             verdict = self._ruling("", answer).verdict
-            return None if verdict == "unscored" else float(verdict == "yes")
+            if verdict == "unscored":
+                return None
+            return float(verdict == "yes")
         if tells_nothing(normalize(speech(answer))):
             return 0.0
         alone = self._gold if len(self._claims) == 1 else []
@@ -315,9 +315,10 @@ class LogsAnswer:
                 )
                 if isinstance(decision, Unscored):
                     return decision
-                places[number] = (
-                    None if decision.grade == prompt.fail else int(decision.grade) - 1
-                )
+                if decision.grade == prompt.fail:
+                    places[number] = None
+                else:
+                    places[number] = int(decision.grade) - 1
         elif None in places and not tells_nothing(normalize(spoken)):
             return Unscored(
                 "no rule can tell which item each line names",

@@ -137,20 +137,21 @@ class Redactor:
     def text(self, text: str, *, gold: bool = False) -> str:
         """Return a text with stand-ins; `gold`: no words around a number say what it is."""
         text = without_credentials(text, self._key)
-        text = (
-            self._keys.sub(lambda result: self._key(result.group()), text)
-            if self._keys
-            else text
-        )
+        if self._keys:
+            text = self._keys.sub(lambda result: self._key(result.group()), text)
         text = _PHONE.sub(
             lambda result: self._phone(result, gold=gold), _MAIL.sub(self._mail, text)
         )
-        return self._names.sub(self._name, text) if self._names else text
+        if self._names:
+            return self._names.sub(self._name, text)
+        return text
 
     def id(self, text: str) -> str:
         """Return an id with stand-ins; numbers in it are none of phones."""
         text = _MAIL.sub(self._mail, without_credentials(text, self._key))
-        return self._names.sub(self._name, text) if self._names else text
+        if self._names:
+            return self._names.sub(self._name, text)
+        return text
 
     def _digest(self, kind: str, value: str) -> bytes:
         folded = unicodedata.normalize("NFC", value).casefold()
@@ -210,7 +211,9 @@ def _bare_key(key: str) -> str:
 def _comparable_digits(number: str) -> str:
     """Return what two spellings of a phone number share; with and without a country's code they are two."""
     digits = re.sub(r"\D", "", number.replace("(0)", ""))
-    return digits if number.startswith("+") else digits.removeprefix("00")
+    if number.startswith("+"):
+        return digits
+    return digits.removeprefix("00")
 
 
 def _replace_values(value: Any, replace_text: Callable[[str], str]) -> Any:

@@ -123,11 +123,10 @@ def _merge_sessions(
         *evidence.items(),
         *(item for item in fillers.items() if item[0][:2] not in evidence_keys),
     ]:
-        session_by_key[key] = (
-            replace(session, id=f"{name}/{session.id}")
-            if session.id in used_ids
-            else session
-        )
+        if session.id in used_ids:
+            session_by_key[key] = replace(session, id=f"{name}/{session.id}")
+        else:
+            session_by_key[key] = session
         used_ids.add(session.id)
     return dict(sorted(session_by_key.items(), key=lambda item: item[1].at)), bare
 
@@ -424,7 +423,9 @@ class LongMemEvalSuite:
 
     def alone(self, thread: str) -> Mapping[str, str]:
         """Return the option that names the question; none where its history is shared, which all of them make."""
-        return {} if self._choices.shared else {"ids": self._threads[thread]["0"].id}
+        if self._choices.shared:
+            return {}
+        return {"ids": self._threads[thread]["0"].id}
 
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
         """Return one question, asked at its date; one dated before what is told last is asked at once.

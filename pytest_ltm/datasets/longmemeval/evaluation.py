@@ -129,11 +129,10 @@ def _rule_by_type(
     if not hypothesis:
         return Ruling("no", "says nothing")
     gold = read_gold(answer, question)
-    reason = (
-        why_rejected((gold.whole, *gold.texts), question, hypothesis)
-        if len(hypothesis) <= SHORT
-        else ""
-    )
+    if len(hypothesis) <= SHORT:
+        reason = why_rejected((gold.whole, *gold.texts), question, hypothesis)
+    else:
+        reason = ""
     if reason in FINAL or (reason in DOUBTFUL and gold.kind != "amount"):
         replaced = reason == OVER and is_left_behind(
             gold.texts[0], question, hypothesis
@@ -143,11 +142,10 @@ def _rule_by_type(
         hypothesis, gold.whole
     ):
         return Ruling("yes", "repeats the expected answer")
-    ruling = (
-        Ruling("yes", "repeats the expected answer")
-        if _repeats_gold(gold, question, hypothesis)
-        else _by_kind(gold, question_type, question, hypothesis)
-    )
+    if _repeats_gold(gold, question, hypothesis):
+        ruling = Ruling("yes", "repeats the expected answer")
+    else:
+        ruling = _by_kind(gold, question_type, question, hypothesis)
     return settle_ruling(ruling, gold, question, hypothesis)
 
 
@@ -249,11 +247,10 @@ class LongMemEvalAnswer:
             )
             # a preference is not undecided but out of reach: no two bounds, as a judge
             # alone can tell
-            result = (
-                Unscored(ruling.reason, RULE)
-                if ruling == PREFERENCE
-                else verdict_of(ruling)
-            )
+            if ruling == PREFERENCE:
+                result = Unscored(ruling.reason, RULE)
+            else:
+                result = verdict_of(ruling)
         if isinstance(result, Unscored) and self._judge is not None:
             ours = prompt_for(self._facts["id"], self._facts["type"])
             prompt = verbatim_prompt(self._facts) or ours

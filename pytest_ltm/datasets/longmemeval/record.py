@@ -102,11 +102,9 @@ def ability_of(question_id: str, question_type: str) -> str:
     """Return the ability that a question tests; one that cannot be answered tests abstention, whatever its type."""
     if is_abstention(question_id):
         return "abstention"
-    return (
-        "information-extraction"
-        if question_type.startswith("single-session")
-        else question_type
-    )
+    if question_type.startswith("single-session"):
+        return "information-extraction"
+    return question_type
 
 
 def read_date(text: str) -> datetime | None:
@@ -164,9 +162,10 @@ def read_record(top: Field) -> LongMemEvalRecord:
             "holds no turn, so that there is nothing to ask about."
         )
     when, moment = _parse_record_date(fields["question_date"])
-    cited = (
-        fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
-    )
+    if "answer_session_ids" in fields:
+        cited = fields["answer_session_ids"].texts()
+    else:
+        cited = ()
     name, kind, question = (
         fields[name].text() for name in ("question_id", "question_type", "question")
     )

@@ -165,11 +165,9 @@ class Scatter(Struct, frozen=True, kw_only=True):
     def _t(self) -> float:
         if abs(self.difference) < _NOISE:
             return 0.0
-        return (
-            self.difference / self.error
-            if self.error > _NOISE
-            else copysign(inf, self.difference)
-        )
+        if self.error > _NOISE:
+            return self.difference / self.error
+        return copysign(inf, self.difference)
 
 
 def standard_error(units: Sequence[SignUnit]) -> Scatter:
@@ -183,16 +181,14 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
     squares = [(unit.gain - unit.weight * difference) ** 2 for unit in units]
     count = len(units)
     sum_of_squares = fsum(squares)
-    peaked = (
-        count * fsum(square**2 for square in squares) / sum_of_squares**2 - 1
-        if sum_of_squares > _NOISE**2
-        else 0.0
-    )
-    degrees = (
-        min(count - 1, max(1, round(2 * count / peaked)))
-        if peaked > _NOISE
-        else count - 1
-    )
+    if sum_of_squares > _NOISE**2:
+        peaked = count * fsum(square**2 for square in squares) / sum_of_squares**2 - 1
+    else:
+        peaked = 0.0
+    if peaked > _NOISE:
+        degrees = min(count - 1, max(1, round(2 * count / peaked)))
+    else:
+        degrees = count - 1
     return Scatter(
         difference=difference,
         error=sqrt(sum_of_squares * count / (count - 1)),
@@ -259,11 +255,9 @@ class Chance(Struct, frozen=True, kw_only=True):
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject, either way; None with too few units."""
         bounds = self.bounds((1 - level) / 2)
-        return (
-            None
-            if bounds is None
-            else Interval(max(-1.0, bounds[0]), min(1.0, bounds[1]))
-        )
+        if bounds is None:
+            return None
+        return Interval(max(-1.0, bounds[0]), min(1.0, bounds[1]))
 
 
 def chance_of_difference(
@@ -278,7 +272,9 @@ def chance_of_difference(
 
 def few_conversations(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the conversations, where smaller units stand in their place; else none."""
-    return () if kind == "conversation" else units_of(pairs, "conversation")
+    if kind == "conversation":
+        return ()
+    return units_of(pairs, "conversation")
 
 
 # --- Conversations that collapse, where fewer were seen to than do.
@@ -385,11 +381,10 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
 
     def _bounds(self, side: Side, tail: float) -> Iterator[tuple[float, float]]:
         for collapse, chance in self._of(side):
-            bounds = (
-                chance.bounds(tail / collapse.unseen)
-                if tail < collapse.unseen
-                else None
-            )
+            if tail < collapse.unseen:
+                bounds = chance.bounds(tail / collapse.unseen)
+            else:
+                bounds = None
             if bounds is not None:
                 yield bounds
 
@@ -541,11 +536,10 @@ def compare_runs(
     conversations = count_conversations(pairs)
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
     possible = possible_collapses(all_pairs or pairs, collapses)
-    chance = (
-        None
-        if reason
-        else chance_of_runs(pairs, chosen, rng or random.Random(0), draws, possible)
-    )
+    if reason:
+        chance = None
+    else:
+        chance = chance_of_runs(pairs, chosen, rng or random.Random(0), draws, possible)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
     return Comparison(

@@ -147,7 +147,9 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     1 - C(n-c, k) / C(n, k), unbiased (Chen et al., 2021, equation 1).
     """
     _check_trials(n, c, k)
-    return None if k > n else (comb(n, k) - comb(n - c, k)) / comb(n, k)
+    if k > n:
+        return None
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:

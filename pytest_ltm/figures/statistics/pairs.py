@@ -175,11 +175,9 @@ def unit_kind(pairs: Sequence[Pair], level: float) -> UnitKind:
     outermost values: eight at 95 %.
     """
     conversations = {(pair.span_label, pair.trial) for pair in pairs}
-    return (
-        "conversation"
-        if len(conversations) >= min_units((1 - level) / 2) + 2
-        else "scenario"
-    )
+    if len(conversations) >= min_units((1 - level) / 2) + 2:
+        return "conversation"
+    return "scenario"
 
 
 def min_units(alpha: float) -> int:

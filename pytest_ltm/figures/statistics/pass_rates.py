@@ -124,8 +124,6 @@ def _independent_examples(
     variance = squares * groups / (groups - 1) / count**2
     quantile = (1 + level) / 2
     narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2
-    return (
-        min(float(count), share * (1 - share) / variance * narrowed)
-        if variance
-        else float(count)
-    )
+    if variance:
+        return min(float(count), share * (1 - share) / variance * narrowed)
+    return float(count)

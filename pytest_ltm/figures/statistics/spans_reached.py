@@ -61,7 +61,9 @@ class SpanPoint(Struct, frozen=True):
     @property
     def kept(self) -> float | None:
         """What is left of the isolated score; None where that is 0."""
-        return self.score / self.isolated if self.isolated > _NOISE else None
+        if self.isolated > _NOISE:
+            return self.score / self.isolated
+        return None
 
 
 class EffectiveSpan(Struct, frozen=True, kw_only=True):

@@ -157,12 +157,11 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     scored = [
         row for row in rows if row.score is not None and row.measured_span is not None
     ]
-    return (
-        fsum((row.score or 0.0) * (row.measured_span or 0) for row in scored)
-        / len(scored)
-        if scored
-        else None
-    )
+    if scored:
+        return fsum(
+            (row.score or 0.0) * (row.measured_span or 0) for row in scored
+        ) / len(scored)
+    return None
 
 
 def filler_share(filler_tokens: int, tokens: int) -> float | None:

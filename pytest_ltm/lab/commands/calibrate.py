@@ -116,11 +116,10 @@ def run(arguments: Namespace) -> int:
             (place / name).mkdir()
             return play_rows(specs, [*words, *options], place / name, cwd=place / name)
 
-        suite = (
-            Path(arguments.suite).resolve()
-            if Path(arguments.suite).is_file()
-            else arguments.suite
-        )
+        if Path(arguments.suite).is_file():
+            suite = Path(arguments.suite).resolve()
+        else:
+            suite = arguments.suite
         published = pool_definitions(folders, place / "definitions")
         tell_progress(
             f"published definitions: {pluralize(len(published), 'conversation')} at {span}"

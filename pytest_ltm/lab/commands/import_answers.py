@@ -70,7 +70,9 @@ class RuledAnswer(Struct, frozen=True):
     @property
     def passed(self) -> bool | None:
         """Whether its own judge passed it; None where none is published."""
-        return None if self.answer.grade is None else self.answer.grade >= HALF
+        if self.answer.grade is None:
+            return None
+        return self.answer.grade >= HALF
 
     @property
     def differs(self) -> bool:
@@ -130,11 +132,10 @@ def import_answers(arguments: Namespace) -> int:
     answers = published.answers
     problems = published.left_out
     if not answers:
-        reason = (
-            f": {problems[0]}"
-            if problems
-            else ": no object in it has a question or its id, and an answer"
-        )
+        if problems:
+            reason = f": {problems[0]}"
+        else:
+            reason = ": no object in it has a question or its id, and an answer"
         raise DatasetError(
             f"{arguments.files[0]}: holds no answer that can be read{reason}"
         )
@@ -167,9 +168,10 @@ def import_answers(arguments: Namespace) -> int:
             end="",
         )
     else:
-        more = (
-            [f"{len(problems) - _SHOWN:,} more rows"] if len(problems) > _SHOWN else []
-        )
+        if len(problems) > _SHOWN:
+            more = [f"{len(problems) - _SHOWN:,} more rows"]
+        else:
+            more = []
         lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
         print(
             "\n".join(
@@ -253,11 +255,10 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     if not graded:
         return ""
     judges = {ruled_answer.answer.judge for ruled_answer in graded}
-    judge = (
-        (next(iter(judges)) or "its judge")
-        if len(judges) == 1
-        else f"its {len(judges)} judges"
-    )
+    if len(judges) == 1:
+        judge = next(iter(judges)) or "its judge"
+    else:
+        judge = f"its {len(judges)} judges"
     by_judge = (
         100 * sum(ruled_answer.passed is True for ruled_answer in graded) / len(graded)
     )
@@ -463,11 +464,10 @@ def _row(
 ) -> ScenarioResult:
     answer = ruled_answer.answer
     (score, upper) = _bounds(ruled_answer.ruling)
-    grade = (
-        ""
-        if ruled_answer.passed is None
-        else f"; {'right' if ruled_answer.passed else 'wrong'} by its judge"
-    )
+    if ruled_answer.passed is None:
+        grade = ""
+    else:
+        grade = f"; {'right' if ruled_answer.passed else 'wrong'} by its judge"
     figures = {
         "f1": answer.official_f1,
         "published_f1": answer.f1,

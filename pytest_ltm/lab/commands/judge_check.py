@@ -266,16 +266,12 @@ class Limit(Struct, frozen=True):
                 f"{self.name} cannot be measured: the judge judged nothing of the kind"
             )
         if self.name == "kappa":
-            return (
-                ""
-                if result >= self.value
-                else f"kappa is {result:.2f}, below {self.value:g}"
-            )
-        return (
-            ""
-            if result <= self.value
-            else f"{self.name} is {result:.1%}, above {self.value:.1%}"
-        )
+            if result >= self.value:
+                return ""
+            return f"kappa is {result:.2f}, below {self.value:g}"
+        if result <= self.value:
+            return ""
+        return f"{self.name} is {result:.1%}, above {self.value:.1%}"
 
 
 FAILED = 1
@@ -354,11 +350,10 @@ def run(arguments: Namespace) -> int:
             )
         )
     else:
-        confirmed = (
-            f", a 'no' is confirmed by a majority of {judge.votes} votes"
-            if judge.votes > 1
-            else ""
-        )
+        if judge.votes > 1:
+            confirmed = f", a 'no' is confirmed by a majority of {judge.votes} votes"
+        else:
+            confirmed = ""
         print(
             f"judge {arguments.judge}: {len(report.rows)} labelled answers{confirmed}"
         )

@@ -318,11 +318,10 @@ class LeakCheckInput(Struct, frozen=True):
                 )
                 continue
             for number, (text, place, turn_kinds) in enumerate(turns):
-                position = (
-                    "last"
-                    if number == len(turns) - 1
-                    else {0: "first", 1: "second"}.get(number, "later")
-                )
+                if number == len(turns) - 1:
+                    position = "last"
+                else:
+                    position = {0: "first", 1: "second"}.get(number, "later")
                 yield Text(text, group, place.format(position), turn_kinds)
 
 
@@ -506,11 +505,10 @@ class CueTable(Struct, frozen=True):
         table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
         for kind, recall in self.ours.items():
             reference = self.theirs.get(kind)
-            beside = (
-                _recall_cells(reference)
-                if reference
-                else [""] * len(head) * bool(self.theirs)
-            )
+            if reference:
+                beside = _recall_cells(reference)
+            else:
+                beside = [""] * len(head) * bool(self.theirs)
             table.append([kind, *_recall_cells(recall), *beside])
         return table
 

@@ -135,13 +135,15 @@ def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
     sessions = arguments.sessions
     turns = arguments.turns
     if sessions is None:
-        sessions = (
-            SESSIONS if turns is None else max(1, round(turns * SESSIONS / TURNS))
-        )
+        if turns is None:
+            sessions = SESSIONS
+        else:
+            sessions = max(1, round(turns * SESSIONS / TURNS))
     if turns is None:
-        turns = (
-            TURNS if arguments.sessions is None else round(sessions * TURNS / SESSIONS)
-        )
+        if arguments.sessions is None:
+            turns = TURNS
+        else:
+            turns = round(sessions * TURNS / SESSIONS)
     return Size(sessions=sessions, turns=turns, questions=arguments.questions)
 
 
@@ -174,9 +176,10 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
     records = data
     writes = by_turns if arguments.turn_by_turn else at_once
     personas = _given_personas(arguments.personas)
-    earlier_graphs = (
-        _begun_items(arguments.graph, "event graphs") if arguments.graph else []
-    )
+    if arguments.graph:
+        earlier_graphs = _begun_items(arguments.graph, "event graphs")
+    else:
+        earlier_graphs = []
     graphs = {graph["sample_id"]: graph for graph in earlier_graphs}
 
     def keep_graph(graph: dict[str, Any]) -> None:

@@ -157,9 +157,10 @@ def paraphrase_suite(arguments: Namespace) -> int:
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }
     write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
-    unchecked = (
-        f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
-    )
+    if fields["unchecked"]:
+        unchecked = f", {len(fields['unchecked'])} of them unchecked"
+    else:
+        unchecked = ""
     count = f"{pluralize(len(digests), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
     reasons = (
         f"  {place}: {reason}"
@@ -281,7 +282,9 @@ def reword_definition(
         # `about` names messages by their texts, so it changes with them
         if name == "about":
             return [rewording.get(text, text) for text in value]
-        return rewording.get(value, value) if name in ("say", "ask") else value
+        if name in ("say", "ask"):
+            return rewording.get(value, value)
+        return value
 
     steps = [
         {name: reword(name, value) for name, value in step.items()}
@@ -319,7 +322,9 @@ def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
 
 def distinctive_stems(text: str) -> frozenset[str]:
     """Return what makes the words of a text its own; none where there is no letter."""
-    return content_stems(text) if any(map(str.isalpha, text)) else frozenset()
+    if any(map(str.isalpha, text)):
+        return content_stems(text)
+    return frozenset()
 
 
 def _json_texts(value: Any) -> Iterator[str]:

@@ -154,7 +154,9 @@ class CheckedVerdict(Struct, frozen=True):
             return "undecided"
         if abs(self.value - self.label) < _SAME:
             return "right"
-        return "too much" if self.value > self.label else "too little"
+        if self.value > self.label:
+            return "too much"
+        return "too little"
 
     def __str__(self) -> str:
         value = "none" if self.value is None else f"{self.value:.2f}"
@@ -238,9 +240,10 @@ class VerdictCheckReport(Struct):
         """Return a sentence for each limit that is broken."""
         texts = []
         for name, limit in LIMITS.items():
-            outcome, _, of_what = (
-                name.partition(" ") if name.startswith("undecided") else (name, "", "")
-            )
+            if name.startswith("undecided"):
+                outcome, _, of_what = name.partition(" ")
+            else:
+                outcome, _, of_what = (name, "", "")
             chosen = [
                 verdict
                 for verdict in self.verdicts
@@ -363,18 +366,19 @@ def _gold_key(row: Mapping[str, Any]) -> str:
 
 def kind_of_row(row: Mapping[str, Any]) -> str:
     """Return the scenario of a row, or its data set and type of question."""
-    return str(row["scenario"]) if "scenario" in row else f"{row['set']} {row['type']}"
+    if "scenario" in row:
+        return str(row["scenario"])
+    return f"{row['set']} {row['type']}"
 
 
 def _check_row(row: Mapping[str, Any]) -> CheckedVerdict:
     """Return what the rules say of a reply, beside its label."""
     of_scenario = "scenario" in row
     value, upper, reason = _rule_row(row)
-    reply = (
-        " | ".join(map(repr, row["answers"][-4:]))
-        if of_scenario
-        else repr(row["hypothesis"])
-    )
+    if of_scenario:
+        reply = " | ".join(map(repr, row["answers"][-4:]))
+    else:
+        reply = repr(row["hypothesis"])
     label = float(row["credit" if of_scenario else "label"])
     return CheckedVerdict(
         row["id"], kind_of_row(row), of_scenario, label, value, upper, reason, reply
@@ -451,11 +455,10 @@ def bounds_of(
     evaluator: Any, answers: list[str]
 ) -> tuple[float | None, float | None, str]:
     """Return both bounds of the score of answers, None where it has none, and the reason."""
-    verdict = (
-        evaluator.verdict(answers)
-        if isinstance(evaluator, evaluators.QuoteAtReply)
-        else evaluator(answers)
-    )
+    if isinstance(evaluator, evaluators.QuoteAtReply):
+        verdict = evaluator.verdict(answers)
+    else:
+        verdict = evaluator(answers)
     if verdict is None:
         return 0.0, 0.0, "the replies end before it could be told"
     if isinstance(verdict, Score):
@@ -466,11 +469,9 @@ def bounds_of(
 def _lists_to_tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_lists_to_tuples, value))
-    return (
-        {key: _lists_to_tuples(item) for key, item in value.items()}
-        if isinstance(value, dict)
-        else value
-    )
+    if isinstance(value, dict):
+        return {key: _lists_to_tuples(item) for key, item in value.items()}
+    return value
 
 
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:

@@ -91,7 +91,9 @@ def _event_statement(world: World, reveal: Reveal) -> str:
     if event.on:
         return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told_day)})."
     text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
-    return f"{event.who} {event_phrase(event)}." if kind.gist else text
+    if kind.gist:
+        return f"{event.who} {event_phrase(event)}."
+    return text
 
 
 def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
@@ -100,11 +102,12 @@ def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
             yield _event_statement(world, reveal)
         for detail in tellable_kinds()[reveal.event.kind].details:
             if detail.role == reveal.what and detail.ask:
-                photo = (
-                    f" (the photo shows {turn.caption.removeprefix('a photo of ')})"
-                    if turn.caption
-                    else ""
-                )
+                if turn.caption:
+                    photo = (
+                        f" (the photo shows {turn.caption.removeprefix('a photo of ')})"
+                    )
+                else:
+                    photo = ""
                 head = f"{reveal.event.who} {event_phrase(reveal.event)}"
                 yield f'{head} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{photo}'
 
@@ -141,11 +144,9 @@ class Size(Struct, frozen=True, kw_only=True):
     @property
     def max_questions(self) -> int:
         """How many questions are asked at most."""
-        return (
-            self.turns // _TURNS_FOR_A_QUESTION
-            if self.questions is None
-            else self.questions
-        )
+        if self.questions is None:
+            return self.turns // _TURNS_FOR_A_QUESTION
+        return self.questions
 
 
 class Generated(Struct, frozen=True):

@@ -229,11 +229,8 @@ class _Speaker:
                 lambda choices: self._rng.choice(choices[1].split("|")),
                 text,
             )
-            text = (
-                text
-                if len(text.split()) <= most
-                else f"{text.partition(',')[0].rstrip('.')}."
-            )
+            if not (len(text.split()) <= most):
+                text = f"{text.partition(',')[0].rstrip('.')}."
             if text not in self._lately:  # people do not say again what was just said
                 break
         self._lately.append(text)
@@ -269,11 +266,10 @@ class _Speaker:
                 else answer
             )
         for number in range(count - len(details)):
-            question, answers = (
-                ("moods", "answers")
-                if kind.conclusions and not number
-                else ("chat", "chat")
-            )
+            if kind.conclusions and not number:
+                question, answers = ("moods", "answers")
+            else:
+                question, answers = ("chat", "chat")
             yield _DraftTurn(
                 f"{self._words('reactions')}{{more}} {self._words(question)}"
             )

@@ -129,11 +129,10 @@ def check_events(
             f"event {number}: {event['date']} is before the one above it, or not in the months.",
         )
         causes = event.get("causes") or []
-        unknown = (
-            [cause for cause in causes if cause not in ids]
-            if isinstance(causes, list)
-            else ["?"]
-        )
+        if isinstance(causes, list):
+            unknown = [cause for cause in causes if cause not in ids]
+        else:
+            unknown = ["?"]
         require(
             not unknown,
             f"event {number}: its causes {unknown} are no ids of earlier events.",
@@ -387,11 +386,9 @@ def _word_share(text: str, answer: str) -> float:
     """Return the share of the answer's words that the text holds."""
     answer_words = stemmed_tokens(answer)
     text_words = set(stemmed_tokens(text))
-    return (
-        sum(word in text_words for word in answer_words) / len(answer_words)
-        if answer_words
-        else 1.0
-    )
+    if answer_words:
+        return sum(word in text_words for word in answer_words) / len(answer_words)
+    return 1.0
 
 
 _REMEMBERED = 40
@@ -518,11 +515,10 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
-            causes = (
-                {"causes": [f"{speaker}/{cause}" for cause in event["causes"]]}
-                if event.get("causes")
-                else {}
-            )
+            if event.get("causes"):
+                causes = {"causes": [f"{speaker}/{cause}" for cause in event["causes"]]}
+            else:
+                causes = {}
             fields = {
                 "id": f"{speaker}/{event['id']}",
                 "who": speaker,
@@ -542,11 +538,10 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
 def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
     """Return the two speakers of a graph; ValueError unless there are two."""
     listed = graph.get("speakers")
-    speakers = (
-        [name for name in listed if isinstance(name, str) and name]
-        if isinstance(listed, list)
-        else []
-    )
+    if isinstance(listed, list):
+        speakers = [name for name in listed if isinstance(name, str) and name]
+    else:
+        speakers = []
     require(
         len(set(speakers)) == len(speakers) == 2,
         "`speakers` must be two different names.",

@@ -152,11 +152,10 @@ def single_hop(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about details, about the two themselves, and about what was so before a change."""
     for (_, kind), tellings in mentions.facts.items():
         if kind == HAPPENED and tellings.kind.question:
-            was = (
-                tellings.event.roles["old"]
-                if tellings.kind.key.endswith("/change")
-                else tellings.value
-            )
+            if tellings.kind.key.endswith("/change"):
+                was = tellings.event.roles["old"]
+            else:
+                was = tellings.value
             yield _make_question(
                 Category.SINGLE_HOP, tellings.kind.question, tellings, was
             )
@@ -232,11 +231,10 @@ def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 telling,
                 answer.format(who=telling.event.who),
             )
-        of_city = (
-            texts["cities"][telling.event.roles["theme"]]
-            if telling.kind.key == "trip/1"
-            else ()
-        )
+        if telling.kind.key == "trip/1":
+            of_city = texts["cities"][telling.event.roles["theme"]]
+        else:
+            of_city = ()
         for question, answer in zip(texts["city_questions"], of_city, strict=False):
             yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
 
@@ -325,11 +323,10 @@ def adversarial_questions(
                 for speaker in mentions.speakers
                 if speaker != question.filling["who"]
             )
-            changed = (
-                {}
-                if theme and mentions.is_mentioned(theme, by=substitute)
-                else {"who": substitute}
-            )
+            if theme and mentions.is_mentioned(theme, by=substitute):
+                changed = {}
+            else:
+                changed = {"who": substitute}
         elif pool := mentions.pools.get(theme, ""):
             drawn = (draw_value(pool, rng) for _ in range(_TRIES))
             changed = next(

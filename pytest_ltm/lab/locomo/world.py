@@ -504,11 +504,12 @@ class _Weaver:
         plans: bool,
     ) -> Event:
         today = outline.at.date()
-        earliest = (
-            max(today - timedelta(40), last.plan or (last.on or today) + timedelta(1))
-            if last
-            else None
-        )
+        if last:
+            earliest = max(
+                today - timedelta(40), last.plan or (last.on or today) + timedelta(1)
+            )
+        else:
+            earliest = None
         ago = self._rng.choice(DAYS_AGO)
         on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
         event = self._event(
@@ -523,13 +524,10 @@ class _Weaver:
             planned = (
                 plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
             )
-            event = (
-                structs.replace(
+            if planned:
+                event = structs.replace(
                     event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)
                 )
-                if planned
-                else event
-            )
             self._open[speaker].append(_Open(line, roles, event, step + 1))
         return event
 

@@ -186,19 +186,18 @@ class Corpus:
                 ]
             sessions = fields["haystack_sessions"].items("sessions")
             ids = fields.get("haystack_session_ids")
-            listed_ids = (
-                [str(session_id.value) for session_id in ids.items()] if ids else []
-            )
-            names = (
-                listed_ids
-                if len(listed_ids) == len(sessions)
-                else [f"{name}_{number}" for number in range(len(sessions))]
-            )
-            cited = (
-                set(fields["answer_session_ids"].texts())
-                if "answer_session_ids" in fields
-                else set()
-            )
+            if ids:
+                listed_ids = [str(session_id.value) for session_id in ids.items()]
+            else:
+                listed_ids = []
+            if len(listed_ids) == len(sessions):
+                names = listed_ids
+            else:
+                names = [f"{name}_{number}" for number in range(len(sessions))]
+            if "answer_session_ids" in fields:
+                cited = set(fields["answer_session_ids"].texts())
+            else:
+                cited = set()
             chosen_ids = cited if self._evidence_only and cited else set(names)
             return [
                 (session_id, _unmarked_turns(turns))

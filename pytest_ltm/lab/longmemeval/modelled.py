@@ -89,11 +89,10 @@ def write_record(
         for number_of_round, request in enumerate(
             rng.sample(load_themes()[message.theme].requests, rounds)
         ):
-            aside = (
-                message.aside
-                if number_of_round == place
-                else mentions.next(message.theme) or Aside()
-            )
+            if number_of_round == place:
+                aside = message.aside
+            else:
+                aside = mentions.next(message.theme) or Aside()
             # by chance a mention may have the very words that only the evidence may
             # have
             if (
@@ -162,16 +161,14 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     """
     turns: list[_Turn] = []
     for number, outline in enumerate(talk.rounds, start=1):
-        slip = (
-            session_prompts()["slips"].replace("$said", outline.aside.said)
-            if outline.aside.said
-            else ""
-        )
-        listed = (
-            session_prompts()["lists"].replace("$made", outline.aside.made)
-            if outline.aside.made
-            else ""
-        )
+        if outline.aside.said:
+            slip = session_prompts()["slips"].replace("$said", outline.aside.said)
+        else:
+            slip = ""
+        if outline.aside.made:
+            listed = session_prompts()["lists"].replace("$made", outline.aside.made)
+        else:
+            listed = ""
         for role, more in (
             ("user", {"wants": outline.wants, "slips": slip}),
             ("assistant", {"lists": listed}),
@@ -245,11 +242,10 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
         value, "text", f"round {number} must have a text of the {role}."
     ).strip()
     outline = talk.rounds[number - 1]
-    listed = (
-        [line for line in outline.aside.made.splitlines() if line.strip()]
-        if role == "assistant"
-        else []
-    )
+    if role == "assistant":
+        listed = [line for line in outline.aside.made.splitlines() if line.strip()]
+    else:
+        listed = []
     missing_lines = [line for line in listed if line not in text]
     require(
         not missing_lines,

@@ -306,11 +306,9 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
         world,
         query,
     )
-    return (
-        _never_told(needle, row.never, verb=("ask for", "asked for"))
-        if abstains
-        else needle
-    )
+    if abstains:
+        return _never_told(needle, row.never, verb=("ask for", "asked for"))
+    return needle
 
 
 def from_taste(rng: Random, row: Taste) -> Needle:
@@ -358,13 +356,12 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
         for day, value in zip(dates, values, strict=True)
     )
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
-    total: str | int = (
-        f"${sum(values):,}"
-        if row.unit == "$"
-        else f"{sum(values)} {row.unit}"
-        if row.unit
-        else sum(values)
-    )
+    if row.unit == "$":
+        total: str | int = f"${sum(values):,}"
+    elif row.unit:
+        total = f"{sum(values)} {row.unit}"
+    else:
+        total = sum(values)
     asked_at = end_of_may(rng)
     needle = Needle(
         "multi-session",

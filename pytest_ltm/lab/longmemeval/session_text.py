@@ -421,9 +421,10 @@ def write_session(
             current_aside = None
             request_text = request
         nod = _acknowledge_aside(rng, current_aside)
-        list_text = (
-            f"\n\n{current_aside.made}" if current_aside and current_aside.made else ""
-        )
+        if current_aside and current_aside.made:
+            list_text = f"\n\n{current_aside.made}"
+        else:
+            list_text = ""
         share = (
             room
             / (rounds - number)
@@ -498,11 +499,10 @@ class _SessionWriter:
             self._theme = theme_of(rng)
             self._advice = Advice(rng, self._theme)
         request = rng.choice(self._theme.requests)
-        opening = (
-            self._begins("changes", _CHANGES)
-            if self._begun
-            else self._begins("hellos", _GREETS)
-        )
+        if self._begun:
+            opening = self._begins("changes", _CHANGES)
+        else:
+            opening = self._begins("hellos", _GREETS)
         self._rounds = 1
         self._begun = True
         self._lead = rng.choice(load_frames()["openings"]).format(topic=request.topic)
@@ -510,11 +510,9 @@ class _SessionWriter:
         return opening, request.text
 
     def _begins(self, frame: str, share: float) -> str:
-        return (
-            f"{self._rng.choice(load_frames()[frame])} "
-            if self._rng.random() < share
-            else ""
-        )
+        if self._rng.random() < share:
+            return f"{self._rng.choice(load_frames()[frame])} "
+        return ""
 
     def reply(self, tokens: int, count: Count) -> str:
         """Return a reply to that of about `tokens` tokens, more only if its first sentence is."""
@@ -579,11 +577,9 @@ def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
 def lower_first(sentence: str) -> str:
     """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
     first, _, remainder = sentence.partition(" ")
-    return (
-        f"{first.lower()} {remainder}"
-        if first.rstrip(",") in load_frames()["small_words"]
-        else sentence
-    )
+    if first.rstrip(",") in load_frames()["small_words"]:
+        return f"{first.lower()} {remainder}"
+    return sentence
 
 
 # --- Dates of a user's life: sessions by day, questions late, all in 2023.

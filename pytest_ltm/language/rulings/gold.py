@@ -215,7 +215,9 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
             pass
     if differs_in_sign(text, gold):
         return Ruling("no", "has another sign")
-    return OTHER_VALUE if names_only_another(text, gold, question) else None
+    if names_only_another(text, gold, question):
+        return OTHER_VALUE
+    return None
 
 
 def open_if_unread(ruling: Ruling, gold: str, text: str) -> Ruling:
@@ -268,11 +270,13 @@ def answering_quantities(
         if "" in units or any(is_comparable(one.unit, unit) for unit in units)
     ]
     bare = [one for one in whole if not one.unit]
-    pool = (
-        [*same, *(one for one in bare if RE.result.fullmatch(text, one.start - 2))]
-        if same
-        else bare
-    )
+    if same:
+        pool = [
+            *same,
+            *(one for one in bare if RE.result.fullmatch(text, one.start - 2)),
+        ]
+    else:
+        pool = bare
     if not any(_is_year(one) for parts in gold.amounts for one in parts):
         pool = [one for one in pool if not _is_year(one)] or pool
     if len(gold.amounts[0]) == 1:
@@ -333,7 +337,9 @@ def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Qua
         len(asked.intersection(telling_keys(text[start:end]))) if one else -1
         for (start, end), one in zip(lines, own, strict=True)
     ]
-    return own[shares.index(max(shares))] if shares.count(max(shares)) == 1 else held
+    if shares.count(max(shares)) == 1:
+        return own[shares.index(max(shares))]
+    return held
 
 
 def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
@@ -612,11 +618,9 @@ def _near_miss(
         for (one, *_) in gold.amounts
     ]
     if forgiving and any(off):
-        return (
-            Ruling("yes", "is one day off, which is forgiven")
-            if off[0] and len(off) == 1
-            else _OFF_THE_MOST
-        )
+        if off[0] and len(off) == 1:
+            return Ruling("yes", "is one day off, which is forgiven")
+        return _OFF_THE_MOST
     if ambiguous or is_sum(gold.amounts, pool):
         return _AMONG
     if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
@@ -725,11 +729,10 @@ def _fits_within(one: DateRange, expected: Readings) -> bool:
 
 def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
     """Return the ruling on an answer that names no time with its year."""
-    times = (
-        yearless_dates(text, expected[0].first.year)
-        if not re.search(r"\b(?:19|20)\d\d\b", text)
-        else []
-    )
+    if not re.search(r"\b(?:19|20)\d\d\b", text):
+        times = yearless_dates(text, expected[0].first.year)
+    else:
+        times = []
     if times and not any(one.shared(whole) for one in times for whole in expected):
         return OTHER_TIME
     if (

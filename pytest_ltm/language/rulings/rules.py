@@ -174,7 +174,9 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
     if not things or (not is_english(text) and len(things) == 1):
         return None
     if refuses_answer(text):
-        return None if any(thing.found(text) for thing in things) else CANNOT_TELL
+        if any(thing.found(text) for thing in things):
+            return None
+        return CANNOT_TELL
     if any(thing.missing_words(text) for thing in things):
         return _partial_ruling(gold, things, question, text, full=full)
     return _whole_ruling(gold, things, question, text)
@@ -208,16 +210,13 @@ def _whole_ruling(
             ),
         )
     ):
-        return (
-            Ruling("no", doubts[0])
-            if doubts[0] in FINAL and not RE.or_word.search(gold)
-            else None
-        )
-    further = (
-        [telling_keys(part) for part in RE.further.findall(text)]
-        if len(things) > 1
-        else []
-    )
+        if doubts[0] in FINAL and not RE.or_word.search(gold):
+            return Ruling("no", doubts[0])
+        return None
+    if len(things) > 1:
+        further = [telling_keys(part) for part in RE.further.findall(text)]
+    else:
+        further = []
     # behind an "and" something is named that is not expected
     goes_on = any(
         part and part == _unknown_keys(part, gold, question) for part in further
@@ -355,9 +354,10 @@ def _is_plain_answer(text: str) -> bool:
     words = [word for word in plain_words(text) if word not in TITLES]
     if len(words) <= 1:
         return bool(words) and is_readable(text)
-    is_sentence = (
-        is_surely_english(text) if len(words) > _PAIR else is_known_english(text)
-    )
+    if len(words) > _PAIR:
+        is_sentence = is_surely_english(text)
+    else:
+        is_sentence = is_known_english(text)
     return is_sentence or bool(find_values(text))
 
 
@@ -478,7 +478,9 @@ def _order_of_pair(
         bool(right & stems) - bool(wrong & stems)
         for stems in map(content_stems, (left, rest))
     ]
-    return None if 0 in leans or leans[0] == leans[1] else (leans[0] > 0) != swapped
+    if 0 in leans or leans[0] == leans[1]:
+        return None
+    return (leans[0] > 0) != swapped
 
 
 # --- Answers that should tell several things in an order.
@@ -665,11 +667,11 @@ def yes_or_no_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
     """Return the ruling on an answer that should say yes or no."""
     said = yes_or_no(end)
     if refused:
-        return Ruling("unscored", "says it, and doubts") if said else CANNOT_TELL
+        if said:
+            return Ruling("unscored", "says it, and doubts")
+        return CANNOT_TELL
     if not said:
-        return (
-            Ruling("no", SEVERAL)
-            if commits_to_neither(end)
-            else Ruling("unscored", "says neither yes nor no")
-        )
+        if commits_to_neither(end):
+            return Ruling("no", SEVERAL)
+        return Ruling("unscored", "says neither yes nor no")
     return Ruling("yes" if said == yes_or_no(gold.texts[0]) else "no", f"says {said}")

@@ -101,7 +101,9 @@ def _of_another(
     if match is None:
         return ""
     stranger = (match["name"] or match["owner"] or "") in people
-    return OTHER if stranger or (match["who"] and match["who"] not in asked) else ""
+    if stranger or (match["who"] and match["who"] not in asked):
+        return OTHER
+    return ""
 
 
 def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
@@ -137,19 +139,16 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     # only something of the expected one is named: "the library's café"
     if spots and ends and all(ends) and not question.lower().startswith("whose"):
         return MORE
-    row = (
-        None
-        if not spots or re.search(r",|;|&|\band\b|\bor\b", wordings[0])
-        else RE.listed.search(reply)
-    )
+    if not spots or re.search(r",|;|&|\band\b|\bor\b", wordings[0]):
+        row = None
+    else:
+        row = RE.listed.search(reply)
     if row and phrase_positions(normalize_text(row[0]), wordings[0]):
         return MORE
     reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
-    return (
-        next((reason for reason in reasons if reason in FINAL), reasons[0])
-        if reasons and all(reasons)
-        else ""
-    )
+    if reasons and all(reasons):
+        return next((reason for reason in reasons if reason in FINAL), reasons[0])
+    return ""
 
 
 # --- Whether an answer that has the expected words says that it is so.

@@ -272,7 +272,9 @@ def _with_noun(
 
 
 def _noun_stem(word: str) -> str:
-    return word[:-1] if word.endswith("s") and len(word) > _LONGEST else word
+    if word.endswith("s") and len(word) > _LONGEST:
+        return word[:-1]
+    return word
 
 
 def _with_smaller(
@@ -474,7 +476,9 @@ def _compare_plain(first: Amount, second: Amount) -> Sameness:
         return Sameness.OTHER if is_open else Sameness.UNKNOWN
     if Sameness.OTHER in ends or first.open_ends != second.open_ends:
         return Sameness.OTHER
-    return Sameness.SAME if set(ends) == {Sameness.SAME} else Sameness.UNKNOWN
+    if set(ends) == {Sameness.SAME}:
+        return Sameness.SAME
+    return Sameness.UNKNOWN
 
 
 def _compare_ends(first: Amount, second: Amount, end: str) -> Sameness:
@@ -501,13 +505,11 @@ def _compare_rough(first: Amount, second: Amount) -> Sameness:
         and theirs is not None
         and abs(mine - theirs) <= _ROUGHLY * max(abs(mine), abs(theirs))
     )
-    return (
-        Sameness.UNKNOWN
-        if near
-        else exact
-        if exact is Sameness.OTHER
-        else Sameness.UNKNOWN
-    )
+    if near:
+        return Sameness.UNKNOWN
+    if exact is Sameness.OTHER:
+        return exact
+    return Sameness.UNKNOWN
 
 
 def _compare_exact(first: Amount, second: Amount) -> Sameness:
@@ -572,11 +574,9 @@ def _compare_converted(
         return Sameness.SAME if mine == theirs else Sameness.OTHER
     sizes = _in_one_unit(float(mine), unit, float(theirs), other)
     if sizes is None:
-        return (
-            Sameness.OTHER
-            if unit.split("-", maxsplit=1)[0] != other.split("-", maxsplit=1)[0]
-            else Sameness.UNKNOWN
-        )
+        if unit.split("-", maxsplit=1)[0] != other.split("-", maxsplit=1)[0]:
+            return Sameness.OTHER
+        return Sameness.UNKNOWN
     return _compare_sizes(*sizes, exact_units=_are_exact(unit, other))
 
 

@@ -194,7 +194,9 @@ def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
 
 def float_of(figures: str) -> float:
     """Return the number that figures with one point are; of more, only that they are not a number."""
-    return float(figures) if figures.count(".") == 1 else float("nan")
+    if figures.count(".") == 1:
+        return float(figures)
+    return float("nan")
 
 
 def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
@@ -205,13 +207,11 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
     if not all(ratios):
         return None
     same = ratios[0].groups() == ratios[1].groups()  # type: ignore[union-attr]
-    return (
-        Sameness.SAME
-        if same
-        else None
-        if all(":" in text.plain and len(text.plain) > 3 for text in (mine, theirs))
-        else Sameness.OTHER
-    )
+    if same:
+        return Sameness.SAME
+    if all(":" in text.plain and len(text.plain) > 3 for text in (mine, theirs)):
+        return None
+    return Sameness.OTHER
 
 
 def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
@@ -261,7 +261,9 @@ def _asked_units(question: str) -> frozenset[str]:
 
 
 def _in_asked_unit(amount: Amount, units: frozenset[str]) -> Amount:
-    return amount if amount.units or not units else replace(amount, units=units)
+    if amount.units or not units:
+        return amount
+    return replace(amount, units=units)
 
 
 def _are_likely(first: Amount, second: Amount, *, asked: bool) -> bool:
@@ -440,4 +442,6 @@ def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:
     """Return which kind of value a text is, all of it; None if it is none that is read."""
     if any(moment.likely for moment in read_moments(text, tokens)):
         return "time"
-    return "amount" if any(amount.likely for amount in read_amounts(tokens)) else None
+    if any(amount.likely for amount in read_amounts(tokens)):
+        return "amount"
+    return None

@@ -112,11 +112,10 @@ def _words_of(text: str) -> Iterator[Word]:
         end = matches[place].end()
         place += 1
         if part in _SIGNS and not part[0].isalnum():
-            prefix = (
-                part
-                if end < len(text) and text[end].isalnum() and part in ".-#"
-                else ""
-            )
+            if end < len(text) and text[end].isalnum() and part in ".-#":
+                prefix = part
+            else:
+                prefix = ""
             if (
                 prefix == "-"
                 and place >= 2
@@ -148,13 +147,9 @@ def _sign_at(text: str, matches: Sequence[re.Match[str]], place: int, part: str)
     word = match[0].casefold()
     is_grade = len(part) <= _SHORT_SIGNED and part.isupper()
     behind_sign = matches[place - 1][0].casefold() in _SIGN_WORDS
-    return (
-        _SIGN_WORDS[word]
-        if word in _SIGN_WORDS
-        and word not in ("dot", "at")
-        and (is_grade or behind_sign)
-        else ""
-    )
+    if word in _SIGN_WORDS and word not in ("dot", "at") and (is_grade or behind_sign):
+        return _SIGN_WORDS[word]
+    return ""
 
 
 def spellings(word: str) -> frozenset[str]:

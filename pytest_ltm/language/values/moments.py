@@ -156,7 +156,9 @@ class _Parse:
 
     def _key(self, offset: int = 0) -> str:
         place = self._place + offset
-        return self._tokens[place].key if place < len(self._tokens) else ""
+        if place < len(self._tokens):
+            return self._tokens[place].key
+        return ""
 
     def _digits(self, offset: int = 0) -> int | None:
         text = self._key(offset)
@@ -226,7 +228,9 @@ class _Parse:
             if place < len(self._tokens) and self._tokens[place].key == "minutes":
                 place += 1
         link = self._tokens[place].key if place < len(self._tokens) else ""
-        return (count, place) if link in ("past", "to") and count < 60 else None
+        if link in ("past", "to") and count < 60:
+            return (count, place)
+        return None
 
     def _set_past(self, count: int, place: int) -> bool:
         hours = [
@@ -329,11 +333,10 @@ class _Parse:
                 continue
             if _FIRST_YEAR <= number.value <= _LAST_YEAR:
                 return self._set(number.end - self._place, year=int(number.value))
-            rest = (
-                read_numbers(self._tokens, number.end)
-                if 10 <= number.value <= 21
-                else []
-            )
+            if 10 <= number.value <= 21:
+                rest = read_numbers(self._tokens, number.end)
+            else:
+                rest = []
             for decade in rest:
                 if 10 <= decade.value < _CENTURY and not decade.ordinal:
                     year = int(number.value) * _CENTURY + int(decade.value)
@@ -457,7 +460,9 @@ def read_weekdays(tokens: Sequence[Token]) -> list[Weekdays]:
 def _weekday_of(word: str) -> int | None:
     names = cldr.weekday_names()
     number = names.get(word)
-    return names.get(word.removesuffix("s")) if number is None else number
+    if number is None:
+        return names.get(word.removesuffix("s"))
+    return number
 
 
 # --- Comparing.
@@ -483,7 +488,9 @@ def compare_moments(first: Moment, second: Moment) -> Sameness:
     relation = _compare_relations(first.relation, second.relation)
     if relation is not Sameness.SAME:
         return relation
-    return Sameness.SAME if mine.keys() <= theirs.keys() else Sameness.UNKNOWN
+    if mine.keys() <= theirs.keys():
+        return Sameness.SAME
+    return Sameness.UNKNOWN
 
 
 def _compare_relations(first: str, second: str) -> Sameness:
@@ -495,9 +502,13 @@ def _compare_relations(first: str, second: str) -> Sameness:
     relation = first or second
     if relation in ("next", "this", "last", "every"):
         return Sameness.SAME
-    return Sameness.UNKNOWN if relation in _OMITTED | _PARTS else Sameness.OTHER
+    if relation in _OMITTED | _PARTS:
+        return Sameness.UNKNOWN
+    return Sameness.OTHER
 
 
 def compare_weekdays(first: Weekdays, second: Weekdays) -> Sameness:
     """Return whether two sets of weekdays are one."""
-    return Sameness.SAME if first.days == second.days else Sameness.OTHER
+    if first.days == second.days:
+        return Sameness.SAME
+    return Sameness.OTHER

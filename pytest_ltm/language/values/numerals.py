@@ -73,11 +73,10 @@ def read_numbers(tokens: Sequence[Token], start: int) -> list[Number]:
 def _unsigned_numbers(tokens: Sequence[Token], start: int) -> Iterator[Number]:
     if start >= len(tokens):
         return
-    whole = (
-        _digit_numbers(tokens, start)
-        if tokens[start].is_number
-        else _word_numbers(tokens, start)
-    )
+    if tokens[start].is_number:
+        whole = _digit_numbers(tokens, start)
+    else:
+        whole = _word_numbers(tokens, start)
     for number in whole:
         yield from _with_fraction(tokens, number)
     yield from _lone_fraction(tokens, start)
@@ -273,13 +272,12 @@ class _NumberInWords:
 def _may_add(current: int | None, value: int) -> bool:
     if current is None or current == 0:
         return True
-    room = (
-        10
-        if current % 100 >= 20 and current % 10 == 0
-        else 100
-        if current % 100 == 0
-        else 0
-    )
+    if current % 100 >= 20 and current % 10 == 0:
+        room = 10
+    elif current % 100 == 0:
+        room = 100
+    else:
+        room = 0
     return 0 < value < room
 
 

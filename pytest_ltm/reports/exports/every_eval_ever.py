@@ -181,8 +181,18 @@ def _talk(
     """Return the input, the answers and the messages of an example."""
     exchanges = record.transcript.exchanges_of(row.id)
     last = row.questions[-1] if row.questions else None
-    answer = last.answer if last else exchanges[-1].reply if exchanges else ""
-    question = last.text if last else exchanges[-1].message if exchanges else row.id
+    if last:
+        answer = last.answer
+    elif exchanges:
+        answer = exchanges[-1].reply
+    else:
+        answer = ""
+    if last:
+        question = last.text
+    elif exchanges:
+        question = exchanges[-1].message
+    else:
+        question = row.id
     messages = [
         {"turn_idx": 2 * number + turn, "role": role, "content": text}
         for number, exchange in enumerate(exchanges)

@@ -176,9 +176,10 @@ def _eval_sample(
         Usage(),
     )
     answer = question.answer if question else ""
-    choices = (
-        [{"message": {"role": "assistant", "content": answer}}] if question else []
-    )
+    if question:
+        choices = [{"message": {"role": "assistant", "content": answer}}]
+    else:
+        choices = []
     decided = {
         "checks": [to_record(check) for check in result.checks],
         "amended": result.automatic is not None,
@@ -224,11 +225,12 @@ def _sample_messages(
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
     former: Exchange | None = None
     for exchange in exchanges:
-        after = (
-            format_distance(needle_gap(former, exchange), exchange.now - former.now)
-            if former
-            else ""
-        )
+        if former:
+            after = format_distance(
+                needle_gap(former, exchange), exchange.now - former.now
+            )
+        else:
+            after = ""
         facts = {
             "after": after,
             "kind": exchange.kind,

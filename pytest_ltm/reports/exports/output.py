@@ -26,7 +26,9 @@ class ExportTarget(Struct, frozen=True):
     """Whether the store has such an entry."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.entry}" if self.entry else str(self.path)
+        if self.entry:
+            return f"{self.path}: {self.entry}"
+        return str(self.path)
 
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:

@@ -71,11 +71,10 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     spans = {column.span_label: column.span or 0 for _, column in run_columns}
     rows: dict[str, dict[str, Column]] = {}
     for run, column in run_columns:
-        agent = (
-            f"{column.name} ({run.result.run_id})"
-            if column.agent in shared
-            else column.name
-        )
+        if column.agent in shared:
+            agent = f"{column.name} ({run.result.run_id})"
+        else:
+            agent = column.name
         rows.setdefault(one_line(agent), {})[column.span_label] = column
     ordered = sorted(spans, key=spans.__getitem__)
     suites = join_words(
@@ -216,4 +215,6 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
 
 
 def _time_as_text(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

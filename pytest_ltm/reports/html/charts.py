@@ -334,7 +334,9 @@ def shade_class(score: float | None) -> str:
         return NONE
     if score >= FULL_MARKS:
         return "h10"
-    return "h0" if score <= 0 else f"h{min(max(round(score * 10), 1), 9)}"
+    if score <= 0:
+        return "h0"
+    return f"h{min(max(round(score * 10), 1), 9)}"
 
 
 class Shaded(NamedTuple):

@@ -71,11 +71,9 @@ class Material:
     def suites(self) -> str:
         """The suites of the runs with their versions; "" where none is known."""
         names = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
-        return (
-            f"suite{'s' if len(names) > 1 else ''} {join_words(list(names))}"
-            if names
-            else ""
-        )
+        if names:
+            return f"suite{'s' if len(names) > 1 else ''} {join_words(list(names))}"
+        return ""
 
     @property
     def rows(self) -> tuple[ExampleEntry, ...]:
@@ -147,21 +145,19 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                     for result in folder.result.scenarios
                 )
                 entries += rows
-                label = (
-                    column.label
-                    if len(mine) == 1
-                    else f"{column.label}, trial {folder.result.trial}"
-                )
+                if len(mine) == 1:
+                    label = column.label
+                else:
+                    label = f"{column.label}, trial {folder.result.trial}"
                 conversations.append(
                     ConversationEntry(
                         key=key, series=series, label=label, folder=folder, rows=rows
                     )
                 )
-            name = (
-                f"{column.name} · {run.result.run_id}"
-                if held_in[column.agent] > 1
-                else column.name
-            )
+            if held_in[column.agent] > 1:
+                name = f"{column.name} · {run.result.run_id}"
+            else:
+                name = column.name
             all_series.append(
                 ResultSeries(
                     key=series,
@@ -261,11 +257,10 @@ def run_origin(run: LoadedRun) -> Origin:
         if name in first
     }
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
-    command = (
-        repeat_command_of(run.result.scenarios, plan, summary.get("seed"))
-        if plan
-        else ""
-    )
+    if plan:
+        command = repeat_command_of(run.result.scenarios, plan, summary.get("seed"))
+    else:
+        command = ""
     notices = [
         f"{at_span(conversation.agent, conversation.span_label)}, trial {conversation.trial}: {text}"
         for conversation in run.result.conversations

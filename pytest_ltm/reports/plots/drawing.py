@@ -205,11 +205,10 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
 
 def _plot_text(text: str, longest: int = 0) -> str:
     """Return a text of a run as a picture may show it: a line without secrets, and without control characters."""
-    line = (
-        for_screen(text)
-        if not longest
-        else shorten_text(one_line(text), longest, mark="…")
-    )
+    if not longest:
+        line = for_screen(text)
+    else:
+        line = shorten_text(one_line(text), longest, mark="…")
     return line or " "
 
 
@@ -221,9 +220,10 @@ def _titled_part(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
         (_plot_text(title) if title else "", _scaled_points(1.2 * _BODY)),
         (" ".join(notes), _scaled_points(_NOTE)),
     ):
-        lines = (
-            wrap_text(text, max(20, int(width * 72 / (size * 0.56)))) if text else []
-        )
+        if text:
+            lines = wrap_text(text, max(20, int(width * 72 / (size * 0.56))))
+        else:
+            lines = []
         texts.append(
             ("\n".join(lines), size, (len(lines) * size * 1.35 + 3) / 72 / height)
         )
@@ -596,11 +596,10 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
                     )
                 )
                 # The lower half of the colours is too dark for black.
-                ink = (
-                    "white"
-                    if square.score is not None and square.score < 0.55
-                    else "black"
-                )
+                if square.score is not None and square.score < 0.55:
+                    ink = "white"
+                else:
+                    ink = "black"
                 style: dict[str, Any] = {"color": ink, "ha": "center", "va": "center"}
                 axes.text(
                     x,
@@ -721,11 +720,10 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
     room = _size_in_inches(part)[1] * 72 / (lanes + 6)
     # Names of lanes with less room than this, in points, could not be read.
-    names = (
-        [_plot_text(name, _LONGEST) for name, _ in content.lanes]
-        if room > 2.5
-        else [""] * lanes
-    )
+    if room > 2.5:
+        names = [_plot_text(name, _LONGEST) for name, _ in content.lanes]
+    else:
+        names = [""] * lanes
     axes.set_yticks(
         range(-1, lanes) if any(names) else [-1],
         ["filler, opening", *filter(None, names)],
@@ -750,13 +748,11 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
 def _credit_label(score: float | None) -> str:
     if score is None:
         return "no score"
-    return (
-        "full marks"
-        if score >= FULL_MARKS
-        else "partial credit"
-        if score > 0
-        else "no credit"
-    )
+    if score >= FULL_MARKS:
+        return "full marks"
+    if score > 0:
+        return "partial credit"
+    return "no credit"
 
 
 # --- Paired differences.
