@@ -19,6 +19,7 @@ from suite_words import with_parameters
 # pytester forgets the modules that a run inside this process imports: what is here
 # already is imported once only.
 PRELOADED = (
+    "filelock",
     "greenlet",
     "numpy",  # cannot be imported twice
     "pytest_ltm.agents",
