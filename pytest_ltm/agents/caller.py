@@ -26,8 +26,12 @@ from pytest_ltm._core.calls.airlock import (
     read_attribute,
     shown,
 )
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    call_in_own_thread,
+    own_thread,
+)
 from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._core.model.account import SCORED, account_of

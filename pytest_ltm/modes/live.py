@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._core.calls.hub import own_time
+from pytest_ltm._core.calls.conversation_thread import own_time
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.internals.item_context import worker_interactor
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session.collection import expected_tokens

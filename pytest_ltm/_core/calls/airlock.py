@@ -18,7 +18,7 @@ from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls import conversation_thread as threads
 from pytest_ltm._core.calls.retry import RemoteCause, broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import (
@@ -94,8 +94,8 @@ def read_flag(holder: object, name: str) -> bool:
 def look(examine: Callable[[], Any], default: Any = None) -> Any:
     """Return what looking at a foreign object comes to; the default if that fails or takes long."""
     try:
-        if hub.own_thread() is not None:
-            return hub.call_in_own_thread(examine, LOOK_SECONDS)
+        if threads.own_thread() is not None:
+            return threads.call_in_own_thread(examine, LOOK_SECONDS)
         return call_within(LOOK_SECONDS, examine)
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -129,7 +129,7 @@ class Gate(Struct, frozen=True):
     def enter(self, function: Callable[[], object]) -> Any:
         """Return what a foreign function returns, admitted, or Pending; what it raises is settled."""
         passing: tuple[type[BaseException], ...] = (
-            *(Refusal, hub.OutOfTime),
+            *(Refusal, threads.OutOfTime),
             *self.passing,
         )
         try:
@@ -153,7 +153,7 @@ class Pending(Struct, frozen=True):
     async def outcome(self) -> Any:
         """Return what the awaitable comes to, admitted; what it raises is settled."""
         passing: tuple[type[BaseException], ...] = (
-            *(Refusal, hub.OutOfTime),
+            *(Refusal, threads.OutOfTime),
             *self.gate.passing,
         )
         try:
@@ -249,7 +249,7 @@ def _unwinds(error: BaseException) -> bool:
     """Return whether an exception ends more than the call: it passes as it is."""
     kinds = true_classes(error)
     return not any(kind is Exception for kind in kinds) and any(
-        kind is GeneratorExit or kind is KeyboardInterrupt or kind is hub.OutOfTime
+        kind is GeneratorExit or kind is KeyboardInterrupt or kind is threads.OutOfTime
         for kind in kinds
     )
 
@@ -322,7 +322,7 @@ def _stand_in(error: BaseException) -> ForeignError:
     try:
         settled.passing = classify_failure(error, now=wall_time())
         settled.lost = broken_off(error)
-    except (hub.OutOfTime, KeyboardInterrupt):
+    except (threads.OutOfTime, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001, S110 - what cannot be read says nothing
         pass
@@ -592,7 +592,7 @@ def shown(value: object) -> str:
     noun = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
         return f"{exact_text(reprlib.repr(value))} ({noun})"
-    except (hub.OutOfTime, KeyboardInterrupt):
+    except (threads.OutOfTime, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001 - an error message must not fail on what it reports
         return noun

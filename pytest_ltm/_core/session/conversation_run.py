@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from pytest_ltm._core.calls.airlock import exact_pairs
-from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS

@@ -11,8 +11,8 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from pytest_ltm._core.calls.conversation_thread import sleep_here
 from pytest_ltm._core.calls.foreign_filler import admit_filler
-from pytest_ltm._core.calls.hub import sleep_here
 from pytest_ltm._core.model.filler import Filler
 from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import (

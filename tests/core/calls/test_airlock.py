@@ -15,7 +15,7 @@ from foreign_kinds import LIMIT, SCALARS, foreign_agent, foreign_error, survive
 
 from pytest_ltm import LtmError, Reply
 from pytest_ltm._core.calls import airlock
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Mishap
 from pytest_ltm.agents.caller import AgentCaller
