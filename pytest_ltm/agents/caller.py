@@ -13,11 +13,6 @@ from typing import Any
 
 from pytest_ltm._core.calls.airlock import (
     Refuse,
-    check_bytes,
-    check_reply,
-    check_texts,
-    check_usage,
-    check_written,
     class_name,
     exact_scalar,
     inherits,
@@ -59,6 +54,13 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     LtmInternalError,
     TransientFault,
+)
+from pytest_ltm.agents.answers import (
+    check_bytes,
+    check_reply,
+    check_texts,
+    check_usage,
+    check_written,
 )
 from pytest_ltm.agents.capabilities import (
     capabilities_of,

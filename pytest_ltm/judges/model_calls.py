@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.airlock import check_reply, inherits
+from pytest_ltm._core.calls.airlock import inherits
 from pytest_ltm._core.calls.conversation_thread import (
     own_thread,
 )
@@ -24,6 +24,7 @@ from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
+from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.unbuilt import ENCODING
 
 if TYPE_CHECKING:
