@@ -13,11 +13,15 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    LATEST,
+    conversations_in,
+    find_run,
+)
 from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._core.model.filler import is_cut
 from pytest_ltm._core.model.simulated_user import UserQuestion

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from pytest_ltm._core.calls.conversation_thread import own_time
 from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.held_agent import Checkpoints
@@ -57,6 +56,7 @@ from pytest_ltm.agents.capabilities import near_misses
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.records import recording as _recording
 from pytest_ltm.records.recorded_results import recorded_result
 
 if TYPE_CHECKING:

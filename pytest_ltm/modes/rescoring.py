@@ -18,13 +18,17 @@ from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, ending_told
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import read_run_file
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    read_run_file,
+)
 from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Capabilities, Reply

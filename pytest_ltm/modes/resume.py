@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.journal.run_file import conversations_in, read_run_file
 from pytest_ltm._core.session.items import LTM_ITEM, items_by_conversation
@@ -21,6 +20,7 @@ from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.errors import AgentError, LtmError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.modes.live import AgentFactory, read_resumable
+from pytest_ltm.records import recording as _recording
 
 if TYPE_CHECKING:
     from typing_extensions import Self

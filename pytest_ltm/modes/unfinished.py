@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.journal.result import read_results
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes.signals import resume_command
+from pytest_ltm.records import recording as _recording
 from pytest_ltm.records.probe_record import PROBE_FILE
 from pytest_ltm.reports.run_report import Report
 

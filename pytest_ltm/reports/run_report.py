@@ -17,7 +17,6 @@ import pytest
 from msgspec import structs
 
 from pytest_ltm._core.calls.airlock import exact_scalar, shown
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
@@ -32,7 +31,9 @@ from pytest_ltm._core.journal.result import (
     why_unmeasured,
 )
 from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
     SUMMARY,
+    TIMINGS,
     conversations_in,
     cut_short,
     newest_first,

@@ -12,13 +12,16 @@ from pytest_ltm._core.calls.airlock import exact_pairs
 from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, scenario_result, usage_totals
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._core.journal.retrieval import covers_all
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    TIMINGS,
+)
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.model.tokens import token_counter

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._core.engine.recording_folder import RESULTS
 from pytest_ltm._core.internals.item_context import worker_interactor
 from pytest_ltm._core.internals.setup import last_teardown
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
+from pytest_ltm._core.journal.run_file import RESULTS
 from pytest_ltm._core.session.collection import expected_tokens, items_of_conversations
 from pytest_ltm._core.session.items import LTM_ITEM
 from pytest_ltm._core.session.state import LANE
