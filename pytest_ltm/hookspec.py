@@ -255,7 +255,7 @@ def pytest_ltm_start(config: pytest.Config) -> None:
     """An LTM run is about to be made in this process: nothing of an agent has been imported yet.
 
     For what must be there by then, as variables of the environment. What begins here
-    ends with `config.add_cleanup`.
+    ends with `config.add_cleanup`; a wrapper surrounds the making of the run.
     """
 
 

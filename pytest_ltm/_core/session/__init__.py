@@ -130,6 +130,16 @@ def pytest_configure(config: pytest.Config) -> None:
         options.refuse_idle(config)
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
+    """Make the run once features have prepared what must be there by then."""
+    from pytest_ltm._core.session.startup import make_run, refuse_repeated_options
+
+    refuse_repeated_options(config)
+    yield
+    make_run(config)
+
+
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
