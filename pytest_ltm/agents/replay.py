@@ -24,7 +24,7 @@ from pytest_ltm._core.journal.run_file import (
 )
 from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._core.model.filler import is_cut
-from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import Count
 from pytest_ltm._core.storage.disk import open_regular, read_regular
@@ -513,7 +513,7 @@ class RecordedUsers:
     ) -> None:
         self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
 
-    def __call__(self, example: str, question: UserQuestion) -> events.UserModelAsked:
+    def __call__(self, example: str, question: JudgeRequest) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
         user_model_asked = self._playback.reply(
             events.UserModelAsked, example, question.digest, question.vote

@@ -35,7 +35,6 @@ from pytest_ltm._core.model.agent import Capabilities, Reply
 from pytest_ltm._core.model.judge import Inquiry
 from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import Plan, compared_definition
-from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.session import conversation_setup as _setup
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
@@ -53,6 +52,7 @@ from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records import recorded_verdicts as _verdicts
 from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
 from pytest_ltm.records.recorded_results import recorded_result
+from pytest_ltm.users.simulated_user import UserQuestion
 from pytest_ltm.users.user_connection import UserConnection
 
 if TYPE_CHECKING:

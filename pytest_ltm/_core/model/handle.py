@@ -13,7 +13,7 @@ from functools import cached_property, wraps
 from pathlib import Path
 from textwrap import shorten
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.file_checks import check_file
@@ -62,9 +62,6 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
-
-if TYPE_CHECKING:
-    from pytest_ltm._core.model.simulated_user import LtmUser, UserQuestion
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
@@ -226,6 +223,61 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
     return checked_method
 
 
+class LtmUser(Protocol):
+    """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
+
+    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    agent's replies.
+    """
+
+    goal: str
+    """What it is after."""
+    facts: tuple[str, ...]
+    """What it must mention, in these words."""
+    turns: int
+    """How many messages it may say."""
+    done: bool
+    """Whether its model has said that it is finished."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Its messages so far: what a question may be `about`."""
+
+    def telling(self, fact: str) -> str:
+        """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
+
+        Args:
+            fact: Words that stand in the message in a row, whatever their case.
+
+        Raises:
+            ScenarioError: If none of its messages does.
+        """
+
+    def say(self) -> str | None:
+        """Have the model write one message, say it, and return the agent's reply.
+
+        Returns:
+            The reply; None if nothing was said, because the user is finished or has no turn left.
+
+        Raises:
+            UserError: If the model fails, or writes nothing that a user could say; the
+                example is left unscored.
+        """
+
+    def talk(self, turns: int | None = None) -> list[Exchange]:
+        """Let the user and the agent talk until the user is finished.
+
+        Args:
+            turns: How many messages at most; by default as many as the user has left.
+
+        Returns:
+            The exchanges.
+
+        Raises:
+            UserError: As `say` does.
+        """
+
+
 class Ltm:
     """The conversation as one scenario sees it: the `ltm` fixture.
 
@@ -243,7 +295,7 @@ class Ltm:
         scoring: The rules that evaluators follow.
         judge: The judge of the run, if it has one.
         heard: Returns this scenario's exchanges so far.
-        users: Returns how the model of a simulated user is asked.
+        users: Makes a simulated user, of what `user` is given, and how it talks.
         offers: Whether it may offer tools: the scenario's marker requires TakesTools.
         compacts: Whether it may have the agent compact: the marker requires Compacts.
     """
@@ -260,7 +312,7 @@ class Ltm:
         scoring: Scoring = "current",
         judge: Judge | None = None,
         heard: Callable[[], Sequence[Exchange]] = tuple,
-        users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
+        users: Callable[..., LtmUser] | None = None,
         offers: bool = True,
         compacts: bool = True,
     ) -> None:
@@ -450,11 +502,9 @@ class Ltm:
         """
         if self._users is None:
             raise ScenarioError("there are no simulated users here")
-        from pytest_ltm._core.model.simulated_user import LtmUser
-
-        return LtmUser(
+        return self._users(
             goal,
-            ask=self._users(model),
+            model=model,
             send=self.say,
             heard=self._heard,
             facts=facts,

@@ -23,7 +23,7 @@ from pytest_ltm._core.journal.run_file import (
     TIMINGS,
 )
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
-from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.handle import Ltm, LtmUser
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session.conversation_setup import (
@@ -408,13 +408,13 @@ class UsersOnDemand:
         self._connect = connect
         self._line: UserLine | None = None
 
-    def handle(self, example: str) -> Callable[[object], Any]:
+    def handle(self, example: str) -> Callable[..., LtmUser]:
         """Return what makes the users of one example."""
 
-        def make_user(model: object) -> Any:
+        def make_user(goal: str, **terms: Any) -> LtmUser:
             if self._line is None:
                 self._line = self._connect()
-            return self._line.handle(example)(model)
+            return self._line.handle(example)(goal, **terms)
 
         return make_user
 

@@ -27,6 +27,7 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model import scenario as _scenario
+from pytest_ltm._core.model.handle import LtmUser
 from pytest_ltm._core.model.judge import KnownQuestion, LtmJudge
 from pytest_ltm._core.model.judge_spec import JudgeSpec
 from pytest_ltm._core.model.plan import (
@@ -64,7 +65,7 @@ class JudgeLine(Protocol):
 class UserLine(Protocol):
     """Where the examples of a conversation ask the models of their simulated users."""
 
-    def handle(self, example: str) -> Any:
+    def handle(self, example: str) -> Callable[..., LtmUser]:
         """Return what makes the users of one example."""
 
     def result_fields(self, example: str) -> dict[str, Any]:
