@@ -374,7 +374,9 @@ def pytest_ltm_read_definitions(folder: Path) -> Definitions | None:
 
 
 @hookspec(firstresult=True)
-def pytest_ltm_read_suite(path: Path, scenarios: Collection[str]) -> Suite | None:
+def pytest_ltm_read_suite(
+    path: Path, scenarios: Collection[str] | None
+) -> Suite | None:
     """Return the suite in a file of `--ltm-suite`, or None if it is not yours; `scenarios`: the built-in ones."""
 
 

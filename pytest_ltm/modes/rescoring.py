@@ -39,7 +39,7 @@ from pytest_ltm._core.session import conversation_setup as _setup
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm._core.session.planning import plan_for, regenerate_definitions
-from pytest_ltm._core.session.resume_command_line import RESCORE, resume_identity
+from pytest_ltm._core.session.recorded_run import resume_identity
 from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -47,6 +47,7 @@ from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
+from pytest_ltm.modes.resume_command_line import RESCORE
 from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records import recorded_verdicts as _verdicts

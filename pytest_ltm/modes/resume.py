@@ -15,7 +15,7 @@ from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in, read_ru
 from pytest_ltm._core.session.items import LTM_ITEM, items_by_conversation
 from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.resume_command_line import resume_identity
+from pytest_ltm._core.session.recorded_run import resume_identity
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.errors import AgentError, LtmError
 from pytest_ltm._core.storage.wording import pluralize

@@ -31,7 +31,7 @@ from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm._core.session.options import span_of
-from pytest_ltm._core.session.resume_command_line import recorded_plan
+from pytest_ltm._core.session.recorded_run import recorded_plan
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.clock import (
     Clock,

@@ -87,8 +87,6 @@ class RunItems:
             raise
         _collection.deselect(config, items, set(items) - set(kept_items))
         items[:] = kept_items
-        # Before the rest is selected: all machines share alike.
-        _collection.keep_shard(config, items, self._settings)
         yield
 
     def _is_played(self, ltm_item: LtmItem) -> bool:

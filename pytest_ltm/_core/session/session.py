@@ -33,7 +33,10 @@ from pytest_ltm._core.session.items import (
     LtmItem,
 )
 from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm._core.session.recorded_run import (
+    RUN_FOLDER,
+    run_file,
+)
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
 from pytest_ltm._core.session.run_items import RunItems
 from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ltm._core.features import use_session_hooks
-from pytest_ltm._core.session.collection import (
-    LanguageFilter,
-    Selection,
-)
+from pytest_ltm._core.session.collection import Selection
 from pytest_ltm._core.session.neighbours import Neighbours
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings_from_options import read_run_settings
@@ -56,8 +53,6 @@ def make_run(config: pytest.Config) -> None:
     settings = read_run_settings(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
-    if any(agent.language != "en" for agent in settings.agents):
-        manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
         manager.register(run.items, "ltm-items")
         manager.register(run, "ltm-run")
