@@ -3,7 +3,7 @@
 Every call has a time limit, and whatever goes wrong in it becomes one kind of error,
 without secrets. A call that failed for a passing reason is made again, and what failed
 attempts have used is added up. What is said in the thread of a conversation is kept for
-its item (see `hub`); what is returned or raised comes in by the airlock.
+its item; what is returned or raised comes in by the airlock.
 """
 
 from __future__ import annotations
