@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from pytest_ltm._core.model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._core.model.filler import Filler, FillerExchange
     from pytest_ltm._core.model.handle import Ltm, LtmUser
-    from pytest_ltm._core.model.judge import Inquiry, Judge, LtmJudge, Opinion
+    from pytest_ltm._core.model.judge import (
+        Inquiry,
+        Judge,
+        LtmJudge,
+    )
+    from pytest_ltm._core.model.opinion import Opinion
     from pytest_ltm._core.model.scenario import (
         Ask,
         Definition,
@@ -103,7 +108,8 @@ _HOMES = {
     "_core.storage.clock": "duration",
     "_core.model.filler": "Filler FillerExchange",
     "_core.model.handle": "Ltm LtmUser",
-    "_core.model.judge": "Inquiry Judge LtmJudge Opinion",
+    "_core.model.judge": "Inquiry Judge LtmJudge",
+    "_core.model.opinion": "Opinion",
     "_core.model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_core.model.score": "Check Evaluator Score Unscored Verdict",
     "_core.model.tools": "AnsweredCall Call Tools",

@@ -55,7 +55,7 @@ class Unfinished:
             if row.cause != "not reached"
             and not (row.cause == "agent" and conversation.ended == "agent gone")
         ]
-        total = max(self._run.expected(), len(result.scenarios))
+        total = max(self._run.items.expected(self._run.config), len(result.scenarios))
         if len(rows_done) >= total and all(
             conversation.ended == "complete" for conversation in result.conversations
         ):

@@ -286,7 +286,7 @@ class Report:
         if session.exitstatus in DECIDED and not (
             session.shouldfail or session.shouldstop
         ):
-            planned = self._run.expected()
+            planned = self._run.items.expected(self._run.config)
             missing = max(planned - len(self._reported), 0)
             self._unplayed = (
                 f"{missing:,} of {pluralize(planned, 'example')} never ended"

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.file_checks import check_file
-from pytest_ltm._core.model.judge import (
-    PROMPTS,
-    Judge,
-    KnownQuestion,
-    Opinion,
-    ask_judge,
-)
+from pytest_ltm._core.model.opinion import KnownQuestion, Opinion
 from pytest_ltm._core.model.scenario import (
     Ask,
     Compact,
@@ -61,7 +55,10 @@ from pytest_ltm._core.storage.errors import (
     ScenarioError,
     did_you_mean,
 )
-from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.judge import Judge
+    from pytest_ltm._core.storage.workspace import Workspace
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
@@ -558,6 +555,8 @@ class Ltm:
             ScenarioError: If the scenario's marker does not require TakesTools.
         """
         if self.sheet.workspace is None:
+            from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
+
             workspace = Workspace()
             self.tool(
                 WORKSPACE,
@@ -950,6 +949,8 @@ class Ltm:
         [(question, answer)] = self._answered
         if not question.answer:
             return verdict
+        from pytest_ltm._core.model.judge import PROMPTS, ask_judge
+
         prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
         decision = ask_judge(
             self.judge,

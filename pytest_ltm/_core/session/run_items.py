@@ -33,6 +33,14 @@ class RunItems:
         self.groups: dict[ConversationName, list[LtmItem]] = {}
         """The items of each conversation, in order."""
 
+    def expected(self, config: pytest.Config) -> int:
+        """Return how many examples the run has, as far as it is known in this process."""
+        xdist = getattr(
+            config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
+        )
+        collected = len(getattr(xdist, "collection", None) or ())
+        return collected or sum(map(len, self.groups.values()))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give each scenario its places."""
