@@ -176,16 +176,21 @@ class LineProcess:
             return line
 
     def ask(
-        self, request: Mapping[str, Any], *, wanted: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        *,
+        wanted: str,
+        instead: str = "error",
+        seconds: float | None,
     ) -> dict[str, Any]:
-        """Return the answer to a request: an object with the field `wanted`, or with `error`.
+        """Return the answer to a request: an object with the field `wanted`, `instead` or `error`.
 
         OutOfStep, with its last words, for anything else, and where none comes within
         so many seconds (None: no limit). It is ended then, and by whatever else
         interrupts this: its answer would come when nobody waits for it.
         """
         try:
-            return self._answer_of(request, wanted, seconds)
+            return self._answer_of(request, wanted, instead, seconds)
         except OutOfStep as error:
             self.kill()
             raise OutOfStep(f"{error}{self.last_words()}") from None
@@ -194,7 +199,11 @@ class LineProcess:
             raise
 
     def _answer_of(
-        self, request: Mapping[str, Any], wanted: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        wanted: str,
+        instead: str,
+        seconds: float | None,
     ) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
             shown = shorten_foreign_text(early.decode("utf-8", "replace"))
@@ -215,10 +224,9 @@ class LineProcess:
             raise OutOfStep(
                 f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr"
             )
-        if wanted not in answer and "error" not in answer:
-            raise OutOfStep(
-                f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}"
-            )
+        if not answer.keys() & {wanted, instead, "error"}:
+            shown = shorten_foreign_text(json.dumps(answer))
+            raise OutOfStep(f"answered without {wanted!r}: {shown}")
         return answer
 
     def pending_line(self) -> bytes | None:
