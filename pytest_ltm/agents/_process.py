@@ -153,6 +153,10 @@ class LineProcess:
         """Send a line; returns before the process has read it."""
         self._outgoing.put(line + b"\n")
 
+    def end_input(self) -> None:
+        """Close its stdin once all lines are sent."""
+        self._outgoing.put(None)
+
     def read(self, seconds: float | None) -> bytes:
         """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
         waited, before = 0.0, process_pauses()
@@ -278,7 +282,7 @@ class LineProcess:
 
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
-        self._outgoing.put(None)  # closes its stdin, which tells it to go
+        self.end_input()  # which tells it to go
         for told in (False, True):
             if told:
                 self._process.terminate()  # the guard tells its whole group
