@@ -77,7 +77,7 @@ class ToldValues:
 
 
 def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield key and wording of long numbers, codes, and names that are no common words."""
+    """Yield key and wording of long numbers, codes and uncommon names."""
     yield from _long_numbers(sentence)
     for number, (key, written) in enumerate(_word_keys(sentence)):
         is_name = number > 0 and written[0].isupper() and _is_uncommon(key)
@@ -86,7 +86,7 @@ def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _long_numbers(text: str) -> Iterator[tuple[str, str]]:
-    """Yield numbers with digits enough that are no years; those in words are compared, whatever they are."""
+    """Yield numbers with digits enough, years left out; those in words are compared, whatever they are."""
     for found in find_values(text):
         figures = "".join(filter(str.isdigit, found.text))
         is_year = figures == found.text and int(figures) in _YEARS
