@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from functools import reduce
-from operator import add
 from typing import Any
 
 from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
@@ -70,8 +68,10 @@ class UserMemories(TakesTurns):
 
     def usage(self) -> Usage:
         """Return what all of them have used."""
-        used = [memory.usage() for memory in self._memories.values()]
-        return reduce(add, used)
+        used = Usage()
+        for memory in self._memories.values():
+            used += memory.usage()
+        return used
 
     @property
     def max_message_tokens(self) -> int:
