@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -32,6 +33,7 @@ class UserMemories(TakesTurns):
 
     def reset(self) -> None:
         """Forget all users."""
+        self._clock = threading.local()
         for memory in self._memories.values():
             memory.reset()
 
@@ -73,6 +75,13 @@ class UserMemories(TakesTurns):
             used += memory.usage()
         return used
 
+    def calls(self) -> Mapping[str, int]:
+        """Return how often they thought, by role."""
+        calls = Counter[str]()
+        for memory in self._memories.values():
+            calls.update(memory.calls())
+        return calls
+
     @property
     def max_message_tokens(self) -> int:
         """The longest message that it takes well."""
@@ -96,7 +105,7 @@ class UserMemories(TakesTurns):
 
     def save(self) -> bytes:
         """Return all state: of one memory as that saves it, of several by user."""
-        states = {user: memory.save() for user, memory in self._memories.items()}
+        states = {user: self._turn_to(user).save() for user in list(self._memories)}
         if len(states) == 1:
             return bytes(states[""])
         texts = {user: state.decode() for user, state in states.items()}
@@ -115,6 +124,7 @@ class UserMemories(TakesTurns):
         self._enter_states(ingested, "adopt")
 
     def _enter_states(self, state: bytes, method: str) -> None:
+        self._clock = threading.local()
         for user in [name for name in self._memories if name]:
             self._memories.pop(user).close()
         for user, text in _states_by_user(state).items():
