@@ -72,7 +72,8 @@ class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
-_OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", "ts"})
+_OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
+_OUR_PROCESS = frozenset({"", "store", "ts"})
 """Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
 
 
