@@ -15,14 +15,18 @@ from typing import Any
 from msgspec import Struct, field
 
 from pytest_ltm._core.calls.airlock import is_amount
-from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
-from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
+from pytest_ltm._core.calls.passing import UNTAKEN
 from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
 from pytest_ltm._core.model.tools import Call, Tools, shown_tools
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, TransientFault
 from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import sources
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.providers.answer_fields import (
+    find_end,
+    find_thoughts,
+)
+from pytest_ltm.providers.refusal import read_refusal
 
 # The capabilities that a process may have.
 CAPABILITIES = (
@@ -204,19 +208,8 @@ class CommandAgent:
                 f"{self._called()} {error}", fatal=not self._can_be_put_back()
             ) from None
         if "error" in answer or field_name == "reply":
-            self._raise_told_error(answer, field_name)
+            raise_told_error(self._called(), answer, field_name)
         return answer
-
-    def _raise_told_error(self, answer: dict[str, Any], field_name: str) -> None:
-        """Raise the fault that an answer tells, which may pass; an error without a content is none."""
-        refusal = read_refusal(HTTPStatus.OK, "", answer)
-        if refusal is None and field_name in answer:
-            return
-        error_text = str(answer["error"]) if refusal is None else refusal.message
-        words = f"{self._called()} told an error: {sources.shorten_foreign_text(error_text)}"
-        if refusal is not None and refusal.passing:
-            raise TransientFault(words, taken=refusal.status not in UNTAKEN)
-        raise AgentError(words)
 
     def _can_be_put_back(self) -> bool:
         if not self._told or (
@@ -236,7 +229,7 @@ class CommandAgent:
                 f"{self._called()} has ended, and what it knew with it", fatal=True
             )
         self._process = LineProcess(
-            _split_command(settings.command),
+            split_command(settings.command),
             folder=settings.folder,
             more=settings.variables,
             stderr=self._stderr,
@@ -251,7 +244,19 @@ class CommandAgent:
             )
 
     def _called(self) -> str:
-        return f"the process {_split_command(self._settings.command)[0]!r}"
+        return f"the process {split_command(self._settings.command)[0]!r}"
+
+
+def raise_told_error(who: str, answer: Mapping[str, Any], field_name: str = "") -> None:
+    """Raise the fault that an answer tells, which may pass; an error without a content is none beside `field_name`."""
+    refusal = read_refusal(HTTPStatus.OK, "", answer)
+    if refusal is None and field_name in answer:
+        return
+    error_text = str(answer["error"]) if refusal is None else refusal.message
+    words = f"{who} told an error: {sources.shorten_foreign_text(error_text)}"
+    if refusal is not None and refusal.passing:
+        raise TransientFault(words, taken=refusal.status not in UNTAKEN)
+    raise AgentError(words)
 
 
 def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
@@ -270,16 +275,7 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
         for name, child in parameters.mapping(known=_READERS).items()
     }
     settings = CommandSettings(command=command, **values)
-    words = _split_command(command)
-    if not words:
-        raise AgentError(
-            "agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'"
-        )
-    if (
-        shutil.which(words[0]) is None
-        and not (Path(settings.folder or os.curdir) / words[0]).exists()
-    ):
-        raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
+    require_program(f"cmd:{command}", command, settings.folder or os.curdir)
     return sources.AgentSource(
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
@@ -315,8 +311,20 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
 }
 
 
-def _split_command(command: str) -> list[str]:
+def require_program(spec: str, command: str, folder: str = os.curdir) -> None:
+    """Raise AgentError, with the spec, where a command names no program, or one that is not there."""
     try:
-        return shlex.split(command, posix=os.name == "posix")
+        words = split_command(command)
     except ValueError as error:
-        raise AgentError(f"agent 'cmd:{command}': {error}") from None
+        raise AgentError(f"agent {spec!r}: {error}") from None
+    if not words:
+        raise AgentError(
+            "agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'"
+        )
+    if shutil.which(words[0]) is None and not (Path(folder) / words[0]).exists():
+        raise AgentError(f"agent {spec!r}: there is no program {words[0]!r}")
+
+
+def split_command(command: str) -> list[str]:
+    """Return the words of a command as a shell splits them; ValueError where a quote is open."""
+    return shlex.split(command, posix=os.name == "posix")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -131,7 +132,8 @@ class FolderReader(Reader):
 class FolderAgent(FreshPromptAgent):
     """Another agent with a memory folder: the six commands as a tool, and the files read first when a session begins.
 
-    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; AcceptsHistory if that is.
+    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; Checkpointable if that is, and
+    then AcceptsHistory, too: history that is told again brings no file back, only a state does.
     """
 
     def __init__(
@@ -144,8 +146,10 @@ class FolderAgent(FreshPromptAgent):
                 f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(missing))}, "
                 "so it has no use for a memory folder"
             )
-        if "AcceptsHistory" in capabilities_of(agent):
-            self.accept = agent.accept
+        if "Checkpointable" in capabilities_of(agent):
+            self.save, self.load = self._save, self._load
+            if "AcceptsHistory" in capabilities_of(agent):
+                self.accept = agent.accept
         self._folders, self._files = folders, MemoryFolder()
         self._is_new = True
 
@@ -168,6 +172,16 @@ class FolderAgent(FreshPromptAgent):
     def configuration(self) -> Mapping[str, Any]:
         """Return what the other agent tells of itself."""
         return {"with-folder": self._model.configuration(self._agent)}
+
+    async def _save(self) -> bytes:
+        session: bytes = await await_result(self._agent.save())
+        files = self._files.folder.texts()
+        return json.dumps([files, self._is_new, b64encode(session).decode()]).encode()
+
+    async def _load(self, state: bytes) -> None:
+        files, self._is_new, session = json.loads(state)
+        await await_result(self._agent.load(b64decode(session)))
+        self._files.fill(files)
 
     def _opened(self, message: str) -> str:
         head = self._files.read_first() if self._is_new else ""

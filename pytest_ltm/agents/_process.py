@@ -155,6 +155,10 @@ class LineProcess:
         """Send a line; returns before the process has read it."""
         self._outgoing.put(line + b"\n")
 
+    def end_input(self) -> None:
+        """Close its stdin once all lines are sent."""
+        self._outgoing.put(None)
+
     def read(self, seconds: float | None) -> bytes:
         """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
         waited, pauses = 0.0, process_pauses()
@@ -178,16 +182,21 @@ class LineProcess:
             return line
 
     def ask(
-        self, request: Mapping[str, Any], *, field_name: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        *,
+        field_name: str,
+        instead: str = "error",
+        seconds: float | None,
     ) -> dict[str, Any]:
-        """Return the answer to a request: an object with the field `field_name`, or with `error`.
+        """Return the answer to a request: an object with the field `field_name`, `instead` or `error`.
 
         OutOfStep, with its last words, for anything else, and where none comes within
         so many seconds (None: no limit). It is ended then, and by whatever else
         interrupts this: its answer would come when nobody waits for it.
         """
         try:
-            return self._answer_of(request, field_name, seconds)
+            return self._answer_of(request, field_name, instead, seconds)
         except OutOfStep as error:
             self.kill()
             raise OutOfStep(f"{error}{self.last_words()}") from None
@@ -196,7 +205,11 @@ class LineProcess:
             raise
 
     def _answer_of(
-        self, request: Mapping[str, Any], field_name: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        field_name: str,
+        instead: str,
+        seconds: float | None,
     ) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
             line_text = shorten_foreign_text(early.decode("utf-8", "replace"))
@@ -217,10 +230,9 @@ class LineProcess:
             raise OutOfStep(
                 f"wrote something to stdout that is not a JSON object: {line_text}. Let it print to stderr"
             )
-        if field_name not in answer and "error" not in answer:
-            raise OutOfStep(
-                f"answered without {field_name!r}: {shorten_foreign_text(json.dumps(answer))}"
-            )
+        if not answer.keys() & {field_name, instead, "error"}:
+            answer_text = shorten_foreign_text(json.dumps(answer))
+            raise OutOfStep(f"answered without {field_name!r}: {answer_text}")
         return answer
 
     def pending_line(self) -> bytes | None:
@@ -272,7 +284,7 @@ class LineProcess:
 
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
-        self._outgoing.put(None)  # closes its stdin, which tells it to go
+        self.end_input()  # which tells it to go
         for terminates in (False, True):
             if terminates:
                 self._process.terminate()  # the guard tells its whole group

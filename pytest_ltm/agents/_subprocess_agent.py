@@ -17,11 +17,14 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._core.calls.hub import OutOfTime, runs_in_hub_thread
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    runs_in_own_thread,
+)
 from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
-from pytest_ltm._core.model.tools import Tools, shown_tools
+from pytest_ltm._core.model.tools import Call, Tools, shown_tools
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
@@ -82,7 +85,7 @@ class ApartPlace(Struct, frozen=True):
 
 def _own_limit(limit: float | None) -> float | None:
     """Return a limit that nobody else keeps."""
-    return None if can_interrupt() or runs_in_hub_thread() else limit
+    return None if can_interrupt() or runs_in_own_thread() else limit
 
 
 class AgentApart(Apart):
@@ -134,9 +137,9 @@ class AgentApart(Apart):
         return self._replied({"message": message, "user": user})
 
     def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
-        return self._replied(
-            {"message": message, "user": user, **shown_tools(tools or Tools())}
-        )
+        offered = Tools() if tools is None else tools
+        request = {"message": message, "user": user, **shown_tools(offered)}
+        return self._replied(request, offered)
 
     def _answer_alone(self, message: str) -> Reply:
         return self._replied({"message": message, "alone": True})
@@ -196,8 +199,8 @@ class AgentApart(Apart):
 
     # --- the process
 
-    def _replied(self, request: dict[str, Any]) -> Reply:
-        return convert(self._asked(request, "reply")["reply"], Reply)
+    def _replied(self, request: dict[str, Any], tools: Tools | None = None) -> Reply:
+        return convert(self._asked(request, "reply", tools)["reply"], Reply)
 
     def _begun(self) -> dict[str, Any]:
         """Start the process and return what it says of the agent that it has made."""
@@ -219,8 +222,13 @@ class AgentApart(Apart):
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
-    def _asked(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended."""
+    def _asked(
+        self, request: dict[str, Any], field_name: str, tools: Tools | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended.
+
+        `tools`: what the agent may call before that.
+        """
         # It has ended on an earlier call; the caller loads or tells it again what it
         # knew.
         if self._process is None or self._process.killed:
@@ -228,18 +236,10 @@ class AgentApart(Apart):
         assert self._process is not None
         if self._now:
             request["clock"] = self._now
-        try:
-            answer = self._process.ask(
-                request,
-                field_name=field_name,
-                seconds=_own_limit(self._where.how.limit),
-            )
-        except OutOfStep as error:
-            fatal = not self._capabilities.restorable
-            raise AgentFault(
-                f"its process {error}", fatal=fatal, interrupted=True
-            ) from None
-        _learn_secrets(answer)
+        answer = self._exchange(request, field_name)
+        while tools is not None and "call" in answer:
+            result = _call_tool(tools, answer["call"])
+            answer = self._exchange(result, field_name)
         if "error" not in answer:
             return answer
         raised, fault_fields = _remote_cause(answer), answer["fault"]
@@ -252,6 +252,31 @@ class AgentApart(Apart):
             None if fault_fields["usage"] is None else Usage(**fault_fields["usage"]),
         )
         raise fault from raised
+
+    def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:
+        """Return what the process answers: the field `field_name`, an error, or a call."""
+        assert self._process is not None
+        limit = _own_limit(self._where.how.limit)
+        try:
+            answer = self._process.ask(
+                request, field_name=field_name, instead="call", seconds=limit
+            )
+        except OutOfStep as error:
+            fatal = not self._capabilities.restorable
+            raise AgentFault(
+                f"its process {error}", fatal=fatal, interrupted=True
+            ) from None
+        _learn_secrets(answer)
+        return answer
+
+
+def _call_tool(tools: Tools, call: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a call comes to, or why it may not be made, as the process is told."""
+    try:
+        tools.answer([convert(call, Call)])
+    except AgentFault as fault:
+        return {"fault": str(fault)}
+    return {"result": tools.results[0].result}
 
 
 def _encode_bytes(data: bytes) -> str:

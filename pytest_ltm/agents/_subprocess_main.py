@@ -13,12 +13,13 @@ import functools
 import json
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from msgspec import to_builtins
 from msgspec.structs import asdict
@@ -28,10 +29,11 @@ from pytest_ltm._core.calls.event_loop import LoopShare
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
-from pytest_ltm._core.model.tools import read_shown_tools
+from pytest_ltm._core.model.tools import Call, read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
+from pytest_ltm.agents import answers
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 from pytest_ltm.agents.caller import check_summary, check_taking
 from pytest_ltm.agents.capabilities import (
@@ -58,7 +60,7 @@ def _refuse(text: str) -> AgentFault:
 
 def main() -> None:
     """Answer the requests that come until there are no more."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    line = _Line(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
@@ -67,17 +69,57 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     # A crash in C leaves nothing else to be shown.
     faulthandler.enable()
-    child = _Child()
-    for line in requests:
-        answer = memoryview(child.answer(json.loads(line)) + b"\n")
-        while answer:
-            answer = answer[os.write(answers, answer) :]
+    child = _Child(line)
+    while request := line.read():
+        line.write(child.answer(request))
+
+
+class _Line:
+    """What leads to the scenario's process: a JSON object a line, each way."""
+
+    def __init__(self, requests: IO[bytes], answers: int) -> None:
+        self._requests, self._answers = requests, answers
+
+    def read(self) -> dict[str, Any]:
+        """Return the next object; {} at the end."""
+        request: dict[str, Any] = json.loads(self._requests.readline() or b"{}")
+        return request
+
+    def write(self, answer: bytes) -> None:
+        """Write an object."""
+        rest = memoryview(answer + b"\n")
+        while rest:
+            rest = rest[os.write(self._answers, rest) :]
+
+
+class _CalledTools:
+    """Has the tools of a message called where the scenario is, from any thread of the agent; one call at a time."""
+
+    def __init__(self, call: Callable[[Call], dict[str, Any]]) -> None:
+        self._call, self._lock = call, threading.Lock()
+        self._process: int | None = os.getpid()
+
+    def __call__(self, call: Call) -> str:
+        with self._lock:
+            # Nobody else than the process that is asked may answer.
+            if self._process != os.getpid():
+                raise AgentFault(f"{call.name} was called when no message was open")
+            answer = self._call(call)
+        if "fault" in answer:
+            raise AgentFault(answer["fault"])
+        result: str = answer["result"]
+        return result
+
+    def end(self) -> None:
+        """Refuse all further calls, once one that is being answered is."""
+        with self._lock:
+            self._process = None
 
 
 def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
     """Return the reply; a mere text is checked on the other side."""
     is_text = type(value) is str and str.__len__(value) <= airlock.LONGEST_REPLY
-    return Reply(value) if is_text else airlock.check_reply(value, refuse)  # type: ignore[arg-type]
+    return Reply(value) if is_text else answers.check_reply(value, refuse)  # type: ignore[arg-type]
 
 
 def _take_count(value: object, refuse: airlock.Refuse) -> int:
@@ -91,7 +133,8 @@ def _take_count(value: object, refuse: airlock.Refuse) -> int:
 class _Child:
     """Answers requests; the first one says which agent this is."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: _Line) -> None:
+        self._line = line
         self._agent: Any = None
         self._loop = LoopShare()
         self._errors = LoggedErrors()
@@ -186,12 +229,27 @@ class _Child:
         else:
             scope = Scope(user=request["user"])
             arguments = user_arguments(self._agent.reply, scope)
-            if "tools" in request:
-                arguments["tools"] = read_shown_tools(request)
-            reply = self._call(
+            reply = self._act(request, arguments)
+        return {"reply": to_builtins(reply)}
+
+    def _act(self, request: dict[str, Any], arguments: dict[str, Any]) -> Reply:
+        """Return the reply to a message, with which there may be tools."""
+        asked = _CalledTools(self._call_tool)
+        if "tools" in request:
+            arguments["tools"] = read_shown_tools(request, asked)
+        try:
+            reply: Reply = self._call(
                 "reply", request["message"], admit=_take_reply, **arguments
             )
-        return {"reply": to_builtins(reply)}
+        finally:
+            asked.end()
+        return reply
+
+    def _call_tool(self, call: Call) -> dict[str, Any]:
+        """Return what the scenario's process answers to a call."""
+        fields = self._with_secrets({"call": to_builtins(call)})
+        self._line.write(json.dumps(fields).encode())
+        return self._line.read()
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         exchange = request["accept"]
@@ -205,7 +263,7 @@ class _Child:
         return {"reply": to_builtins(self._call("compact", admit=check_summary))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        state: bytes = self._call("save", admit=airlock.check_bytes)
+        state: bytes = self._call("save", admit=answers.check_bytes)
         return {"state": base64.b64encode(state).decode()}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -220,7 +278,7 @@ class _Child:
             self._loop.close()
 
     def _texts(self, method: str) -> dict[str, Any]:
-        admit = functools.partial(airlock.check_texts, method=method)
+        admit = functools.partial(answers.check_texts, method=method)
         return {method: self._call(method, admit=admit)}
 
     def _done(self, method: str, *arguments: object) -> dict[str, Any]:
@@ -266,12 +324,12 @@ class _Child:
         "reset": lambda self, _: self._done("reset"),
         "settle": lambda self, _: self._done("settle"),
         "usage": lambda self, _: {
-            "usage": asdict(self._call("usage", admit=airlock.check_usage))
+            "usage": asdict(self._call("usage", admit=answers.check_usage))
         },
         "retrieved": lambda self, _: self._texts("retrieved"),
         "in_context": lambda self, _: self._texts("in_context"),
         "written": lambda self, _: {
-            "written": to_builtins(self._call("written", admit=airlock.check_written))
+            "written": to_builtins(self._call("written", admit=answers.check_written))
         },
     }
     """By the field that a request has."""

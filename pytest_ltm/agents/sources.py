@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._core.calls.airlock import (
-    check_configuration,
     is_count,
     shown,
 )
@@ -45,6 +44,7 @@ from pytest_ltm.agents._replying import (
     may_need_adapter,
     method_that_replies,
 )
+from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import (
     accepts_arguments,
     capabilities_of,
@@ -72,7 +72,8 @@ class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
-_OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", "ts"})
+_OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
+_OUR_PROCESS = frozenset({"", "store", "ts"})
 """Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
 
 

@@ -243,7 +243,8 @@ class Signals:
     def _end_process(self, reason: str) -> None:
         run = self._run
         with suppress(DiskFault):
-            run.flush_journals()
+            for played in run.all_playing:
+                played.flush_journal()
         if run.is_worker:
             way_to_resume = ""
         else:
@@ -325,7 +326,10 @@ def resume_command(run: LtmRun) -> str:
     """Return the command that resumes a run."""
     by_path = run.folder.moved or run.config.getoption("ltm_dir") is not None
     # a person needs it again
-    terminal = ["-s"] if run.config.getoption("capture") == "no" else []
+    if run.config.getoption("capture") == "no":
+        terminal = ["-s"]
+    else:
+        terminal = []
     return shlex.join(
         [
             "pytest",

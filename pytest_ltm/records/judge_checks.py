@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import comb
 from pathlib import Path
-from typing import Literal
 
 from pytest_ltm._core.journal.codec import (
     strip_checksum,
@@ -28,12 +27,14 @@ from pytest_ltm._core.storage.schema import (
     json_text,
     to_record,
 )
+from pytest_ltm.records import CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS
+from pytest_ltm.records.probe_record import unfinished_precheck
 
-FILE = "canaries.json"
-JOURNAL = "canaries.jsonl"
-TIMINGS = "canaries.timings.jsonl"
+FILE = CANARIES
+JOURNAL = CANARY_JOURNAL
+TIMINGS = CANARY_TIMINGS
 # The journal of checks that no conversation had a place for.
-CHECKS = "judge-checks.jsonl"
+CHECKS = JUDGE_CHECKS
 # How many checks of each kind a run has at least, by whether the judge is to pass them.
 # Vague answers are what judges pass most often.
 PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
@@ -82,13 +83,11 @@ def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, b
         for timing in iter_timings(run / TIMINGS, JudgeTime)
         if not timing.remembered
     ]
-    costs = [
-        usd for paid_call in paid_calls if (usd := tariff.cost(paid_call)) is not None
-    ]
+    costs = [usd for one in paid_calls if (usd := tariff.cost(one)) is not None]
     guessed = any(map(tariff.estimates, paid_calls))
     return (
         len(paid_calls),
-        sum(tariff.charged_amounts(paid_call)[1] for paid_call in paid_calls),
+        sum(tariff.charged_amounts(one)[1] for one in paid_calls),
         sum(costs) if costs else None,
         guessed,
     )
@@ -101,24 +100,6 @@ def judge_prechecks(run: Path) -> list[Precheck]:
     opening = [known] if known.verdict != "unfinished" or usage[0] else []
     return opening + _checks_precheck(
         opening[0].of if opening else "", list(recorded_checks(run))
-    )
-
-
-def unfinished_precheck(
-    kind: Literal["canaries", "probe"],
-    of: str,
-    usage: tuple[int, int, float | None, bool],
-) -> Precheck:
-    """Return what stands for a check that was cut off, with what it used until then."""
-    calls, tokens, usd, guessed = usage
-    return Precheck(
-        kind=kind,
-        of=of,
-        verdict="unfinished",
-        calls=calls,
-        tokens=tokens,
-        cost_usd=usd,
-        estimated=guessed,
     )
 
 

@@ -207,6 +207,8 @@ class Patterns:
             for name, part in parts.items()
         }
         self._parts = {**self._section, **texts}
+        self._groups: dict[str, Any] = {}
+        """Those that were asked for, by name."""
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         pattern: re.Pattern[str] = self[name]
@@ -214,7 +216,9 @@ class Patterns:
         return pattern
 
     def __getitem__(self, name: str) -> Any:
-        return self.compile_group(self._section[name])
+        if name not in self._groups:
+            self._groups[name] = self.compile_group(self._section[name])
+        return self._groups[name]
 
     def compile_group(self, group: Any, flags: str = "") -> Any:
         """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
