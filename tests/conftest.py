@@ -52,9 +52,8 @@ if importlib.util.find_spec("hypothesis"):
         database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
         max_examples=2_000,
     )
-    settings.register_profile(
-        "merge", settings.get_profile("steady"), max_examples=10
-    )  # a tenth
+    # a tenth
+    settings.register_profile("merge", settings.get_profile("steady"), max_examples=10)
     settings.load_profile("steady")
 
 OWN_TESTS: Rules = {
@@ -217,7 +216,8 @@ def ports(sockets: set[tuple[int, int]]) -> Iterator[int]:
         with (
             suppress(OSError),
             socket.socket(fileno=os.dup(file)) as one,
-        ):  # another thread may have closed it
+        ):
+            # another thread may have closed it
             if one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 yield one.getsockname()[1]
 

@@ -48,9 +48,11 @@ class CodingAgent(ABC):
     """See SAVES_REFERENCE: loading a state does not take back what was said since."""
 
     def __init__(self, command: str, stderr: Path | None = None) -> None:
-        self._command, self._stderr = command, stderr
+        self._command = command
+        self._stderr = stderr
         self._words = _words_anywhere(command or self.program)
-        self._session, self._home = "", ""
+        self._session = ""
+        self._home = ""
 
     def reply(self, message: str, tools: Tools | None = None) -> Reply:
         """Return the reply of the program; AgentFault if it failed, or printed no reply."""
@@ -75,7 +77,8 @@ class CodingAgent(ABC):
         """Have that session, in a folder with those files."""
         session, home, files = json.loads(state)
         self.close()
-        self._session, self._home = session, home
+        self._session = session
+        self._home = home
         for name, text in files.items():
             TextFolder(Path(home)).write(name, text)
 
@@ -135,7 +138,8 @@ class CodingAgent(ABC):
 class ClaudeCode(CodingAgent):
     """`claude -p --output-format json`. Compacts."""
 
-    kind, program = "claude-code", "claude"
+    kind = "claude-code"
+    program = "claude"
 
     def compact(self) -> None:
         """Have it compact its context; it shows no summary."""
@@ -168,7 +172,8 @@ class ClaudeCode(CodingAgent):
 class Codex(CodingAgent):
     """`codex exec --json`."""
 
-    kind, program = "codex", "codex"
+    kind = "codex"
+    program = "codex"
 
     def _arguments(self, workspace: Path | None) -> list[str]:
         words = ["exec", "--json", "--skip-git-repo-check"]
@@ -192,7 +197,8 @@ class Codex(CodingAgent):
         return super()._started([*arguments, *resumed, "-"])
 
     def _read(self, printed: Sequence[dict[str, Any]]) -> Reply | None:
-        text, usage = None, None
+        text = None
+        usage = None
         for event in printed:
             item = event.get("item") or {}
             match event.get("type"):
@@ -228,7 +234,9 @@ def _words_anywhere(command: str) -> list[str]:
 
 
 def _path_anywhere(word: str) -> str:
-    return str(Path(word).absolute()) if Path(word).is_file() else word
+    if Path(word).is_file():
+        return str(Path(word).absolute())
+    return word
 
 
 def _tokens_of(used: Mapping[str, Any]) -> Usage:

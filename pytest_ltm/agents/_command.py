@@ -88,7 +88,8 @@ class CommandAgent:
 
     def close(self) -> None:
         """End the process and what it has started."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is not None:
             process.close()
 
@@ -98,7 +99,8 @@ class CommandAgent:
         # One that was never started has nothing to forget.
         if self._is_running:
             self._asked({"reset": True}, "ok")
-        self._told, self._state = [], None
+        self._told = []
+        self._state = None
 
     def _reply(self, message: str, user: str = "") -> Reply:
         reply = self._replied(
@@ -147,7 +149,8 @@ class CommandAgent:
 
     def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
         """Return what an answer says of usage and cost."""
-        usage, cost = answer.get("usage"), answer.get("cost_usd")
+        usage = answer.get("usage")
+        cost = answer.get("cost_usd")
         counts = usage if isinstance(usage, dict) else {}
         if not counts.keys() <= set(_COUNTS):
             raise AgentError(

@@ -41,9 +41,10 @@ class MessagesAgent:
         self._call = call
         self._messages: list[dict[str, str]] = []
         # Chosen here: an async agent is known by its `reply`.
-        self.reply = (
-            self._reply_later if inspect.iscoroutinefunction(call) else self._reply_now
-        )
+        if inspect.iscoroutinefunction(call):
+            self.reply = self._reply_later
+        else:
+            self.reply = self._reply_now
 
     def accept(self, message: str, reply: str) -> None:
         """Add an exchange that others had."""

@@ -106,12 +106,11 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(
     r"authorization|cookie|key|token|secret|password", re.IGNORECASE
 )
-_RESULTS, _CALLS = JsonPath("tool_results"), JsonPath("tool_calls")
-_MESSAGE, _CONVERSATION, _REPLY = (
-    JsonPath("message"),
-    JsonPath("conversation"),
-    JsonPath("reply"),
-)
+_RESULTS = JsonPath("tool_results")
+_CALLS = JsonPath("tool_calls")
+_MESSAGE = JsonPath("message")
+_CONVERSATION = JsonPath("conversation")
+_REPLY = JsonPath("reply")
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
 _PATHS = ("message", "reply", "tool_results", "tool_calls", *_NUMBERS)
 # Settings that are in no fingerprint where they are not given: they came later.
@@ -346,7 +345,8 @@ class HttpAgent:
         # An extra, and slow to import.
         import httpx2 as httpx
 
-        self._settings, self._http = settings, httpx
+        self._settings = settings
+        self._http = httpx
         self._client = httpx.Client(
             headers={
                 name: fill_variables(value, hidden=True)
@@ -357,7 +357,9 @@ class HttpAgent:
             ),
             event_hooks={"request": [add_trace]},
         )
-        self._conversation, self._now, self._begun = _new_id(), "", False
+        self._conversation = _new_id()
+        self._now = ""
+        self._begun = False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
         sources.grant_capabilities(
@@ -386,7 +388,8 @@ class HttpAgent:
     # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
-        self._conversation, self._begun = _new_id(), False
+        self._conversation = _new_id()
+        self._begun = False
 
     def _reply(
         self, message: str, user: str = "", session: str = "", agent: str = ""
@@ -436,7 +439,8 @@ class HttpAgent:
         session: str = "",
         agent: str = "",
     ) -> Reply:
-        settings, common = self._settings, self._common(user, session, agent)
+        settings = self._settings
+        common = self._common(user, session, agent)
         exchange = {**settings.message.written(common, message), "reply": reply}
         data = self._post(settings.history, exchange)
         return Reply("", *self._took(data))
@@ -445,7 +449,8 @@ class HttpAgent:
         self._now = now.isoformat()
 
     def _written(self) -> list[Any]:
-        rows, self._rows = self._rows, []
+        rows = self._rows
+        self._rows = []
         return rows
 
     def _settle(self) -> None:
@@ -466,7 +471,8 @@ class HttpAgent:
         self, user: str = "", session: str = "", agent: str = ""
     ) -> dict[str, Any]:
         """Return what every request says; JSON."""
-        settings, data = self._settings, dict(self._settings.body)
+        settings = self._settings
+        data = dict(self._settings.body)
         for path, value in (
             (settings.conversation, self._conversation),
             (settings.user, user),
@@ -520,9 +526,8 @@ class HttpAgent:
             self._http.PoolTimeout,
         ) as error:
             raise TransientFault(f"{place} cannot be reached: {error}") from error
-        except (
-            self._http.TransportError
-        ) as error:  # which may have taken the message: the cause tells the Speaker
+        except self._http.TransportError as error:
+            # which may have taken the message: the cause tells the Speaker
             raise AgentError(f"{place} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
             raise _unusable_answer(
@@ -565,7 +570,8 @@ class HttpAgent:
 
     def _read(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
         """Return the reply; `usage`: what an answer without one has used; `may_lack`: "" for none."""
-        place, path = self._settings.place(""), self._settings.reply
+        place = self._settings.place("")
+        path = self._settings.reply
         try:
             text = path.read(data)
         except LookupError as error:
@@ -603,7 +609,8 @@ class HttpAgent:
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
     """Return the fault of an answer that came, and that somebody may bill."""
     fault = AgentFault(text)
-    fault.refused, fault.usage = True, usage
+    fault.refused = True
+    fault.usage = usage
     return fault
 
 
@@ -634,8 +641,6 @@ def _new_id() -> str:
 
 
 def _body_start(response: Any) -> str:
-    return (
-        sources.shorten_foreign_text(response.text)
-        if response.text.strip()
-        else "an empty body"
-    )
+    if response.text.strip():
+        return sources.shorten_foreign_text(response.text)
+    return "an empty body"

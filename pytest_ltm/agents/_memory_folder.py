@@ -72,7 +72,8 @@ class FolderReader(Reader):
     """
 
     def __init__(self, folders: dict[str, MemoryFolder]) -> None:
-        self._folders, self._files = folders, MemoryFolder()
+        self._folders = folders
+        self._files = MemoryFolder()
         super().__init__(Full, "folder")
 
     def begin_session(self, user: str) -> None:
@@ -147,19 +148,23 @@ class FolderAgent(FreshPromptAgent):
                 "so it has no use for a memory folder"
             )
         if "Checkpointable" in capabilities_of(agent):
-            self.save, self.load = self._save, self._load
+            self.save = self._save
+            self.load = self._load
             if "AcceptsHistory" in capabilities_of(agent):
                 self.accept = agent.accept
-        self._folders, self._files = folders, MemoryFolder()
+        self._folders = folders
+        self._files = MemoryFolder()
         self._is_new = True
 
     def begin_session(self, user: str) -> None:
         """Begin a session of this user, whose files are read with the first message."""
-        self._files, self._is_new = self._folders.setdefault(user, self._files), True
+        self._files = self._folders.setdefault(user, self._files)
+        self._is_new = True
 
     async def reply(self, message: str, tools: Tools | None = None) -> Reply:
         """Return the other agent's reply; the first message of a session comes after what its files say."""
-        text, self._is_new = self._opened(message), False
+        text = self._opened(message)
+        self._is_new = False
         return await self._act(text, () if tools is None else tools)
 
     async def compact(self) -> str:

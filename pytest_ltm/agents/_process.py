@@ -129,7 +129,8 @@ class LineProcess:
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
-        (lifeline, self._lifeline), (status, ready) = os.pipe(), os.pipe()
+        (lifeline, self._lifeline) = os.pipe()
+        (status, ready) = os.pipe()
         try:
             process = subprocess.Popen(  # noqa: S603 - as above
                 guarded_command(command, lifeline, ready),
@@ -161,17 +162,18 @@ class LineProcess:
 
     def read(self, seconds: float | None) -> bytes:
         """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
-        waited, pauses = 0.0, process_pauses()
+        waited = 0.0
+        pauses = process_pauses()
         while True:
             ended = self._process.poll() is not None
             try:
                 line = self._incoming.get(timeout=2 * _LOOK if ended else _LOOK)
             except queue.Empty:
                 waited += _LOOK
-                if paused_since(
-                    pauses
-                ):  # we slept, and so may it have: that was no time to answer in
-                    waited, pauses = 0.0, process_pauses()
+                if paused_since(pauses):
+                    # we slept, and so may it have: that was no time to answer in
+                    waited = 0.0
+                    pauses = process_pauses()
                 if ended:
                     raise Gone from None
                 if seconds is not None and waited >= seconds:
@@ -249,11 +251,9 @@ class LineProcess:
             # A real-time signal has a number only.
             names = {member.value: member.name for member in signal.Signals}
             signal_name = names.get(-status, f"signal {-status}")
-            return (
-                f"ended with status {status}"
-                if status >= 0
-                else f"was ended by {signal_name}"
-            )
+            if status >= 0:
+                return f"ended with status {status}"
+            return f"was ended by {signal_name}"
         return "closed its stdout"
 
     def last_words(self) -> str:
@@ -306,7 +306,8 @@ class LineProcess:
 
     def _let_go(self) -> None:
         """Have the guard kill everybody."""
-        lifeline, self._lifeline = self._lifeline, None
+        lifeline = self._lifeline
+        self._lifeline = None
         if lifeline is not None:
             os.close(lifeline)
 

@@ -64,7 +64,8 @@ class ApartPlace(Struct, frozen=True):
 
     def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
-        process, request = self.started(), self.begin(look=True, keyless=is_keyless())
+        process = self.started()
+        request = self.begin(look=True, keyless=is_keyless())
         ask = partial(
             process.ask, request, field_name="named", seconds=_own_limit(self.how.limit)
         )
@@ -97,7 +98,8 @@ class AgentApart(Apart):
     """
 
     def __init__(self, where: ApartPlace, folder: Path | None = None) -> None:
-        self._where, self._folder = where, folder
+        self._where = where
+        self._folder = folder
         self._process: LineProcess | None = None
         self._now = ""
         beginning = self._begun()
@@ -127,7 +129,8 @@ class AgentApart(Apart):
             if self._process is not None and not self._process.killed:
                 self._asked({"close": True}, "ok")
         finally:
-            process, self._process = self._process, None
+            process = self._process
+            self._process = None
             if process is not None:
                 process.close()
 
@@ -242,14 +245,15 @@ class AgentApart(Apart):
             answer = self._exchange(result, field_name)
         if "error" not in answer:
             return answer
-        raised, fault_fields = _remote_cause(answer), answer["fault"]
+        raised = _remote_cause(answer)
+        fault_fields = answer["fault"]
         if not fault_fields:
             raise raised
         # An adapter's own word, as it is.
         fault = AgentFault(answer["error"], fatal=fault_fields["fatal"])
-        fault.refused, fault.usage = (
-            fault_fields["refused"],
-            None if fault_fields["usage"] is None else Usage(**fault_fields["usage"]),
+        fault.refused = fault_fields["refused"]
+        fault.usage = (
+            None if fault_fields["usage"] is None else Usage(**fault_fields["usage"])
         )
         raise fault from raised
 
@@ -291,14 +295,13 @@ def _learn_secrets(answer: Mapping[str, Any]) -> None:
 
 def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
     """Return an exception of the name that it had there, with the traceback as its cause."""
-    name, passing = answer["type"], answer["passing"]
+    name = answer["type"]
+    passing = answer["passing"]
     error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(
         answer["error"]
     )
-    error.passing, error.lost = (
-        None if passing is None else Trouble(*passing),
-        answer["lost"],
-    )
+    error.passing = None if passing is None else Trouble(*passing)
+    error.lost = answer["lost"]
     if answer["traceback"]:
         error.__cause__ = Traceback(
             redact_secrets(f"in the agent's process\n{answer['traceback']}")

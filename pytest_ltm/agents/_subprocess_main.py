@@ -78,7 +78,8 @@ class _Line:
     """What leads to the scenario's process: a JSON object a line, each way."""
 
     def __init__(self, requests: IO[bytes], answers: int) -> None:
-        self._requests, self._answers = requests, answers
+        self._requests = requests
+        self._answers = answers
 
     def read(self) -> dict[str, Any]:
         """Return the next object; {} at the end."""
@@ -96,7 +97,8 @@ class _CalledTools:
     """Has the tools of a message called where the scenario is, from any thread of the agent; one call at a time."""
 
     def __init__(self, call: Callable[[Call], dict[str, Any]]) -> None:
-        self._call, self._lock = call, threading.Lock()
+        self._call = call
+        self._lock = threading.Lock()
         self._process: int | None = os.getpid()
 
     def __call__(self, call: Call) -> str:
@@ -146,9 +148,10 @@ class _Child:
     def answer(self, request: dict[str, Any]) -> bytes:
         """Return the answer to a request, JSON, which may tell an error."""
         try:
-            fields = (
-                self._begin(request) if "agent" in request else self._answer(request)
-            )
+            if "agent" in request:
+                fields = self._begin(request)
+            else:
+                fields = self._answer(request)
             return json.dumps(self._with_secrets(fields)).encode()
         except BaseException as error:  # noqa: BLE001 - also what ends a process: that would take the memory along
             fields = _error_fields(error, self._hidden)
@@ -157,18 +160,18 @@ class _Child:
     def _with_secrets(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return an answer with the secrets that this process has got since it last told them."""
         secrets = known_secrets()
-        new, self._told_secrets = sorted(secrets - self._told_secrets), secrets
+        new = sorted(secrets - self._told_secrets)
+        self._told_secrets = secrets
         return {**fields, "secrets": new} if new else fields
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._jump, hidden = request["jump"], request["hidden"]
+        self._jump = request["jump"]
+        hidden = request["hidden"]
         if hidden is not None and not request.get("look") and can_hide_folders():
             self._hidden = Path(hidden).resolve()
             hide_folder(self._hidden)
-        spec, base = (
-            request["agent"],
-            None if request["base"] is None else Path(request["base"]),
-        )
+        spec = request["agent"]
+        base = None if request["base"] is None else Path(request["base"])
         with (
             allow_missing_keys() if request.get("keyless") else contextlib.nullcontext()
         ):
@@ -338,9 +341,8 @@ class _Child:
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
     definition = source.given
-    if source.settings is not None and isinstance(
-        definition, functools.partial
-    ):  # with the parameters of a file
+    if source.settings is not None and isinstance(definition, functools.partial):
+        # with the parameters of a file
         definition = definition.func
     if isinstance(definition, MethodType):  # of a class
         definition = definition.__self__
@@ -411,11 +413,9 @@ def _agent_traceback(error: BaseException) -> str:
     ):
         frame = frame.tb_next
     text = "".join(traceback.format_exception(type(error), error, frame))
-    return (
-        text
-        if len(text) <= _LONGEST
-        else f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
-    )
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
 
 
 _OURS = {"pytest_ltm", "asyncio", "importlib"}

@@ -32,7 +32,8 @@ class ToolServer:
     """
 
     def __init__(self, tools: Tools) -> None:
-        self._tools, self._lock = tools, threading.Lock()
+        self._tools = tools
+        self._lock = threading.Lock()
         self._is_open = True
         self._word = secrets.token_hex(16)
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -92,7 +93,8 @@ class ToolServer:
             with self._lock:
                 text, is_refused = self._make(call)
         except AgentFault as fault:
-            text, is_refused = f"error: {fault}", True
+            text = f"error: {fault}"
+            is_refused = True
         return {"content": [{"type": "text", "text": text}], "isError": is_refused}
 
     def _make(self, call: Call) -> tuple[str, bool]:

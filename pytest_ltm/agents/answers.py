@@ -55,7 +55,8 @@ def check_reply(value: Any, refuse: Refuse) -> Reply:
     """Return the reply with its usage and cost checked; a bare text becomes one."""
     if not inherits(value, Reply):
         return Reply(check_text(text_of_reply(value), refuse))
-    cost, usage = value.cost_usd, value.usage
+    cost = value.cost_usd
+    usage = value.usage
     if cost is not None and not is_amount(cost):
         raise refuse(f"replied with a cost of {shown(cost)}; it is a number of dollars")
     used = None if usage is None else check_usage(usage, refuse)

@@ -206,11 +206,9 @@ class AgentCaller:
         )
         # An agent that reports its usage and used nothing is as one that reports none:
         # nothing is to be recorded.
-        return (
-            replace(took, usage=None)
-            if took.usage is not None and not took.usage.total
-            else took
-        )
+        if took.usage is not None and not took.usage.total:
+            return replace(took, usage=None)
+        return took
 
     def save(self) -> bytes:
         """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
@@ -219,7 +217,8 @@ class AgentCaller:
         began = stopwatch_seconds()
         state: bytes = self._call("save", admit=check_bytes)
         self._saving += stopwatch_seconds() - began
-        self._saved, self._state_bytes = state, len(state)
+        self._saved = state
+        self._state_bytes = len(state)
         return state
 
     @property
@@ -305,14 +304,17 @@ class AgentCaller:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:
             # Only the first time: what is closed twice may raise the second time.
-            closing, self._owned = self._owned, False
+            closing = self._owned
+            self._owned = False
             if closing and (name := self._examine(partial(closing_method, self.agent))):
                 self._call(name)
         except AgentFault as fault:
             return str(fault)
         finally:
             self._door.close()
-        return f"{self._door.who}: {FORK_MESSAGE}" if copied() else None
+        if copied():
+            return f"{self._door.who}: {FORK_MESSAGE}"
+        return None
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
         """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
@@ -387,7 +389,8 @@ class AgentCaller:
         if outcome.account in SCORED or is_silence:
             return reply
         fault = self._door.refusal(_NO_REPLY[outcome.account].format(outcome.reason))
-        fault.usage, fault.account = reply.usage, outcome.account
+        fault.usage = reply.usage
+        fault.account = outcome.account
         cause = TransientFault(str(fault), taken=True) if outcome.passing else None
         raise fault from cause
 
@@ -397,11 +400,9 @@ class AgentCaller:
         )
         # Nothing is made up of an adapter's server that reports nothing on what it was
         # told.
-        return (
-            replace(took, usage=None)
-            if took.usage is not None and not took.usage.total
-            else took
-        )
+        if took.usage is not None and not took.usage.total:
+            return replace(took, usage=None)
+        return took
 
     def _persist(
         self,
@@ -416,12 +417,14 @@ class AgentCaller:
         `saves`: the agent may be saved for that; otherwise it is restored only if its
         state is known. `leaves_no_trace`: it need not be restored.
         """
-        began, usage_before = stopwatch_seconds() - self._saving, self.usage()
+        began = stopwatch_seconds() - self._saving
+        usage_before = self.usage()
         state = None
         if self._door.persists and not leaves_no_trace:
             # From here on the state that was known is not the agent's any more,
             # whatever comes of the attempt.
-            state, self._saved = self._state() if saves else self._saved, None
+            state = self._state() if saves else self._saved
+            self._saved = None
 
         def restore() -> None:
             nonlocal usage_before
@@ -433,7 +436,9 @@ class AgentCaller:
 
         def used() -> Usage | None:
             with suppress(AgentFault):
-                return None if usage_before is None else self._used_since(usage_before)
+                if usage_before is None:
+                    return None
+                return self._used_since(usage_before)
             return None
 
         try:
@@ -451,11 +456,9 @@ class AgentCaller:
                     reply,
                     usage=self._door.complete_usage(reply.usage, message, reply.text),
                 )
-            return (
-                reply
-                if usage_before is None
-                else replace(reply, usage=self._used_since(usage_before))
-            )
+            if usage_before is None:
+                return reply
+            return replace(reply, usage=self._used_since(usage_before))
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
 
@@ -465,9 +468,8 @@ class AgentCaller:
             return None
         try:
             return self.save() if self._saved is None else self._saved
-        except (
-            AgentFault
-        ):  # it will be told when it matters: what it replies is asked for first
+        except AgentFault:
+            # it will be told when it matters: what it replies is asked for first
             return None
 
     def _used_since(self, usage_before: Usage) -> Usage | None:
@@ -476,14 +478,12 @@ class AgentCaller:
         if usage is None:
             return None
         more = usage - usage_before
-        return (
-            more
-            if min(
-                more.input_tokens, more.output_tokens, more.cached_tokens, more.calls
-            )
+        if (
+            min(more.input_tokens, more.output_tokens, more.cached_tokens, more.calls)
             >= 0
-            else None
-        )
+        ):
+            return more
+        return None
 
     def _limit(self) -> int:
         if "LimitsMessages" not in self.capabilities:
@@ -505,7 +505,9 @@ class AgentCaller:
 def _name_of(agent: object) -> str:
     """Return what an agent without a label is called."""
     name = read_attribute(agent, "__name__")
-    return str.__str__(name) if inherits(name, str) else class_name(agent)
+    if inherits(name, str):
+        return str.__str__(name)
+    return class_name(agent)
 
 
 def join_turns(turns: Sequence[Reply]) -> Reply:

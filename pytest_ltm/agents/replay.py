@@ -77,10 +77,8 @@ def text_difference(recorded: str, current: str) -> str:
     after = _count_equal(recorded[prefix:][::-1], current[prefix:][::-1])
     lines = []
     for sign, text in (("-", recorded), ("+", current)):
-        start, end = (
-            max(0, prefix - _AROUND),
-            min(len(text), len(text) - after + _AROUND),
-        )
+        start = max(0, prefix - _AROUND)
+        end = min(len(text), len(text) - after + _AROUND)
         excerpt = text[start:end]
         if len(excerpt) > 2 * _AROUND + _MIDDLE:
             excerpt = f"{excerpt[: _AROUND + _MIDDLE]} … {excerpt[-_AROUND:]}"
@@ -228,7 +226,8 @@ class MasterLogReplay(Announced):
         self._speaker = ""
         questions: dict[str, str] = {}
         for event in events:
-            kind, text = event["type"], event["data"].get("message", "")
+            kind = event["type"]
+            text = event["data"].get("message", "")
             folder, dash, example = event["test_id"].rpartition(" - ")
             speaker = f"{scenario_of(folder)}/{example}" if dash else ""
             if kind in {_MESSAGE, _FILLER}:
@@ -266,7 +265,8 @@ class MasterLogReplay(Announced):
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
 # A message of the longest that a recorded agent took, where that is not recorded;
 # characters of one in an error.
-_MOST, _SHOWN = 4096, 200
+_MOST = 4096
+_SHOWN = 200
 
 
 class JournalReplay(Announced):
@@ -310,11 +310,10 @@ class JournalReplay(Announced):
         """The place of the message that was said last."""
         self._unshown: int | None = None
         """The same, until what the memory did for it has been asked for."""
-        taking_history = (
-            {"AcceptsHistory"}
-            if any(exchange.told for exchange in record.transcript)
-            else set()
-        )
+        if any(exchange.told for exchange in record.transcript):
+            taking_history = {"AcceptsHistory"}
+        else:
+            taking_history = set()
         self.max_message_tokens = (
             0 if agent is None else agent.max_message_tokens
         ) or _MOST
@@ -415,7 +414,8 @@ class JournalReplay(Announced):
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
-        place, self._unshown = self._unshown, None
+        place = self._unshown
+        self._unshown = None
         answer = None if place is None else self._given[place]
         operations = answer.memory if isinstance(answer, events.ReplyReceived) else ()
         return [
@@ -426,7 +426,8 @@ class JournalReplay(Announced):
 
     def _in_context(self) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
-        answer, (speaker, _) = self._given[self._last], self._messages[self._last]
+        answer = self._given[self._last]
+        (speaker, _) = self._messages[self._last]
         if not isinstance(answer, events.ReplyReceived):
             return []
         retrieved = {number for number, _ in answer.places}
@@ -445,11 +446,12 @@ class JournalReplay(Announced):
         if (self._speaker, text) in self._places:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{speaker}. {WAY_OUT}"
         near = nearest_message(self._messages, self._speaker, text)
-        difference = (
-            None
-            if near is None
-            else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
-        )
+        if near is None:
+            difference = None
+        else:
+            difference = (
+                f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
+            )
         diff = difference or "Nothing is recorded"
         if not self._speaker and near in self._fillers:
             return (
@@ -517,7 +519,9 @@ class RecordedUsers:
     def __init__(
         self, argument: str, folder: Path, ltm_dir: Path | None = None
     ) -> None:
-        self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
+        self._argument = argument
+        self._folder = folder
+        self._ltm_dir = ltm_dir
 
     def __call__(self, example: str, question: JudgeRequest) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
@@ -543,7 +547,9 @@ def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
     plan = _first_event(
         next(iter(find_recordings(argument, ltm_dir).by_place.values()))
     ).get("plan")
-    return cast("Count", plan.get("count", "all")) if isinstance(plan, dict) else "all"
+    if isinstance(plan, dict):
+        return cast("Count", plan.get("count", "all"))
+    return "all"
 
 
 def _first_event(path: Path) -> dict[str, Any]:

@@ -105,7 +105,8 @@ class SharedAgent:
     """Makes the agent of each user: a server's, or one object for all of them."""
 
     def __init__(self, source: AgentSource) -> None:
-        self._source, self._told = source, ToldSentences()
+        self._source = source
+        self._told = ToldSentences()
         self._is_server = source.kind in _SERVERS
         self._lock = threading.Lock()
         self._agent: Any = None
@@ -149,7 +150,9 @@ class OneUser:
         self, agent: Any, user: str, told: ToldSentences, *, is_shared: bool
     ) -> None:
         """`is_shared`: others have the same agent, so it is not closed with this one."""
-        self._agent, self._user, self._told = agent, user, told
+        self._agent = agent
+        self._user = user
+        self._told = told
         having = capabilities_of(agent)
         abilities = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
         members = [

@@ -125,11 +125,9 @@ class AgentSource:
             return "in a process of its own, which cannot read the run folder"
         if self.apart or self.kind in _OWN_PROCESS:
             return "in a process of its own, which can read the files of the run"
-        return (
-            "outside this process"
-            if self.kind not in _OUR_PROCESS
-            else "in this process, which knows the answers"
-        )
+        if self.kind not in _OUR_PROCESS:
+            return "outside this process"
+        return "in this process, which knows the answers"
 
     @property
     def serves_many(self) -> bool:
@@ -220,7 +218,9 @@ class AgentSource:
     def _fresh(
         self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None
     ) -> tuple[object, Agent]:
-        make_in_folder, produce, knew = self.at, self.produce, self._is_async
+        make_in_folder = self.at
+        produce = self.produce
+        knew = self._is_async
         if make_in_folder is not None and folder is not None:
             # The folder is for what people look up later, such as the stderr of a
             # process.
@@ -388,11 +388,9 @@ def _adapt_agent(candidate: object, spec: str, calls: str = "") -> Agent:
     if not calls and hasattr(candidate, "reply"):
         if not accepts_arguments(candidate.reply, 1):
             raise AgentError(cannot_reply(type(candidate), spec))
-        return (
-            _asked_agent(candidate, candidate.reply)
-            if takes_messages(candidate.reply)
-            else candidate
-        )
+        if takes_messages(candidate.reply):
+            return _asked_agent(candidate, candidate.reply)
+        return candidate
     if not calls and callable(candidate) and accepts_arguments(candidate, 1):
         return _asked_agent(candidate, candidate)
     if not (
@@ -466,11 +464,9 @@ def _conversation_id(folder: Path | None) -> str:
     """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
     # From the folder, not drawn: a resumed run must find what was stored under the
     # name.
-    return (
-        secrets.token_hex(8)
-        if folder is None
-        else f"{folder.parent.name}-{folder.name}"
-    )
+    if folder is None:
+        return secrets.token_hex(8)
+    return f"{folder.parent.name}-{folder.name}"
 
 
 def _names_conversations(function: object) -> bool:
@@ -612,9 +608,8 @@ def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
 def parse_usage(counts: Mapping[str, Any]) -> Usage:
     """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
     result = {name: count for name, count in counts.items() if is_count(count)}
-    is_told = (
-        result.get("input_tokens") and "output_tokens" in result
-    )  # no prompt has no tokens
+    # no prompt has no tokens
+    is_told = result.get("input_tokens") and "output_tokens" in result
     return Usage(**result, estimated=not is_told)
 
 

@@ -124,9 +124,11 @@ def add_output(
 ) -> None:
     """Add -o, --output: a path."""
     if default:
-        default_path, help_text = (Path(default), f"{text} (default: {default})")
+        default_path = Path(default)
+        help_text = f"{text} (default: {default})"
     else:
-        default_path, help_text = (None, text)
+        default_path = None
+        help_text = text
     parser.add_argument(
         "-o",
         "--output",

@@ -60,7 +60,8 @@ BETWEEN = "By the way, which is longer, a mile or a kilometre?"
 _CLOSE = 0.75  # names less alike than this are taken for methods of the agent's own
 _BLOCKED = 0.5  # seconds in which the event loop does not turn that are worth a look
 _RETRIES = 2  # a check should fail soon where a run would be patient
-_SHOWN, _TITLE = 60, 14
+_SHOWN = 60
+_TITLE = 14
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -171,12 +172,15 @@ class _Visit:
     def __init__(
         self, source: AgentSource, report: AgentCheckReport, timeout: float | None
     ) -> None:
-        self._source, self._report, self._timeout = source, report, timeout
+        self._source = source
+        self._report = report
+        self._timeout = timeout
         self._secret = Secret.secret_word(0, source.spec)
 
     def run(self) -> None:
         """Talk to the agent in one conversation, in others, and in two at once."""
-        source, report = self._source, self._report
+        source = self._source
+        report = self._report
         report.kind = _describe_source(source)
         if not source.serves_many:
             report.finds.append(source.refusal)
@@ -336,7 +340,9 @@ def _describe_source(source: AgentSource) -> str:
         kind = "one agent for all conversations"
     else:
         kind = "one agent for one conversation"
-    return f"{kind}, which replies by {source.calls}()" if source.calls else kind
+    if source.calls:
+        return f"{kind}, which replies by {source.calls}()"
+    return kind
 
 
 def _misspelt_methods(agent: object) -> Iterator[str]:
@@ -380,7 +386,8 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
 
 def _reply_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
     """Yield what is known of the replies, each with a title."""
-    typical, longest = median(report.seconds), max(report.seconds)
+    typical = median(report.seconds)
+    longest = max(report.seconds)
     times = f"median {_time_text(typical)}, longest {_time_text(longest)}"
     yield "replies", f"{len(report.seconds)}; {times}"
     yield "came to be", _count_alike(report.accounts)
@@ -400,4 +407,6 @@ def _count_alike(accounts: list[str]) -> str:
 
 
 def _time_text(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{1000 * seconds:.1f} ms"

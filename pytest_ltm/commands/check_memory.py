@@ -100,7 +100,9 @@ def _model_of(arguments: Namespace) -> AbstractContextManager[ModelServer | None
         raise ConfigurationError("--record and --replay: give one of them")
     if arguments.record:
         return recording_model(Path(arguments.record))
-    return replayed_model(Path(arguments.replay)) if arguments.replay else nullcontext()
+    if arguments.replay:
+        return replayed_model(Path(arguments.replay))
+    return nullcontext()
 
 
 def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]:
@@ -123,7 +125,9 @@ def _as_store(spec: str) -> str:
     """Return a spec; a dotted path alone names a class of stores."""
     head, colon, _ = spec.partition(":")
     is_dotted = bool(colon) and all(part.isidentifier() for part in head.split("."))
-    return f"store:{spec}" if is_dotted and _names_class(spec) else spec
+    if is_dotted and _names_class(spec):
+        return f"store:{spec}"
+    return spec
 
 
 def _names_class(spec: str) -> bool:

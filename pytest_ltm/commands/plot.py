@@ -99,9 +99,11 @@ def _figure_size(text: str) -> tuple[float, float]:
     size = _SIZE.fullmatch(text)
     unit = _CM_PER_INCH if size and size[3] == "cm" else 1.0
     if size:
-        width, height = (float(size[1]) / unit, float(size[2]) / unit)
+        width = float(size[1]) / unit
+        height = float(size[2]) / unit
     else:
-        width, height = (0.0, 0.0)
+        width = 0.0
+        height = 0.0
     if not 0 < min(width, height) <= max(width, height) <= _MOST_INCHES:
         raise ArgumentTypeError(
             f"expected width and height such as 6x4in or 16x10cm, got {text!r}"

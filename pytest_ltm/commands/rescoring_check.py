@@ -222,7 +222,8 @@ def _repeated_run(
     `folder`: that of its first conversation. `away`: in an empty folder, without the
     project's ini file and files.
     """
-    options, settings = record.get("options"), record.get("settings")
+    options = record.get("options")
+    settings = record.get("settings")
     if not isinstance(options, dict) or not isinstance(settings, dict):
         raise LtmError("run.json: options and settings must be objects")
     options = fold_recorded_options(options, settings.get("suite"))

@@ -142,7 +142,9 @@ def _try_reading(
 
 def _problem_text(error: Exception) -> str:
     """Return an error as a sentence of a diagnosis: our own as they are."""
-    return str(error) if isinstance(error, LtmError) else describe_error(error)
+    if isinstance(error, LtmError):
+        return str(error)
+    return describe_error(error)
 
 
 def _conversation_folders(run: Path) -> list[Path]:
@@ -212,7 +214,9 @@ def _conversation_state(recording: Recording, *, is_held: bool) -> str:
         return "complete"
     if is_held:
         return "in progress"
-    return "agent gone" if recording.record.ended_early else "interrupted"
+    if recording.record.ended_early:
+        return "agent gone"
+    return "interrupted"
 
 
 def _checkpoint_numbers(folder: Path) -> tuple[int, ...]:
@@ -319,7 +323,8 @@ def _has_conversations_to_begin(
     diagnoses: Sequence[ConversationDiagnosis], settings: Mapping[str, Any]
 ) -> bool:
     """Return whether conversations of a run have no folder yet; of a shard nobody knows how many it has."""
-    agents, spans = settings.get("agents"), settings.get("spans")
+    agents = settings.get("agents")
+    spans = settings.get("spans")
     trials = settings.get("trials")
     if settings.get("shard") or type(trials) is not int:
         return False

@@ -58,7 +58,8 @@ from pytest_ltm.reports.html.page import build_report
 from pytest_ltm.reports.markdown import run_markdown
 from pytest_ltm.reports.verification import DIFFERS, mark_discrepancies
 
-UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
+UNMEASURABLE = "unmeasurable"
+INCOMPLETE = "incomplete"
 GREY = "grey"
 # By what an endpoint badge calls them, mostly: white text on each has a contrast of at
 # least 4.5:1.
@@ -95,36 +96,37 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
     where = at_span(standing.agent, standing.span_label) if standing else past.name
     shard = next((note for note in past.notes if note.startswith("shard")), "")
     if shard or past.state in ("interrupted", "in progress"):
-        message, colour, reason = INCOMPLETE, GREY, shard or past.why
+        message = INCOMPLETE
+        colour = GREY
+        reason = shard or past.why
     elif past.state != "finished" or standing is None:
-        message, colour, reason = UNMEASURABLE, GREY, past.why or past.state
+        message = UNMEASURABLE
+        colour = GREY
+        reason = past.why or past.state
     elif standing.unmeasured or past.gate == "unmeasurable":
-        message, colour, reason = (
-            UNMEASURABLE,
-            GREY,
-            standing.unmeasured or "the gate could not be measured",
-        )
+        message = UNMEASURABLE
+        colour = GREY
+        reason = standing.unmeasured or "the gate could not be measured"
     else:
-        message, interval, reason = (
-            f"{standing.points} of {standing.full}",
-            standing.interval,
-            "",
-        )
+        message = f"{standing.points} of {standing.full}"
+        interval = standing.interval
+        reason = ""
         # A badge stands without context: how sure the number is belongs on it.
         if not interval:
             message += ", one conversation"
         elif standing.low == standing.high:
             message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
-        message += (
-            ", bundled agent" if not standing.own else ""
-        )  # a label may hide its name
+        # a label may hide its name
+        message += ", bundled agent" if not standing.own else ""
         colour = next(
             colour for least, colour in _SCALE if (standing.share or 0.0) >= least
         )
         if not standing.shows_memory:
-            message, colour = f"{message}, not above guessing", "red"
+            message = f"{message}, not above guessing"
+            colour = "red"
         if past.gate in ("regressed", "failed"):
-            message, colour = f"{message}, {past.gate}", "red"
+            message = f"{message}, {past.gate}"
+            colour = "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
     facts += [f"commit {past.source.commit[:7]}"] if past.source else []
     title = f"{where}: {message} ({'; '.join([*facts, *([reason] if reason else [])])})"
@@ -163,7 +165,8 @@ def badge_svg(badge: Badge) -> str:
     left, right = (
         round(columns_of(text) * _LETTER) for text in (badge.label, badge.message)
     )
-    border, width = left + 2 * _PAD, left + right + 4 * _PAD
+    border = left + 2 * _PAD
+    width = left + right + 4 * _PAD
     reply = f"{badge.label}: {badge.message}"
     words = ((_PAD, left, badge.label), (border + _PAD, right, badge.message))
     texts = "".join(
@@ -276,11 +279,10 @@ def export_runs(arguments: Namespace) -> int:
         )
     loaded = load(*arguments.runs, ltm_dir=arguments.ltm_dir)
     results = replace(loaded, runs=tuple(map(mark_discrepancies, loaded.runs)))
-    suffix = (
-        f".{arguments.to}"
-        if arguments.table
-        else SINGLE_FILE_FORMATS.get(arguments.to, "")
-    )
+    if arguments.table:
+        suffix = f".{arguments.to}"
+    else:
+        suffix = SINGLE_FILE_FORMATS.get(arguments.to, "")
     to = arguments.output or Path(f"ltm-{arguments.table or arguments.to}{suffix}")
     if arguments.to in TABLES:
         written = table_files.outputs(results, to, arguments.to, arguments.table)

@@ -55,9 +55,8 @@ def complete_definition(
         ours = {word for group in definition.expected for word in group}
         other_groups: list[list[str]] = []
         for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
-            with suppress(
-                DefinitionError
-            ):  # what is wrong with that file is said where its own example is read
+            with suppress(DefinitionError):
+                # what is wrong with that file is said where its own example is read
                 groups = keyword_groups(
                     read_json(neighbour).mapping(required=["expected_responses"])[
                         "expected_responses"
@@ -77,11 +76,9 @@ def complete_definition(
                 for name, dishes in sections
             }
         }
-    return (
-        replace(definition, parameters={**definition.parameters, **extra})
-        if extra
-        else definition
-    )
+    if extra:
+        return replace(definition, parameters={**definition.parameters, **extra})
+    return definition
 
 
 def keyword_groups(expected: Field) -> list[list[str]]:
@@ -191,9 +188,8 @@ def from_published(top: Field, scenario: str) -> Definition:
     fields = top.mapping(required=[*_SCRIPT, *waits])
     steps = tuple(_parse_steps(fields))
     expected = _expected_data(scenario, fields)
-    if (
-        scenario == "prospective_memory"
-    ):  # the second message carries the mark of a question, but is the instruction
+    if scenario == "prospective_memory":
+        # the second message carries the mark of a question, but is the instruction
         steps = tuple(
             Say(step.text) if isinstance(step, Ask) else step for step in steps
         )
@@ -205,7 +201,8 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
     script = [item.text() for item in fields["script"].items("texts")]
     flags = [item.boolean() for item in fields["is_question"].items("true and false")]
     if "waits" in fields:
-        name, waits = "waits", []
+        name = "waits"
+        waits = []
         for item in fields["waits"].items("waits"):
             parts = item.mapping(("tokens", "time", "percentage_finished"))
             percentage = parts.get("percentage_finished")
@@ -220,13 +217,10 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
                 )
             )
     else:  # version 1 names tokens and seconds after each message; there are none at the end
-        name, tokens = (
-            "token_spacings",
-            [
-                item.whole()
-                for item in fields["token_spacings"].items("numbers of tokens")
-            ],
-        )
+        name = "token_spacings"
+        tokens = [
+            item.whole() for item in fields["token_spacings"].items("numbers of tokens")
+        ]
         jumps = [item.duration() for item in fields["time_jumps"].items("seconds")]
         if len(jumps) > len(tokens):
             raise fields["time_jumps"].fault(
@@ -265,9 +259,8 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
             if direction is None:
                 raise expected.error("a text such as '3 km North'")
             result = {"km": float(direction[1]), "direction": direction[2].lower()}
-        case (
-            "locations_directions"
-        ):  # the text is an example of an answer, a leg a line
+        case "locations_directions":
+            # the text is an example of an answer, a leg a line
             legs = _LEG.findall(_one_text(expected))
             if not legs:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
@@ -410,11 +403,10 @@ def _memory_span(config: Path) -> int | None:
     for names in (("memory_span",), ("datasets", "args", "memory_span")):
         place: Field | None = top
         for name in names:
-            place = (
-                place.mapping().get(name)
-                if place and isinstance(place.value, Mapping)
-                else None
-            )
+            if place and isinstance(place.value, Mapping):
+                place = place.mapping().get(name)
+            else:
+                place = None
         if place is not None and place.value is not None:
             return place.tokens()
     return None

@@ -26,7 +26,8 @@ def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:
         raise fields.get("name", top).fault(
             f"no suite can be called {NONE!r}: that word means no suite."
         )
-    items, apart = values.pop("scenarios"), values.pop("incompatible", [])
+    items = values.pop("scenarios")
+    apart = values.pop("incompatible", [])
     common = {part: values.pop(part) for part in _COMMON if part in values}
     if not items:
         raise fields["scenarios"].error("at least one scenario")
@@ -140,9 +141,10 @@ def separate_entries(
     lines: dict[str, int | None] = {}
     for item, entry in zip(items, entries, strict=True):
         if entry.name in lines:
-            first = (
-                f" (the first in line {lines[entry.name]})" if lines[entry.name] else ""
-            )
+            if lines[entry.name]:
+                first = f" (the first in line {lines[entry.name]})"
+            else:
+                first = ""
             raise item.fault(
                 f"two entries are called {entry.name!r}{first}. Give one another name with `name:`."
             )

@@ -33,10 +33,8 @@ class Noticing(dict[str, Any]):
 def check_parameters(suite: Suite) -> Suite:
     """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
     for entry in (entry for entry in suite.entries if entry.parameters):
-        parameters, where = (
-            Noticing(dict(entry.parameters)),
-            f"{suite.path}: parameters of {entry.name!r}",
-        )
+        parameters = Noticing(dict(entry.parameters))
+        where = f"{suite.path}: parameters of {entry.name!r}"
         module = import_scenario(entry.scenario)
         marks = [
             mark
@@ -52,11 +50,10 @@ def check_parameters(suite: Suite) -> Suite:
             except (LtmError, ValueError) as error:
                 raise ConfigurationError(f"{where}: {error}") from error
         for name in (name for name in parameters if name not in parameters.asked):
-            hint = (
-                f"here it reads {', '.join(parameters.asked)}"
-                if parameters.asked
-                else "it has none"
-            )
+            if parameters.asked:
+                hint = f"here it reads {', '.join(parameters.asked)}"
+            else:
+                hint = "it has none"
             meant = did_you_mean(name, parameters.asked)
             raise ConfigurationError(
                 f"{where}: the scenario {entry.scenario!r} does not use {name!r}; {hint}.{meant}"

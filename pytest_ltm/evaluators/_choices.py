@@ -57,7 +57,8 @@ class NamesColour(Ruled, Struct, frozen=True):
         """Return 1 if the last answer names the colour, else 0."""
         answer = self.read_last(answers)
         if not self.follows_own_rules:
-            colour, lowered = self.expected.lower(), answer.lower()
+            colour = self.expected.lower()
+            lowered = answer.lower()
             word = re.search(
                 rf"(?:^|\s)[\"']?{re.escape(colour)}(?:\s|$|[,.!?])", lowered
             )
@@ -159,11 +160,10 @@ class PicksOption(Ruled, Struct, frozen=True):
             alone = COUNTS.get(plain, ORDINALS.get(plain, 1 if plain == "one" else 0))
             # in a sentence "one" and "second" hardly ever name an option: only alone do
             # they
-            picked = (
-                Proof("asserts", f"picks option {alone}", str(alone))
-                if alone
-                else prove(answer, _option_mentions)
-            )
+            if alone:
+                picked = Proof("asserts", f"picks option {alone}", str(alone))
+            else:
+                picked = prove(answer, _option_mentions)
             return self.score_proven(picked, str(self.expected), answer)
         numbers = {
             _whole_number(digits)
@@ -192,7 +192,8 @@ def _option_mentions(text: str) -> list[Mention]:
     labels: list[Mention] = []
     for match in RE.number.finditer(text):
         context = text[max(0, match.start() - _INDENT) : match.start()]
-        digits, word = match["digits"], match["word"] or match["bare"]
+        digits = match["digits"]
+        word = match["word"] or match["bare"]
         # "chapter 5", "the 6 options"
         counts = digits and (
             RE.counted.match(text, match.end())
@@ -209,11 +210,10 @@ def _option_mentions(text: str) -> list[Mention]:
         if begins_line and RE.label.match(text, match.start()):
             labels.append(mentions[-1])
     # options that are listed are not picked; a single label is the answer itself
-    picks = (
-        [mention for mention in mentions if mention not in labels]
-        if len(labels) > 1
-        else mentions
-    )
+    if len(labels) > 1:
+        picks = [mention for mention in mentions if mention not in labels]
+    else:
+        picks = mentions
     return picks or mentions
 
 
@@ -271,11 +271,10 @@ class AnswersWord(Ruled, Struct, frozen=True):
         word_in_json = value.get("answer") if isinstance(value, dict) else None
         word_in_json = word_in_json if isinstance(word_in_json, str) else None
         ok = word_in_json is not None and word_in_json.lower() == self.expected.lower()
-        reason = (
-            f"says {evidence_snippet(word_in_json, 80)!r}"
-            if word_in_json is not None
-            else "gives no answer"
-        )
+        if word_in_json is not None:
+            reason = f"says {evidence_snippet(word_in_json, 80)!r}"
+        else:
+            reason = "gives no answer"
         return self.score(
             ok, reason + ("" if ok else f", not {self.expected!r}"), answer
         )

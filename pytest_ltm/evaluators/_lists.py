@@ -119,7 +119,8 @@ class ListsItems(Ruled, Struct, frozen=True):
             expected_words = [word_stem(word) for word in plain_words(item)]
             for candidate in remaining:
                 item_words = [word_stem(word) for word in plain_words(candidate[0])]
-                glued, together = "".join(item_words), "".join(expected_words)
+                glued = "".join(item_words)
+                together = "".join(expected_words)
                 # all of its words, in any number, apart or together, or misspelt
                 if expected_words and (
                     set(expected_words) <= set(item_words)
@@ -137,10 +138,8 @@ class ListsItems(Ruled, Struct, frozen=True):
             for name, quantity in items
         ]
         named_count = sum(bool(quantities) for _, quantities in pairs)
-        right, invented = (
-            sum(quantities == [quantity] for quantity, quantities in pairs),
-            len(items) - named_count,
-        )
+        right = sum(quantities == [quantity] for quantity, quantities in pairs)
+        invented = len(items) - named_count
         size = max(len(self.expected), 1)
         value = min((named_count / size + right / size + (not invented)) / 3, 1.0)
         return self.score(
@@ -259,7 +258,9 @@ def _read_entry(entry: Any) -> Item | None:
     ]
     counts = [n for value in counted_values if (n := _read_count(value)) is not None]
     unreadable = _UNREADABLE if counted_values else 1
-    return None if name is None else (name, counts[0] if counts else unreadable)
+    if name is None:
+        return None
+    return (name, counts[0] if counts else unreadable)
 
 
 def _line_item(line: str) -> Item | None:
@@ -281,9 +282,13 @@ def _read_count(value: Any) -> int | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
-        return int(value) if abs(value) <= _MOST and value == int(value) else None
+        if abs(value) <= _MOST and value == int(value):
+            return int(value)
+        return None
     if isinstance(value, str) and (word := RE.first_word.match(value.lower())):
-        return int(word[1]) if word[1].isdigit() else NUMBERS.get(word[1])
+        if word[1].isdigit():
+            return int(word[1])
+        return NUMBERS.get(word[1])
     return None
 
 
@@ -354,14 +359,13 @@ class ListsNames(Ruled, Struct, frozen=True):
         words_of_names = {word for name in self.expected for word in plain_words(name)}
         # in prose only what stands in a row of names is one: any word may have a
         # capital
-        row = (
-            {
+        if claimed_names:
+            row = {
                 " ".join(plain_words(match["name"]))
                 for match in RE.in_a_row.finditer(text)
             }
-            if claimed_names
-            else set()
-        )
+        else:
+            row = set()
         foreign = [
             name
             for name in row
@@ -416,8 +420,8 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
     if isinstance(value, list):
         names: list[str] = []
         for entry in value:
-            text = (
-                next(
+            if isinstance(entry, dict):
+                text = next(
                     (
                         field_text
                         for field_text in entry.values()
@@ -425,9 +429,8 @@ def _list_texts(value: Any, depth: int) -> list[str] | None:
                     ),
                     None,
                 )
-                if isinstance(entry, dict)
-                else entry
-            )
+            else:
+                text = entry
             if not isinstance(text, str):
                 return None
             names.append(RE.aside.sub("", text))

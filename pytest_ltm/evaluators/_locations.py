@@ -149,20 +149,16 @@ class _Legs:
                 case "open" | "close":
                     self._bracket(token.kind)
                 case "end":
-                    self.ended, self.describing = (
-                        "." if token.text in _STOPS else "->",
-                        False,
-                    )
+                    self.ended = "." if token.text in _STOPS else "->"
+                    self.describing = False
                 case "line":
                     # half a leg may go on in the next line; what was announced does not
                     if self.leg.whole or not self.parts:
                         self._close()
-                    self.heading, self.departed, self.describing, self.aside = (
-                        None,
-                        False,
-                        False,
-                        0,
-                    )
+                    self.heading = None
+                    self.departed = False
+                    self.describing = False
+                    self.aside = 0
                 case "colon" | "word":
                     self._other(token)
             self.touching = token.kind == "km" or (
@@ -255,7 +251,8 @@ class _Legs:
     def _close(self) -> None:
         if self.parts:
             self.legs.append(self.leg)
-        self.leg, self.parts = Leg(), ""
+        self.leg = Leg()
+        self.parts = ""
 
 
 class LeadsTo(Ruled, Struct, frozen=True):
@@ -282,14 +279,12 @@ class LeadsTo(Ruled, Struct, frozen=True):
             return self._leg_by_leg(answer, places, goal)
         told_legs = read_legs(answer, places)
         # who was asked for JSON may have put the legs there
-        told_legs = (
-            told_legs
-            if any(leg.whole for leg in told_legs)
-            else _legs_of_json(answer) or told_legs
-        )
+        if not (any(leg.whole for leg in told_legs)):
+            told_legs = _legs_of_json(answer) or told_legs
         legs = first_telling(told_legs, self.start, goal)
         incomplete = next((leg for leg in legs if not leg.whole), None)
-        value, reason = 0.0, "tells no directions"
+        value = 0.0
+        reason = "tells no directions"
         if incomplete is not None:
             reason = f"a leg cannot be walked: {_legs_text([incomplete])}"
         elif legs:
@@ -304,11 +299,8 @@ class LeadsTo(Ruled, Struct, frozen=True):
             reason = (
                 f"the directions lead {_point_text(end)}, not {_point_text(true_end)}"
             )
-            reason = (
-                f"the directions lead to the right place, {_point_text(end)}"
-                if value
-                else reason
-            )
+            if value:
+                reason = f"the directions lead to the right place, {_point_text(end)}"
         evidence = _legs_text(legs) or evidence_snippet(answer)
         return self.standing_in(
             Score(value, reason, rule=f"{self.family}/1", evidence=evidence)
@@ -399,7 +391,8 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
     """Return a text with each move behind its place, where all stand in brackets: "the opera (2 km east)"."""
     if not 1 < len(RE.in_brackets.findall(text)) == len(RE.distances.findall(text)):
         return text
-    parts, end = [], 0
+    parts = []
+    end = 0
     for match in RE.in_brackets.finditer(text):
         # the move in brackets leads to the place named last before them
         words_before = " ".join(plain_words(text[end : match.start()]))
@@ -418,7 +411,8 @@ def _out_of_brackets(text: str, places: Sequence[str]) -> str:
 
 def _drop_corrections(text: str) -> str:
     """Return a text without the moves that it corrects at once: "5 km east, sorry, 5 km west"."""
-    parts, end = [], 0
+    parts = []
+    end = 0
     for match in RE.meant.finditer(text):
         since = max(end, match.start() - 40)
         move = RE.last_move.search(text[since : match.start()])
@@ -430,7 +424,9 @@ def _drop_corrections(text: str) -> str:
 
 def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg]]:
     """Return the tellings of a route: each begins where a leg leaves the start, or once the goal is reached."""
-    (start, first, *_), goal, size = places, places[-1], len(places) - 1
+    (start, first, *_) = places
+    goal = places[-1]
+    size = len(places) - 1
     tellings: list[list[Leg]] = [[]]
     for number, leg in enumerate(legs):
         arrived = bool(tellings[-1]) and tellings[-1][-1].goal == goal
@@ -447,11 +443,10 @@ def _split_tellings(legs: Sequence[Leg], places: Sequence[str]) -> list[list[Leg
 def _legs_of_json(answer: str) -> list[Leg]:
     """Return the legs of the first JSON list of objects with a direction and a number."""
     for value in json_values(answer):
-        entries = (
-            value
-            if isinstance(value, list)
-            else next((e for e in value.values() if isinstance(e, list)), [])
-        )
+        if isinstance(value, list):
+            entries = value
+        else:
+            entries = next((e for e in value.values() if isinstance(e, list)), [])
         if legs := [
             leg
             for entry in entries
@@ -578,7 +573,8 @@ class LiesAt(Ruled, Struct, frozen=True):
         pairs: list[tuple[str, list[Leg]]] = []
         best: list[tuple[str, list[Leg]]] = []
         for sentence in filter(_may_tell, RE.sentence_end.split(answer)):
-            plain, spaced = normalize_text(sentence), space_delimited(sentence)
+            plain = normalize_text(sentence)
+            spaced = space_delimited(sentence)
             match = RE.a_distance.search(plain)
             if match and doubt_about(plain, Mention(*match.span(), "")):
                 continue

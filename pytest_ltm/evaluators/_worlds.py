@@ -92,9 +92,11 @@ def _says_of_world(
         pattern for frame, pattern in frame_patterns.items() if frame != realm
     ]
     if realm:
-        this, other = (f"{frame_patterns[realm]}|{_INVENTED}", _REAL)
+        this = f"{frame_patterns[realm]}|{_INVENTED}"
+        other = _REAL
     else:
-        this, other = (_REAL, _INVENTED)
+        this = _REAL
+        other = _INVENTED
     marks = partial(_world_marks, this=this, other="|".join([other, *other_frames]))
     # what an answer settles on stands at its end: a longer one takes no longer
     ending = answer[-20_000:].replace("_", " ")

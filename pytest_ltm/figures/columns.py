@@ -134,7 +134,9 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def name(self) -> str:
         """The agent's label, marked if it is a control."""
-        return f"{self.agent} (control)" if self.control else self.agent
+        if self.control:
+            return f"{self.agent} (control)"
+        return self.agent
 
     @property
     def label(self) -> str:
@@ -241,7 +243,9 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def accuracy_lower_bound(self) -> float | None:
         """The accuracy with 0 for each example without a score; None without any score."""
-        return self.total_lower_bound / self.maximum_total if self.out_of else None
+        if self.out_of:
+            return self.total_lower_bound / self.maximum_total
+        return None
 
     @property
     def points(self) -> str:
@@ -255,21 +259,22 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     def _both_ends(self, text: Callable[[float], str]) -> str:
         ends = [self.total_lower_bound, *[self.total_upper_bound] * self.is_open]
-        return " to ".join(map(text, ends)) if self.out_of else NOTHING
+        if self.out_of:
+            return " to ".join(map(text, ends))
+        return NOTHING
 
     @property
     def total_with_spread(self) -> str:
         """The total with its spread and its maximum: `2.79 of 11 (spread 0.47)`, `2.00 to 4.00 of 11`."""
         # With open scores two totals stand there already, and the spread is about
         # neither of them.
-        spread = (
-            f" (spread {self.spread.sd:.2f})"
-            if self.spread and not self.is_open
-            else ""
-        )
-        return (
-            f"{self.points} of {self.maximum_total}{spread}" if self.out_of else NOTHING
-        )
+        if self.spread and not self.is_open:
+            spread = f" (spread {self.spread.sd:.2f})"
+        else:
+            spread = ""
+        if self.out_of:
+            return f"{self.points} of {self.maximum_total}{spread}"
+        return NOTHING
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -286,11 +291,9 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
             else score_interval([row.settle_score(end) for row in self.rows], mean)
             for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
         ]
-        return (
-            Interval(intervals[0].low, intervals[1].high)
-            if intervals[0] and intervals[1]
-            else None
-        )
+        if intervals[0] and intervals[1]:
+            return Interval(intervals[0].low, intervals[1].high)
+        return None
 
     @cached_property
     def pass_rate(self) -> PassRate:
@@ -323,7 +326,9 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     def cell_text(self, scenario: str) -> str:
         """Return the mean score of a scenario as it is shown; "" where it was not played."""
-        return self.cells[scenario].text if scenario in self.cells else ""
+        if scenario in self.cells:
+            return self.cells[scenario].text
+        return ""
 
     @property
     def ltm_score_paper(self) -> float | None:
@@ -437,4 +442,6 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
 def known_sum(values: Iterable[Number | None]) -> Number | None:
     """Return the sum of what is known; None if nothing is."""
     known_values = [value for value in values if value is not None]
-    return reduce(operator.add, known_values) if known_values else None
+    if known_values:
+        return reduce(operator.add, known_values)
+    return None

@@ -332,9 +332,11 @@ class Rule(Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The rule as a sentence."""
         if self.metric.higher_is_better:
-            least, verb = ("at least", "drop")
+            least = "at least"
+            verb = "drop"
         else:
-            least, verb = ("at most", "rise")
+            least = "at most"
+            verb = "rise"
         if self.metric.unit == "chance":
             if self.metric.name == "holm":
                 rise = "no scenario drops"

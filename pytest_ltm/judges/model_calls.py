@@ -141,8 +141,11 @@ class BudgetedCaller:
         account: Account | None = None,
         refused: str = "",
     ) -> None:
-        self._call, self._side, self._journal = call, side, journal
-        self._account, self._refused = account, refused
+        self._call = call
+        self._side = side
+        self._journal = journal
+        self._account = account
+        self._refused = refused
         self.tariff = tariff or Tariff()
         """What its tokens cost where it does not say."""
         self.lost: Usage | None = None
@@ -225,7 +228,9 @@ class ModelUse(Struct):
             f"{side}_tokens": self.tokens,
             f"{side}_cost_usd": self.cost_usd,
         }
-        return {**fields, f"{side}_estimated": True} if self.estimated else fields
+        if self.estimated:
+            return {**fields, f"{side}_estimated": True}
+        return fields
 
 
 # --- on the record
@@ -258,9 +263,8 @@ def on_record(
     try:
         if recorded is None:
             reply = ask()
-        elif (
-            recorded.reply is None
-        ):  # what failed in the record fails here, too, and costs the same
+        elif recorded.reply is None:
+            # what failed in the record fails here, too, and costs the same
             failure = error(str(recorded.fault))
             failure.usage = recorded.usage
             raise failure

@@ -202,7 +202,8 @@ class CueCounts(Struct, frozen=True):
 
     def information_gain(self, cue: Cue) -> float:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
-        (a, b) = (self.sought[cue], self.others[cue])
+        a = self.sought[cue]
+        b = self.others[cue]
         (m, n) = self.texts
         share = (a + b) / (m + n)
         apart = _log_likelihood(a, m, a / m) + _log_likelihood(b, n, b / n if n else 0)

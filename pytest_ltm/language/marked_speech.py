@@ -167,7 +167,7 @@ def _hidden_spans(text: str, marks: Iterable[Mark]) -> list[tuple[int, int]]:
                 closed = 0
             depth += 1
         elif depth:
-            depth = depth - 1
+            depth -= 1
             closed = mark.end
             if not depth:
                 spans.append((start, mark.end))

@@ -93,9 +93,11 @@ def words_with_digits(some_words: Sequence[str]) -> Iterator[str]:
             # "and" behind a bare "two hundred" belongs to what follows, not to the
             # number
             if more:
-                value, used = (value * 100 + rest, link + more)
+                value = value * 100 + rest
+                used = link + more
             else:
-                value, used = (value * 100, used + 1)
+                value *= 100
+                used += 1
         yield str(value) if used else some_words[at]
         at += used or 1
 

@@ -43,7 +43,9 @@ def read_answer(text: str, *, within: bool = True) -> str:
     if answer is not None:
         return _write_value(answer)
     spoken = _without_thoughts(fields)
-    return text if len(spoken) in {0, len(fields)} else _write_value(spoken)
+    if len(spoken) in {0, len(fields)}:
+        return text
+    return _write_value(spoken)
 
 
 def _read_objects_within(text: str) -> str:
@@ -144,7 +146,9 @@ def _find_answer(fields: Fields, level: int) -> Any:
     if not answers or any(isinstance(value, dict | list) for value in candidates[1:]):
         return None
     if len(candidates) != 1:
-        return _join_candidates(candidates) if _named_answers(fields) else None
+        if _named_answers(fields):
+            return _join_candidates(candidates)
+        return None
     value = fields[answers[0]]
     if not isinstance(value, dict) or level > _MOST_LEVELS:
         return value

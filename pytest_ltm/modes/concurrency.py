@@ -65,9 +65,8 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     if limit is not None:
         return limit
     reply: Any = getattr(source.given, "reply", source.given)
-    inner = (
-        spec_within(source).split(":")[1:2] if source.kind else []
-    )  # what ts:, memory: and others ask
+    # what ts:, memory: and others ask
+    inner = spec_within(source).split(":")[1:2] if source.kind else []
     waits = (
         source.apart
         or not {source.kind, *inner}.isdisjoint({*provider_names(), *_REMOTE})
@@ -80,7 +79,8 @@ def limit_conversations(
     sources: Mapping[str, AgentSource], settings: RunSettings
 ) -> tuple[int, dict[str, int]]:
     """Return how many conversations may be played at once in all, and of each agent, by label; {}: one at a time."""
-    limit, jumps = settings.concurrency, settings.time == "jump"
+    limit = settings.concurrency
+    jumps = settings.time == "jump"
     by_label = {
         label: most_at_once(source, limit, jumps=jumps)
         for label, source in sources.items()
@@ -162,7 +162,8 @@ class ConcurrentRunner:
     @property
     def notices(self) -> list[str]:
         """Why it took longer than it might."""
-        seconds, computed = stopwatch_seconds() - self._began, sum(self._busy.values())
+        seconds = stopwatch_seconds() - self._began
+        computed = sum(self._busy.values())
         result = [self._fewer] if self._fewer else []
         if computed > MUCH and computed > seconds / 4:
             agent = max(self._busy, key=self._busy.__getitem__)
@@ -228,7 +229,8 @@ class ConcurrentRunner:
         self._raise()
 
     def _raise(self) -> None:
-        error, self._error = self._error, None
+        error = self._error
+        self._error = None
         if error is not None:
             raise error
 

@@ -84,8 +84,10 @@ class Rehearsed(ConversationMode):
     ) -> None:
         super().__init__(inputs)
         self._kept = keep_forecast
-        self._bars, self._unplayed = list[Bar](), list[str]()
-        self._cut, self._judge = 0, TokenUse()
+        self._bars = list[Bar]()
+        self._unplayed = list[str]()
+        self._cut = 0
+        self._judge = TokenUse()
         self._users: dict[str, TokenUse] = defaultdict(TokenUse)
         self._simulated: CostSimulator
 
@@ -158,10 +160,8 @@ class Rehearsed(ConversationMode):
         )
         # One that could not be played has said nothing, and has no bar.
         if lane.own:
-            starts, end = (
-                tuple(exchange.start for exchange in lane.own),
-                lane.own[-1].end,
-            )
+            starts = tuple(exchange.start for exchange in lane.own)
+            end = lane.own[-1].end
             bar = Bar(
                 scenario=example.scenario,
                 example=example.example,
@@ -255,11 +255,12 @@ class DryRun:
                 raise pytest.UsageError(
                     f"--ltm-dry-run: not with --{name.replace('_', '-')}: {reason}"
                 )
+        # it is over sooner than workers are there
         option.dist, option.tx, option.numprocesses = (
             "no",
             [],
             None,
-        )  # it is over sooner than workers are there
+        )
 
     def pytest_report_header(self) -> str:
         """Say that nothing happens."""
@@ -280,10 +281,8 @@ class DryRun:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
         """Have the terminal keep one report of those that it counts alone: a hundred thousand fill the memory."""
         yield
-        option, terminal = (
-            self._run.config.option,
-            self._run.config.pluginmanager.get_plugin("terminalreporter"),
-        )
+        option = self._run.config.option
+        terminal = self._run.config.pluginmanager.get_plugin("terminalreporter")
         names_each = option.durations is not None or not getattr(
             option, "fold_skipped", True
         )
@@ -303,7 +302,8 @@ class DryRun:
             return
         terminalreporter.write_sep("=", "dry run")
         result = list(self._found.values())
-        costs, settings = self._run.costs, self._run.settings
+        costs = self._run.costs
+        settings = self._run.settings
         canaries: Any = self._run.config.pluginmanager.get_plugin("ltm-canaries")
         priced = {}
         for label, cost in costs.agents.items():

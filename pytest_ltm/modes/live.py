@@ -78,12 +78,10 @@ class AgentFactory:
         trial: int,
         retried: Callable[[Failed], object] = lambda _: None,
     ) -> None:
-        self._source, self._settings, self._folder, self._label = (
-            source,
-            settings,
-            folder,
-            label,
-        )
+        self._source = source
+        self._settings = settings
+        self._folder = folder
+        self._label = label
         self._limit = None if source.unlimited else settings.reply_timeout
         """For a reply, and for making an agent."""
         self._rng = definition_rng(settings.seed.value, trial, "retries", label)
@@ -100,7 +98,8 @@ class AgentFactory:
         )
 
     def _spoken_to(self, agent: Agent) -> AgentCaller:
-        source, settings = self._source, self._settings
+        source = self._source
+        settings = self._settings
         speaker = AgentCaller(
             agent,
             timeout=self._limit,
@@ -128,12 +127,11 @@ class AgentFactory:
         self, configuration: Any, capabilities: Iterable[str], max_tokens: int
     ) -> _recording.AgentRecord:
         """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
-        spec, shown_configuration = (
-            self._source.spec,
-            None
-            if configuration is None
-            else redacted_data(configuration, is_secret_name),
-        )
+        spec = self._source.spec
+        if configuration is None:
+            shown_configuration = None
+        else:
+            shown_configuration = redacted_data(configuration, is_secret_name)
         facts = AgentFacts(
             spec=redact_secrets(spec),
             configuration=shown_configuration,
@@ -166,7 +164,8 @@ class LiveMode(ConversationMode):
 
     def __init__(self, inputs: ConversationInputs) -> None:
         super().__init__(inputs)
-        self._untouched, place = False, inputs.place
+        self._untouched = False
+        place = inputs.place
         self._supply = AgentFactory(
             inputs.source,
             inputs.settings,
@@ -188,7 +187,8 @@ class LiveMode(ConversationMode):
 
     def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
         """Write nothing: the folder is another's, or cannot be read."""
-        self._untouched, timings = True, Timings()
+        self._untouched = True
+        timings = Timings()
         port = self._answering(self._supply.make, site, timings)
         return OpenConversation(
             script=site.agenda(),
@@ -202,13 +202,11 @@ class LiveMode(ConversationMode):
     def _begin(
         self, site: ConversationFactory, script: ConversationScript
     ) -> OpenConversation:
-        folder, supply, plan, reason_gone, raised = (
-            self.given.folder,
-            self._supply,
-            site.plan,
-            "",
-            "",
-        )
+        folder = self.given.folder
+        supply = self._supply
+        plan = site.plan
+        reason_gone = ""
+        raised = ""
         _recording.cut_back(folder, None)
         write_plan(folder, plan)
         timings = Timings.resuming(folder / TIMINGS)
@@ -222,8 +220,10 @@ class LiveMode(ConversationMode):
             try:
                 live.restore()
             except _errors.ConversationOver as over:
-                reason_gone, raised = str(over), users_traceback(over)
-        journal, record = Journal.resuming(folder / JOURNAL), supply.record
+                reason_gone = str(over)
+                raised = users_traceback(over)
+        journal = Journal.resuming(folder / JOURNAL)
+        record = supply.record
         journal.write(
             Header(
                 plan=plan.to_json(),
@@ -249,7 +249,8 @@ class LiveMode(ConversationMode):
         script: ConversationScript,
         recording: _recording.Recording,
     ) -> OpenConversation:
-        folder, checkpoints = self.given.folder, checkpoints_of(self.given.folder)
+        folder = self.given.folder
+        checkpoints = checkpoints_of(self.given.folder)
         problems = _recording.recording_differences(recording, site.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
@@ -273,9 +274,10 @@ class LiveMode(ConversationMode):
                 )
             return speaker
 
-        timings = (
-            Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
-        )
+        if recording.complete:
+            timings = Timings()
+        else:
+            timings = Timings.resuming(folder / TIMINGS)
         recorded_agent = _recording.recorded_agent(recording)
         live = self._answering(
             make, site, timings, known=recorded_agent, checkpoints=checkpoints
@@ -350,12 +352,12 @@ class LiveMode(ConversationMode):
         replaying: bool,
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
-        recorded = (
-            recorded_result(self.given.folder) if self._untouched or replaying else None
-        )
-        if (
-            recorded is not None
-        ):  # what is recorded is not repeated: it gets what it lacks
+        if self._untouched or replaying:
+            recorded = recorded_result(self.given.folder)
+        else:
+            recorded = None
+        if recorded is not None:
+            # what is recorded is not repeated: it gets what it lacks
             scored = {row.id: row for row in recorded.scenarios if row.scored}
             rows = tuple(scored.get(row.id, row) for row in result.scenarios)
             notices = (*recorded.notices, *result.notices)
@@ -398,11 +400,10 @@ def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
     recording = None
     try:
         recording = _recording.read_recording(folder / JOURNAL)
-        stuck = (
-            ""
-            if recording is None
-            else _recording.cannot_go_on(recording, checkpoints_of(folder))
-        )
+        if recording is None:
+            stuck = ""
+        else:
+            stuck = _recording.cannot_go_on(recording, checkpoints_of(folder))
     except _errors.LtmError as error:
         stuck = str(error)
     return recording, stuck

@@ -99,7 +99,8 @@ def pytest_ltm_begin(run: LtmRun) -> Iterator[None]:
 
 
 def _register_mode(run: LtmRun) -> None:
-    manager, option = run.config.pluginmanager, run.config.option
+    manager = run.config.pluginmanager
+    option = run.config.option
     if run.settings.rescored is not None:
         from pytest_ltm.modes.rescoring import Rescoring
 

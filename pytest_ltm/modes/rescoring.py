@@ -67,7 +67,8 @@ class Rescoring:
     """Refuses what would not be the same run, and shows what moved."""
 
     def __init__(self, run: LtmRun, source: Path) -> None:
-        self._run, self._source = run, source
+        self._run = run
+        self._source = source
         self._holder = ""
         """Who is still writing it."""
         self.came_to: _changes.Rescored | None = None
@@ -96,11 +97,10 @@ class Rescoring:
             return
         try:
             recorded = read_run_file(self._source).settings
-            nothing = (
-                []
-                if any(self._source.glob(f"*/{JOURNAL}"))
-                else ["It holds no recorded conversation."]
-            )
+            if any(self._source.glob(f"*/{JOURNAL}")):
+                nothing = []
+            else:
+                nothing = ["It holds no recorded conversation."]
             self._refuse(
                 nothing
                 or _changes.setting_differences(
@@ -149,9 +149,8 @@ class Rescoring:
             row.conversation: [] for row in after
         }
         for name, folder in itertools.product(plans, folders):
-            with contextlib.suppress(
-                LtmError
-            ):  # one that cannot be read explains nothing
+            with contextlib.suppress(LtmError):
+                # one that cannot be read explains nothing
                 plan = recorded_plan(folder / name.folder / JOURNAL)
                 plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(
@@ -201,11 +200,10 @@ class Rescoring:
             group, self._run.settings
         ).items():
             if definition != then[key]:
-                reason = (
-                    definition
-                    if isinstance(definition, str)
-                    else "it is generated differently now"
-                )
+                if isinstance(definition, str):
+                    reason = definition
+                else:
+                    reason = "it is generated differently now"
                 self._made_anew[f"{name} {key}"] = reason
 
     def _refuse(self, problems: list[str]) -> None:
@@ -231,11 +229,10 @@ class RescoredConversation(_setup.ConversationMode):
         super().__init__(inputs)
         self._source = run / inputs.folder.name
         self._result = recorded_result(self._source)
-        self._rows = (
-            {}
-            if self._result is None
-            else {row.id: row for row in self._result.scenarios}
-        )
+        if self._result is None:
+            self._rows = {}
+        else:
+            self._rows = {row.id: row for row in self._result.scenarios}
         self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
         """The original one; None if nothing is recorded."""
@@ -252,14 +249,13 @@ class RescoredConversation(_setup.ConversationMode):
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
-        folder, plan, playback = (
-            self.given.folder,
-            site.plan,
-            Playback.open_playback(self._source / JOURNAL),
-        )
+        folder = self.given.folder
+        plan = site.plan
+        playback = Playback.open_playback(self._source / JOURNAL)
         if playback is None:
             return self.refuse(site, "nothing is recorded of its conversation")
-        self._playback, self._plan = playback, plan_of(playback.header)
+        self._playback = playback
+        self._plan = plan_of(playback.header)
         _setup.write_plan(folder, plan)
         header = structs.replace(
             playback.header, plan=plan.to_json(), plan_fingerprint=plan.fingerprint
@@ -285,9 +281,10 @@ class RescoredConversation(_setup.ConversationMode):
         gone: str = "",
     ) -> _setup.OpenConversation:
         facts = None if header is None else header.agent
-        capabilities, max_tokens = (
-            (facts.capabilities, facts.max_message_tokens) if facts else ((), 1)
-        )
+        if facts:
+            capabilities, max_tokens = (facts.capabilities, facts.max_message_tokens)
+        else:
+            capabilities, max_tokens = ((), 1)
         self._script = script = RecordScript(self._playback, self._kept_ending)
         recorded_agent = RecordedAgent(Capabilities(capabilities), max(max_tokens, 1))
         port = site.recorded_port(
@@ -366,11 +363,9 @@ class RescoredConversation(_setup.ConversationMode):
         ):
             return None
         result = self._playback.reply(kind, example, inquiry.digest, inquiry.vote)
-        return (
-            None
-            if result is not None and not judge.is_none and result.fault is not None
-            else result
-        )
+        if result is not None and not judge.is_none and result.fault is not None:
+            return None
+        return result
 
     # --- what becomes of its examples
 
@@ -378,7 +373,9 @@ class RescoredConversation(_setup.ConversationMode):
         self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
     ) -> _result.ScenarioResult:
         """Return the recorded row where the example keeps that."""
-        return self._rows.get(row.id, row) if row.id in body.conversation.kept else row
+        if row.id in body.conversation.kept:
+            return self._rows.get(row.id, row)
+        return row
 
     def notices(self, talk: Conversation) -> list[str]:
         """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
@@ -396,7 +393,9 @@ class RescoredConversation(_setup.ConversationMode):
         replaying: bool,
     ) -> None:
         """Write the results, as those of the agent and of the end that are recorded."""
-        header, then, ended = self._playback.record.header, self._result, result.ended
+        header = self._playback.record.header
+        then = self._result
+        ended = result.ended
         if talk.gone is not None and self._script.cut_short:
             ended = "interrupted"
         elif talk.gone is not None and then is not None and then.ended != "complete":

@@ -161,7 +161,8 @@ class ResumeGuard:
         yield
         if self._run.plays:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
-            recordings, problems = self._begun.heard_conversations, []
+            recordings = self._begun.heard_conversations
+            problems = []
             for name in (name for name in groups if name in recordings):
                 plan = plan_for(groups[name], self._run.settings).plan
                 if texts := _recording.recording_differences(recordings[name], plan):
@@ -192,9 +193,10 @@ class ResumeGuard:
             except AgentError as error:
                 # A complete one is only reported again, which needs neither a key nor a
                 # server.
-                problems[label] = (
-                    [] if self._begun.complete >= recordings.keys() else [str(error)]
-                )
+                if self._begun.complete >= recordings.keys():
+                    problems[label] = []
+                else:
+                    problems[label] = [str(error)]
             except LtmError as error:
                 problems[label] = [str(error)]
         return [

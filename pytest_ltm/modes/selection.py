@@ -25,7 +25,8 @@ class LanguageFilter:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Deselect such items; UsageError where none is left."""
-        settings, unwritten = config.stash[RUN].settings, []
+        settings = config.stash[RUN].settings
+        unwritten = []
         for item in items:
             ltm_item = item.stash[LTM_ITEM]
             if not set(settings.language(ltm_item.place.agent).split(":")) <= set(
@@ -48,11 +49,9 @@ class LanguageFilter:
 
     def pytest_report_collectionfinish(self) -> str:
         """Say what is left out."""
-        return (
-            f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
-            if self._names
-            else ""
-        )
+        if self._names:
+            return f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
+        return ""
 
 
 def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:

@@ -27,20 +27,18 @@ class Unfinished:
     """Reports at the end what is done of a run that ended early, and the command that resumes it."""
 
     def __init__(self, run: LtmRun, report: Report) -> None:
-        self._run, self._report = run, report
+        self._run = run
+        self._report = report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
         """Print it below the tables."""
         yield
-        result, folder, write_line = (
-            self._report.result,
-            self._run.folder.path,
-            terminalreporter.write_line,
-        )
-        cut_off = (
-            bool(self._run.ended_by) or self._run.disk_is_gone
-        )  # nobody at the terminal wanted that
+        result = self._report.result
+        folder = self._run.folder.path
+        write_line = terminalreporter.write_line
+        # nobody at the terminal wanted that
+        cut_off = bool(self._run.ended_by) or self._run.disk_is_gone
         was_asked = any(folder.glob(f"*/{JOURNAL}")) or (
             cut_off and (folder / PROBE_FILE).exists()
         )
@@ -107,7 +105,8 @@ class Unfinished:
             bool(self._run.ended_by) and not begun_run.stuck
         )
         if can:
-            result, larger = self._report.result, self._run.costs.larger_budget()
+            result = self._report.result
+            larger = self._run.costs.larger_budget()
             spent = result is not None and any(
                 conversation.ended == "budget spent"
                 for conversation in result.conversations
@@ -118,11 +117,10 @@ class Unfinished:
             without = (path for path in results if not path.with_name(JOURNAL).exists())
             far = [path.parent.name for path in without if read_results(path).exchanges]
             # Their journals are on other machines, with which they could go on.
-            count_text = (
-                f"{far[0]} is"
-                if len(far) == 1
-                else f"{pluralize(len(far), 'conversation')} are"
-            )
+            if len(far) == 1:
+                count_text = f"{far[0]} is"
+            else:
+                count_text = f"{pluralize(len(far), 'conversation')} are"
             copy = (
                 f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
                 f"{count_text} without a journal here and would start over"

@@ -102,7 +102,8 @@ def compare_scorings(
         {(str(row.conversation), row.id): row for row in rows}
         for rows in (before, after)
     )
-    moves, unmoved = list[Move](), list[ScenarioResult]()
+    moves = list[Move]()
+    unmoved = list[ScenarioResult]()
     new = [row for place, row in new_rows.items() if place not in then]
     for place, row in new_rows.items():
         if place in then and _compared(then[place]) != _compared(row):
@@ -110,18 +111,15 @@ def compare_scorings(
                 verdict_differences(then[place], row, plans.get(row.conversation, ()))
             )
             moves.append(Move(row, by_rules(then[place]), reason or _UNVERSIONED))
-        elif (
-            place in then and " ".join(place) not in kept
-        ):  # what is kept has an entry of its own
+        elif place in then and " ".join(place) not in kept:
+            # what is kept has an entry of its own
             unmoved.append(row)
     same, unknown = (
         sum(row.scored or row.cause in ("unscored", "ungraded") for row in rows)
         for rows in (unmoved, new)
     )
-    without, left_out = (
-        len(unmoved) + len(new) - same - unknown,
-        len(then.keys() - new_rows.keys()),
-    )
+    without = len(unmoved) + len(new) - same - unknown
+    left_out = len(then.keys() - new_rows.keys())
     return Rescored(
         run=run,
         same=same,
@@ -162,9 +160,8 @@ def verdict_differences(
             )
             for plan in plans
         )
-        if is_of_source(then_version) and is_of_source(
-            now_version
-        ):  # hashes, which mean nothing to a reader
+        if is_of_source(then_version) and is_of_source(now_version):
+            # hashes, which mean nothing to a reader
             if then_version != now_version:
                 texts.append("the test's source has changed")
         else:
@@ -195,18 +192,17 @@ def _judge_differences(before: str, after: str) -> list[str]:
     )
     if then_judge != now_judge:
         return _version_difference("judge", then_judge, now_judge)
-    then, new_parts = prompts.split(", "), now_prompts.split(", ")
-    old, new = (
-        [part for part in then if part not in new_parts],
-        [part for part in new_parts if part not in then],
-    )
+    then = prompts.split(", ")
+    new_parts = now_prompts.split(", ")
+    old = [part for part in then if part not in new_parts]
+    new = [part for part in new_parts if part not in then]
     return _version_difference("prompt", ", ".join(old), ", ".join(new))
 
 
 def _version_difference(name: str, before: str, after: str) -> list[str]:
-    return (
-        [] if before == after else [f"{name} {before or 'none'} -> {after or 'none'}"]
-    )
+    if before == after:
+        return []
+    return [f"{name} {before or 'none'} -> {after or 'none'}"]
 
 
 # --- What may be another one when a run is re-scored, and what may not.

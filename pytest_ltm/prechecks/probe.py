@@ -38,7 +38,8 @@ class Probe:
     """Probes the agents of a run, in whichever process comes first; what it finds out is in the run folder."""
 
     def __init__(self, run: LtmRun) -> None:
-        self._run, self._path = run, run.folder.path / probe_record.PROBE_FILE
+        self._run = run
+        self._path = run.folder.path / probe_record.PROBE_FILE
         self._settings = run.settings
 
     def pytest_report_header(self) -> list[str]:
@@ -57,9 +58,8 @@ class Probe:
             return None
         from filelock import FileLock
 
-        with FileLock(
-            self._path.with_name(".probe.lock")
-        ):  # the others wait for what is found out here
+        with FileLock(self._path.with_name(".probe.lock")):
+            # the others wait for what is found out here
             decisions = probe_record.probe_decisions(self._path.parent)
             for label in (label for label in items if label not in decisions):
                 probed = self._probed(label, self._run.sources[label], items[label])
@@ -78,9 +78,10 @@ class Probe:
         token_uses: dict[str, TokenUse] = {}
         for label, groups in self._items(session).items():
             source = self._run.sources[label]
-            definitions = (
-                {} if self._unfit(label, source) else self._definitions(groups)
-            )
+            if self._unfit(label, source):
+                definitions = {}
+            else:
+                definitions = self._definitions(groups)
             if definitions:
                 token_uses[label] = _rehearse_probe(
                     self._settings, source, groups[0][0], definitions
@@ -142,7 +143,9 @@ class Probe:
             isinstance(event, (events.ReplyReceived, events.FillerSent))
             for event in recorded_events
         )
-        return "its conversations had begun without it" if has_begun else ""
+        if has_begun:
+            return "its conversations had begun without it"
+        return ""
 
     def _definitions(
         self, groups: Sequence[Sequence[LtmItem]]

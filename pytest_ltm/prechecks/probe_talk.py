@@ -134,7 +134,8 @@ def _count_told(settings: RunSettings, group: Sequence[LtmItem], largest: int) -
 
     They are a data set's history, else filler in messages of `largest` tokens.
     """
-    spans, place = settings.spans, group[0].place
+    spans = settings.spans
+    place = group[0].place
     told_conversation = told_in(settings, place)
     if told_conversation is not None:
         return len(told_conversation.history)
@@ -177,19 +178,15 @@ class ProbeConversation:
         *,
         messages: int,
     ) -> None:
-        self._run, self._label, self._source, self._place = (
-            run,
-            label,
-            source,
-            ltm_item.place,
-        )
+        self._run = run
+        self._label = label
+        self._source = source
+        self._place = ltm_item.place
         self._messages = messages
         self.asked, self.seconds = 0, 0.0
         """The number of replies so far, and the seconds that they took."""
-        self._tariff, self._counter = (
-            run.costs.tariff_of(label),
-            token_counter(run.settings.tokenizer),
-        )
+        self._tariff = run.costs.tariff_of(label)
+        self._counter = token_counter(run.settings.tokenizer)
         self._clock = SimulatedClock(
             conversation_start(told_in(run.settings, ltm_item.place))
         )
@@ -197,7 +194,9 @@ class ProbeConversation:
 
     def say(self, number: str, texts: Sequence[str]) -> list[str] | None:
         """Return the replies of an agent that was told nothing else; None, and nothing is said, of a stateless one."""
-        run, settings, place = self._run, self._run.settings, self._place
+        run = self._run
+        settings = self._run.settings
+        place = self._place
         folder = run.folder.path / f"probe-{self._label}-{number}"
         if self._source.at is not None:  # it leaves files there
             folder.mkdir(exist_ok=True)
@@ -222,11 +221,9 @@ class ProbeConversation:
         )
         try:
             live.ready("")
-            return (
-                None
-                if "Stateless" in live.capabilities
-                else [self._one(live, folder.name, text) for text in texts]
-            )
+            if "Stateless" in live.capabilities:
+                return None
+            return [self._one(live, folder.name, text) for text in texts]
         finally:
             live.close()
             with suppress(OSError):  # it left none
@@ -254,10 +251,8 @@ class ProbeConversation:
         self._run.progress.announce(self._progress())
         began = stopwatch_seconds()
         reply = live.reply(message)
-        self.asked, self.seconds = (
-            self.asked + 1,
-            self.seconds + stopwatch_seconds() - began,
-        )
+        self.asked += 1
+        self.seconds += stopwatch_seconds() - began
         live.written(reply)
         row = probe_record.ProbeExchange(
             agent=self._label,
@@ -279,9 +274,8 @@ class ProbeConversation:
         self, verdict: probe_record.ProbeVerdict, why: str = ""
     ) -> probe_record.Decided:
         """Return what the probe came to, and what it cost."""
-        rows = probe_record.read_probe(
-            self._run.folder.path
-        )  # also those of a probe that was cut off
+        # also those of a probe that was cut off
+        rows = probe_record.read_probe(self._run.folder.path)
         messages, tokens, usd, guessed = probe_record.probe_usage(
             rows, self._label, self._tariff
         )
@@ -302,11 +296,9 @@ class ProbeRehearsal:
     def __init__(
         self, settings: RunSettings, source: AgentSource, ltm_item: LtmItem
     ) -> None:
-        self._settings, self._profile, self._counter = (
-            settings,
-            profile_of(source),
-            token_counter(settings.tokenizer),
-        )
+        self._settings = settings
+        self._profile = profile_of(source)
+        self._counter = token_counter(settings.tokenizer)
         self._clock = SimulatedClock(
             conversation_start(told_in(settings, ltm_item.place))
         )

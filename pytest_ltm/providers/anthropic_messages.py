@@ -115,10 +115,8 @@ class Anthropic(Provider):
     def used(self, answer: Mapping[str, Any]) -> Used:
         """Return what a body says that it took; what is read from the cache is not among the provider's input."""
         usage = answer.get("usage")
-        input_tokens, cached = (
-            read_count(usage, "input_tokens"),
-            read_count(usage, "cache_read_input_tokens") or 0,
-        )
+        input_tokens = read_count(usage, "input_tokens")
+        cached = read_count(usage, "cache_read_input_tokens") or 0
         if input_tokens is not None:
             input_tokens += cached + (
                 read_count(usage, "cache_creation_input_tokens") or 0

@@ -73,7 +73,8 @@ class ContextOverflow(AgentFault):
 
     def __init__(self, message: str, *, limit: int | None, asked: int | None) -> None:
         super().__init__(message)
-        self.limit, self.asked = limit, asked
+        self.limit = limit
+        self.asked = asked
 
 
 class RequestRefused(AgentFault):
@@ -84,8 +85,10 @@ class RequestRefused(AgentFault):
 
     def __init__(self, message: str, refusal: Refusal, response: Arrived) -> None:
         super().__init__(message)
-        self.status_code, self.code = refusal.status, refusal.code
-        self.words, self.response = refusal.words, response
+        self.status_code = refusal.status
+        self.code = refusal.code
+        self.words = refusal.words
+        self.response = response
 
 
 class Completions:
@@ -105,7 +108,8 @@ class Completions:
         rng: random.Random | None = None,
         says: Callable[[str], bool] = SPOKEN.says_something,
     ) -> None:
-        self.model, self._provider = model, provider
+        self.model = model
+        self._provider = provider
         longest = timeout or SHARING.reply_timeout
         endpoint = f"{model.base_url} {model.name} {model.key_env}".strip()
         # Where the wait for a reply has a limit already, the client's, which counts
@@ -151,15 +155,12 @@ class Completions:
         """
 
         def body() -> dict[str, Any]:
-            shaped, fields = (
-                shape_messages(messages, self._quirks),
-                {**self._fields, **more},
-            )
+            shaped = shape_messages(messages, self._quirks)
+            fields = {**self._fields, **more}
             if "stream" in self._quirks:
-                counts = (
-                    {} if "stream_options" in self._quirks else self._provider.streams
-                )
-                fields = {**fields, "stream": True, **counts}
+                fields["stream"] = True
+                if "stream_options" not in self._quirks:
+                    fields |= self._provider.streams
             return self._provider.body(self.model, shaped, fields)
 
         with self.turn() as turn:
@@ -196,7 +197,9 @@ class Completions:
         self, path: str, body: Callable[[], dict[str, Any]], turn: RateLimitSlot
     ) -> dict[str, Any]:
         """Return the body of the answer, an object; the request is made again without what the server does not take."""
-        self.lost, self.loading, began = None, 0.0, stopwatch_seconds()
+        self.lost = None
+        self.loading = 0.0
+        began = stopwatch_seconds()
         while True:
             self.lost = Used()
             arrived = self._post(path, body())
@@ -249,7 +252,8 @@ class Completions:
 
     def _read_body(self, arrived: Arrived) -> Any:
         """Return a body as JSON, a stream as the body that it comes to; None where it is neither."""
-        text, kind = arrived.text, arrived.headers.get("content-type", "")
+        text = arrived.text
+        kind = arrived.headers.get("content-type", "")
         if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
             events = [fold_names(event) for event in _read_events(text)]
             failed = next((event for event in events if reports_error(event)), None)
@@ -291,10 +295,14 @@ class Completions:
 
     def _refused(self, refusal: Refusal, arrived: Arrived) -> AgentFault:
         """Return the fault of a refusal, with what the server cannot know: whence the key, and how addresses end."""
-        where, words, hint = self.model.base_url, received(refusal.message), ""
+        where = self.model.base_url
+        words = received(refusal.message)
+        hint = ""
         if arrived.status < HTTPStatus.BAD_REQUEST:
             text = f"{where} answered with an error: {words}"
-            return TransientFault(text) if refusal.passing else AgentFault(text)
+            if refusal.passing:
+                return TransientFault(text)
+            return AgentFault(text)
         if is_about_key(refusal):
             hint = f" {self.model.about_key()}"
         elif "v1/responses" in refusal.words:
@@ -313,7 +321,8 @@ class Completions:
         """Leave out or rename what the model does not take; false if there is nothing of that kind (any more)."""
         if refusal.status not in {400, 422}:
             return False
-        text, fields = refusal.words, self._fields
+        text = refusal.words
+        fields = self._fields
         for quirk, cues in _QUIRKS.items():
             if quirk not in self._quirks and _is_worded(text, cues):
                 self._quirks.add(quirk)

@@ -112,33 +112,31 @@ class OpenAi(Provider):
     def used(self, answer: Mapping[str, Any]) -> Used:
         """Return what a body says that it took, be there an answer in it or not."""
         usage = answer.get("usage")
-        asked, answered = (
-            read_count(usage, "prompt_tokens") or None,
-            read_count(usage, "completion_tokens"),
-        )
+        asked = read_count(usage, "prompt_tokens") or None
+        answered = read_count(usage, "completion_tokens")
         total = read_count(usage, "total_tokens")
         if asked is not None and total is not None and total > asked:
             # Some providers leave what was thought out of the completion, but not out
             # of the total, nor of the bill.
             answered = max(answered or 0, total - asked)
-        details = (
-            usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-        )
+        if isinstance(usage, dict):
+            details = usage.get("prompt_tokens_details")
+        else:
+            details = None
         cached = read_count(details, "cached_tokens")
-        cached = (
-            read_count(usage, "prompt_cache_hit_tokens") or 0
-            if cached is None
-            else cached
-        )
+        if cached is None:
+            cached = read_count(usage, "prompt_cache_hit_tokens") or 0
         return Used(asked, answered, cached if asked is None else min(cached, asked))
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
         message: dict[str, Any] = {}
         calls: dict[Any, dict[str, Any]] = {}
-        usage, done = None, False
+        usage = None
+        done = False
         for event in events:
-            usage, done = event.get("usage") or usage, done or "done" in event
+            usage = event.get("usage") or usage
+            done = done or "done" in event
             choice = _first_object(event.get("choices"))
             piece = choice.get("delta") or choice.get("message")
             _extend_message(message, calls, piece if isinstance(piece, dict) else {})

@@ -59,9 +59,11 @@ class Spec(Struct, frozen=True):
                     f"{where}: unknown parameter {name!r}.{hint}{keys} There are {', '.join(known)}."
                 )
             if dot:
-                held, key = (values.setdefault(group, {}), member)
+                held = values.setdefault(group, {})
+                key = member
             else:
-                held, key = (values, name)
+                held = values
+                key = name
             if key in held:
                 raise AgentError(f"{where}: {name!r} is given twice.")
             if name in texts:

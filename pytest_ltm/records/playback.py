@@ -68,7 +68,9 @@ class Playback:
             return None
         record = ConversationRecord()
         recorded_events = [event for _, event in record.follow_journal(path)]
-        return cls(record, recorded_events) if recorded_events else None
+        if recorded_events:
+            return cls(record, recorded_events)
+        return None
 
     @property
     def header(self) -> events.Header:
@@ -134,11 +136,10 @@ def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
     """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
     for agent in _recorded_agents(run, label):
         configuration = agent.configuration
-        fields = (
-            configuration.get("file", configuration)
-            if isinstance(configuration, dict)
-            else None
-        )
+        if isinstance(configuration, dict):
+            fields = configuration.get("file", configuration)
+        else:
+            fields = None
         if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
             return fields
     return None
@@ -164,15 +165,15 @@ def as_recorded(text: str) -> str:
     """Return a text as a journal holds it: without secrets."""
     fault = events.Fault(exchange=0, text=text)
     recorded = events.decode_event(events.encode_event(fault), "a text")
-    return recorded.text if isinstance(recorded, events.Fault) else text
+    if isinstance(recorded, events.Fault):
+        return recorded.text
+    return text
 
 
 def example_of_event(event: events.Event | None) -> str:
     """Return the example whose body made an event, "" where none did."""
     if isinstance(event, events.MessageSent):
         return event.by if event.kind in SPOKEN else ""
-    return (
-        event.example
-        if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher))
-        else ""
-    )
+    if isinstance(event, (events.WaitBegan, events.SessionBegan, events.Watcher)):
+        return event.example
+    return ""

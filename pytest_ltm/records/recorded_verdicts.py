@@ -23,18 +23,20 @@ def recorded_rows(folder: Path) -> list[ScenarioResult]:
     name = ConversationName.of_folder(folder.name)
     try:
         playback = Playback.open_playback(folder / JOURNAL)
-        planned = (
-            {}
-            if playback is None
-            else {example.key: example for example in plan_of(playback.header).examples}
-        )
+        if playback is None:
+            planned = {}
+        else:
+            planned = {
+                example.key: example for example in plan_of(playback.header).examples
+            }
     except LtmError:
         return []
     if playback is None or name is None or name.variant:
         return []
     rows = []
     for key, recorded in playback.record.examples.items():
-        verdict, example = recorded.verdict, planned.get(key)
+        verdict = recorded.verdict
+        example = planned.get(key)
         if (
             example is not None
             and verdict is not None

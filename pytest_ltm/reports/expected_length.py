@@ -34,11 +34,10 @@ def expected_tokens(known: Sequence[LtmItem], spans: Mapping[str, int | None]) -
     span = spans[known[0].place.span]
     rows: dict[str, float] = {}
     for ltm_item in known if span is not None else ():
-        own_tokens = (
-            span_of(str(ltm_item.marks.span), "span")[1]
-            if ltm_item.marks.span is not None
-            else span
-        )
+        if ltm_item.marks.span is not None:
+            own_tokens = span_of(str(ltm_item.marks.span), "span")[1]
+        else:
+            own_tokens = span
         rows[ltm_item.scenario] = rows.get(ltm_item.scenario, 0.0) + SHARE * (
             own_tokens or 0
         )

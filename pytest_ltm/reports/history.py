@@ -77,7 +77,9 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
     @property
     def share(self) -> float | None:
         """The total as a share of full marks, with 0 for what is open."""
-        return None if self.low is None else min(self.low / self.full, 1.0)
+        if self.low is None:
+            return None
+        return min(self.low / self.full, 1.0)
 
     @property
     def unmeasured(self) -> str:
@@ -91,7 +93,9 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
     @property
     def interval(self) -> Interval | None:
         """Where the share lies in other conversations as well; None where there is one conversation."""
-        return None if self.share is None else score_interval(self.rows, self.share)
+        if self.share is None:
+            return None
+        return score_interval(self.rows, self.share)
 
 
 class Past(Struct, frozen=True, kw_only=True):
@@ -167,9 +171,12 @@ def read_past(path: Path) -> Past:
             has_begun = bool(folders) or any(path.glob("*/journal.jsonl"))
             # A process that was killed holds no lock, which is how its run is told from
             # one that goes on.
-            state: State = (
-                "interrupted" if has_begun else "damaged" if notices else "empty"
-            )
+            if has_begun:
+                state: State = "interrupted"
+            elif notices:
+                state = "damaged"
+            else:
+                state = "empty"
             return Past(
                 name=path.name,
                 path=path,
@@ -195,18 +202,15 @@ def read_past(path: Path) -> Past:
         for conversation in summary.conversations
         if conversation.ended != "complete"
     ]
-    gate, shard, rescored = (
-        summary.gate,
-        summary.plan.get("shard"),
-        summary.plan.get("rescored"),
-    )
-    gate_word = (
-        "regressed"
-        if gate and gate.sentence.startswith("gate: regressed")
-        else gate.state
-        if gate
-        else ""
-    )
+    gate = summary.gate
+    shard = summary.plan.get("shard")
+    rescored = summary.plan.get("rescored")
+    if gate and gate.sentence.startswith("gate: regressed"):
+        gate_word = "regressed"
+    elif gate:
+        gate_word = gate.state
+    else:
+        gate_word = ""
     return Past(
         name=path.name,
         path=path,
@@ -353,11 +357,14 @@ def _make_standings(
     for result in summary.results:
         conversations = places.get((result.agent, result.span_label), [])
         rows = [row for conversation in conversations for row in conversation.examples]
-        low, high, full = (
-            (result.bounds.low, result.bounds.high, result.bounds.full)
-            if result.bounds
-            else (None, None, 0)
-        )
+        if result.bounds:
+            low, high, full = (
+                result.bounds.low,
+                result.bounds.high,
+                result.bounds.full,
+            )
+        else:
+            low, high, full = (None, None, 0)
         standing = HistoricalScore(
             **{
                 name: getattr(result, name)

@@ -33,7 +33,8 @@ class Board:
     """
 
     def __init__(self, writer: Any) -> None:
-        self._writer, self._file = writer, underlying_file(writer._file)
+        self._writer = writer
+        self._file = underlying_file(writer._file)
         self._shown = False
         writer._file = _Watched(writer._file, self.clear)
 
@@ -69,7 +70,8 @@ class _Watched:
     """A file that says when something is about to be written to it."""
 
     def __init__(self, file: Any, before: Any) -> None:
-        self._file, self._before = file, before
+        self._file = file
+        self._before = before
 
     def write(self, text: str) -> Any:
         self._before()
@@ -118,16 +120,16 @@ class Progress:
     @property
     def _writer(self) -> Any:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        return None if reporter is None else self._config.get_terminal_writer()
+        if reporter is None:
+            return None
+        return self._config.get_terminal_writer()
 
     def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
         """Show that a conversation of this process has moved on."""
-        captured = (
-            getattr(self._config.option, "capture", "no") != "no"
-        )  # there is no such option under -p no:capture
-        is_printed = (
-            not self._worker and not captured
-        )  # whatever is printed would run into lines
+        # there is no such option under -p no:capture
+        captured = getattr(self._config.option, "capture", "no") != "no"
+        # whatever is printed would run into lines
+        is_printed = not self._worker and not captured
         if is_printed and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
                 place = played.given.place
@@ -145,7 +147,8 @@ class Progress:
                     for result in played.results.values()
                     if result.score is not None
                 ]
-                lanes, place = played.conversation.lanes, played.given.place
+                lanes = played.conversation.lanes
+                place = played.given.place
                 planned = [body.known for body in played.bodies.values()]
                 state = {
                     "agent": place.agent,

@@ -57,7 +57,8 @@ def result_differences(
 def _total_differences(
     result: ConversationResult, record: ConversationRecord
 ) -> Iterator[str]:
-    header, transcript = record.header, record.transcript
+    header = record.header
+    transcript = record.transcript
     replied = [exchange for exchange in transcript if not exchange.told]
     recorded: dict[str, object] = {
         "plan_fingerprint": header and header.plan_fingerprint,
@@ -169,8 +170,10 @@ def _field_differences(
     without: AbstractSet[str],
 ) -> Iterator[str]:
     """Yield which fields differ: those that are named, else all `without` some."""
-    fields, fields_again = to_record(recorded), to_record(after)
+    fields = to_record(recorded)
+    fields_again = to_record(after)
     for name in names or sorted({*fields, *fields_again} - without):
-        value, value_again = fields.get(name), fields_again.get(name)
+        value = fields.get(name)
+        value_again = fields_again.get(name)
         if value != value_again:
             yield f"{name} was {show_value(value)} and is {show_value(value_again)} scored again"

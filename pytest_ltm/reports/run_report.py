@@ -114,7 +114,9 @@ class Report:
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
-        run, settings, option = self._run, self._run.settings, config.option
+        run = self._run
+        settings = self._run.settings
+        option = config.option
         suite = settings.suite.title if settings.suite else "none"
         lines = [
             *self._agents_header(),
@@ -123,9 +125,8 @@ class Report:
             f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
             *([f"ltm: sessions: {settings.sessions}"] if settings.sessions else []),
         ]
-        if (
-            settings.suite and settings.suite.lines
-        ):  # which of its settings hold, and which stand there in vain
+        if settings.suite and settings.suite.lines:
+            # which of its settings hold, and which stand there in vain
             set_by_suite = {
                 name: _options.set_by_suite(config, settings.suite, name)
                 for name in settings.suite.lines
@@ -169,7 +170,8 @@ class Report:
         return lines
 
     def _agents_header(self) -> list[str]:
-        sources, agents = self._run.sources.items(), self._run.settings.agents
+        sources = self._run.sources.items()
+        agents = self._run.settings.agents
         names = [
             f"{agent.label} ({agent.spec})"
             if agent.label != agent.spec
@@ -275,9 +277,8 @@ class Report:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
         self._run.progress.clear()
-        refused = (
-            session.exitstatus == pytest.ExitCode.USAGE_ERROR
-        )  # by a worker, where there are any
+        # by a worker, where there are any
+        refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR
         if refused or not self._run.plays:
             return
         by_a_person = not (self._run.disk_is_gone or self._run.ended_by)
@@ -326,7 +327,8 @@ class Report:
         answers = hooks.ask_all(
             "pytest_ltm_report_sections", result=result, status=status
         )
-        sections, wrong = list[Section](), list[str]()
+        sections = list[Section]()
+        wrong = list[str]()
         for answer in answers:
             try:
                 sections += as_sections(answer)
@@ -347,11 +349,11 @@ class Report:
 
     def _write(self, result: RunResult) -> None:
         """Write the verdicts, the summary and the report file, from which all other reports are made."""
-        settings, folder = self._run.settings, self._run.folder.path
+        settings = self._run.settings
+        folder = self._run.folder.path
         self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
-        parts, _ = _timings.load_all_timings(
-            folder / TIMINGS
-        )  # also of what was resumed
+        # also of what was resumed
+        parts, _ = _timings.load_all_timings(folder / TIMINGS)
         moments = [
             timing.at
             for timings in self._timed.values()
@@ -382,7 +384,8 @@ class Report:
         except (
             DiskFault,
             OSError,
-        ) as fault:  # the results are there, and the tables can still be shown
+        ) as fault:
+            # the results are there, and the tables can still be shown
             self._page = one_line(str(fault))
 
     @pytest.hookimpl(optionalhook=True)
@@ -438,18 +441,15 @@ class Report:
         )
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
         reason = _terminal.first_reason(result) if brief else ""
-        return (
-            cause
-            if not cause or not reason or reason.endswith(cause)
-            else f"{cause}; the first: {reason}"
-        )
+        if not cause or not reason or reason.endswith(cause):
+            return cause
+        return f"{cause}; the first: {reason}"
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
-        width, verbosity = (
-            self._run.config.get_terminal_writer().fullwidth,
-            self._run.config.get_verbosity(),
-        )
-        notes, judged = list[str](), list[str]()
+        width = self._run.config.get_terminal_writer().fullwidth
+        verbosity = self._run.config.get_verbosity()
+        notes = list[str]()
+        judged = list[str]()
         if any(row.judge_calls for row in result.scenarios):
             times = (
                 timing
@@ -511,30 +511,30 @@ class Report:
 
     def _read(self) -> RunResult:
         self._results = results_in(self._run.folder.path)
-        matching, notices = self._results[0], [*self._results[1]]
+        matching = self._results[0]
+        notices = [*self._results[1]]
         amendments: dict[str, _amendments.Amendment] = {}
         try:
             amendments = _amendments.read_amendments(self._run.folder.path)
         except LtmError as error:
             notices.append(str(error))
         settings = self._run.settings
-        legend = getattr(
-            settings.dataset, "legend", ()
-        )  # what a data set says to readers of its scores
+        # what a data set says to readers of its scores
+        legend = getattr(settings.dataset, "legend", ())
         deaths = getattr(
             self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()
         )
         unplayed = settings.definitions and sorted(
             set(settings.definitions.examples) - self._run.items.scenario_names
         )
-        left_out = (
-            [
+        if unplayed:
+            left_out = [
                 f"skipped: no scenario here plays the definitions of {', '.join(unplayed)}"
             ]
-            if unplayed
-            else []
-        )
-        agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
+        else:
+            left_out = []
+        agents = [agent.label for agent in settings.agents]
+        spans = list(settings.spans)
         conversations = [folder.result for folder in matching]
         conversations.sort(
             key=lambda conversation: (
@@ -543,7 +543,8 @@ class Report:
                 conversation.trial,
             )
         )
-        timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
+        timed = self._read_timings()
+        prechecks = prechecks_in(self._run.folder.path)
         entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
         for name, conversation in self._timed.items():
             entries[name.agent, name.span] += conversation
@@ -574,7 +575,8 @@ class Report:
             *mishap_sentences(conversations),
             *account_sentences(conversations),
         ]
-        run, suite = self._run.folder, suite_of(settings.describe_settings())
+        run = self._run.folder
+        suite = suite_of(settings.describe_settings())
         result = RunResult(
             run_id=run.name,
             conversations=tuple(conversations),
@@ -589,11 +591,12 @@ class Report:
 
     def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
+        # isolated examples have no others
         together = {
             conversation.name.folder
             for conversation in conversations
             if conversation.span is not None
-        }  # isolated examples have no others
+        }
         missing = {
             place: count
             for place, count in self._run.items.deselected.items()
@@ -627,22 +630,19 @@ class Report:
     @property
     def agent_seconds(self) -> float:
         """What the agents took for their replies."""
-        return (
-            sum(
+        if self.result:
+            return sum(
                 pace.asking.total
                 for pace in self.result.paces
                 if pace.asking is not None
             )
-            if self.result
-            else 0.0
-        )
+        return 0.0
 
     def _read_timings(self) -> list[str]:
         """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
         run = self._run.folder.path
-        problems = (
-            [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
-        )  # else it was over before any
+        # else it was over before any
+        problems = [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
         retries = []
         for name, path in conversations_in(run, JOURNAL).items():
             self._timed[name], problem = _timings.load_all_timings(
@@ -689,8 +689,10 @@ class Brevity:
         self, terminalreporter: Any, config: pytest.Config
     ) -> Generator[None, None, None]:
         """Have pytest leave out what is too much to read, and say where an error was."""
-        option, reporter = config.option, terminalreporter
-        failed, listing = len(reporter.stats.get("failed", ())), reporter.reportchars
+        option = config.option
+        reporter = terminalreporter
+        failed = len(reporter.stats.get("failed", ()))
+        listing = reporter.reportchars
         titles = {
             f"ERROR at setup of {report.head_line}": f"ERROR in {report.head_line}"
             for report in reporter.stats.get("error", ())
@@ -767,7 +769,8 @@ class LiveServer:
                 "stderr": subprocess.STDOUT,
             }
             self._process = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603 - our own command
-            stdout, chunks = self._process.stdout, list[bytes]()
+            stdout = self._process.stdout
+            chunks = list[bytes]()
             reader = Thread(
                 target=lambda: chunks.append(stdout.readline() if stdout else b""),
                 daemon=True,
@@ -779,11 +782,10 @@ class LiveServer:
                 reader.join()
             reply = chunks[0]
         link = reply.decode("utf-8", "replace").strip()
-        text = (
-            f"ltm: live at {link}"
-            if link.startswith("http")
-            else f"ltm: no live view: {link or 'it did not start'}"
-        )
+        if link.startswith("http"):
+            text = f"ltm: live at {link}"
+        else:
+            text = f"ltm: no live view: {link or 'it did not start'}"
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(text)

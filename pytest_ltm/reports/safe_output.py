@@ -146,7 +146,9 @@ class _Descriptor:
             self._file.seek(0)
             self._file.truncate()
         if whole and self._rest:
-            lines, mark, self._rest = (self._rest, b"\n", b"")
+            lines = self._rest
+            mark = b"\n"
+            self._rest = b""
         else:
             lines, mark, self._rest = self._rest.rpartition(b"\n")
         if mark:

@@ -174,7 +174,9 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
 
     def place_of(row: ScenarioResult) -> str:
         place = span_place(row.span_label)
-        return f"{place} ({row.agent})".strip() if several_agents else place
+        if several_agents:
+            return f"{place} ({row.agent})".strip()
+        return place
 
     scored = [row for row in run.scenarios if row.scored]
     scenarios = group_by(scored, lambda row: row.scenario)

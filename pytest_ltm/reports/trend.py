@@ -139,9 +139,11 @@ def of_run(past: Past) -> list[TrendPoint]:
     if past.state == "in progress":
         return []
     if past.source:
-        commit, branch = (past.source.commit, past.source.branch)
+        commit = past.source.commit
+        branch = past.source.branch
     else:
-        commit, branch = ("", "")
+        commit = ""
+        branch = ""
 
     def read_facts() -> Sequence[PlanFacts]:
         try:

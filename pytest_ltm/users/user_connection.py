@@ -42,9 +42,10 @@ class ScriptedUser(Struct, frozen=True):
 
     def assess(self, question: UserQuestion, /) -> str:
         """Return the message of this turn; the last one, and nothing beyond it, is the end."""
-        text = (
-            self.messages[question.turn] if question.turn < len(self.messages) else ""
-        )
+        if question.turn < len(self.messages):
+            text = self.messages[question.turn]
+        else:
+            text = ""
         return json.dumps(
             {"message": text, "done": question.turn >= len(self.messages) - 1}
         )
@@ -85,11 +86,9 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
 
     if not isinstance(model, str):
         is_script = isinstance(model, Sequence)
-        return (
-            ScriptedUser(tuple(model))
-            if is_script
-            else adapt_judge(model, f"user {name_of(model)!r}")
-        )
+        if is_script:
+            return ScriptedUser(tuple(model))
+        return adapt_judge(model, f"user {name_of(model)!r}")
     name = name_of(model)
     if names_model(model):
         return make_client(model, "user")
@@ -136,9 +135,9 @@ class UserConnection:
 
     def result_fields(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about its users."""
-        return (
-            self.spent[example].result_fields("user") if example in self.spent else {}
-        )
+        if example in self.spent:
+            return self.spent[example].result_fields("user")
+        return {}
 
     def close(self) -> None:
         """Let the models go."""
@@ -160,7 +159,9 @@ class UserConnection:
             bought = purchase(question)
             if name != SCRIPTED:
                 seconds = round(stopwatch_seconds() - began, 6)
-                usage, usd, lost_use = bought.usage, bought.cost_usd, purchase.lost
+                usage = bought.usage
+                usd = bought.cost_usd
+                lost_use = purchase.lost
                 took = UserTime(
                     example=example,
                     model=name,

@@ -151,9 +151,8 @@ def test_no_method_of_a_class_of_ours_is_replaced_from_outside() -> None:
         for part in every
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
     }
-    data = fields | {
-        target.attr for _, target in targets if _is_self(target.value)
-    }  # a method here, data there
+    # a method here, data there
+    data = fields | {target.attr for _, target in targets if _is_self(target.value)}
     replaced = [
         f"{module}, line {target.lineno}: {ast.unparse(target)}"
         for module, target in targets
@@ -282,9 +281,8 @@ def test_whatever_is_written_passes_the_boundary() -> None:
         if lines and module.removesuffix(".__init__") not in DOORS:
             found[module.removesuffix(".__init__")] = lines
     rooms = ("pytest_ltm.commands", "pytest_ltm.lab.commands")
-    commands = {
-        module for module in found if module.startswith(rooms)
-    }  # `main` puts a Screen before them
+    # `main` puts a Screen before them
+    commands = {module for module in found if module.startswith(rooms)}
     loud = [
         line
         for module in commands

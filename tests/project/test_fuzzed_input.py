@@ -279,9 +279,8 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
         if holder is not whole and not draw(st.integers(0, 3)):
             del holder[key]
         else:
-            holder[key] = copy.deepcopy(
-                draw(STRANGE)
-            )  # what is sampled is the same object each time
+            # what is sampled is the same object each time
+            holder[key] = copy.deepcopy(draw(STRANGE))
     return whole[0]
 
 

@@ -79,9 +79,8 @@ class Project:
             else self.pytester.runpytest_inprocess
         )
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "default"
-            )  # the filters of the outer run are not the project's
+            # the filters of the outer run are not the project's
+            warnings.simplefilter("default")
             return run(*with_parameters(args))
 
     def ltm(
@@ -127,9 +126,8 @@ def pytester(
     """The same, on a screen of one kind, and without messages that no test asked for."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv(
-        "PYTEST_ADDOPTS", "--ltm-no-probe"
-    )  # most tests count messages: see test_probe_run.py
+    # most tests count messages: see test_probe_run.py
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--ltm-no-probe")
     return pytester
 
 

@@ -218,7 +218,9 @@ def _slot(error: BaseException, name: str) -> Any:
 
 def _settle_link(error: BaseException, name: str, depth: int) -> BaseException | None:
     link = _slot(error, name)
-    return None if link is None or link is error else settle_error(link, depth - 1)
+    if link is None or link is error:
+        return None
+    return settle_error(link, depth - 1)
 
 
 def _settle_parts(error: BaseException, depth: int) -> tuple[BaseException, ...]:
@@ -351,7 +353,9 @@ def exact_scalar(value: object) -> object:
     kinds = true_classes(value)
     for base, copy in _COPIES:
         if any(kind is base for kind in kinds):
-            return value if type(value) is base or type(value) is bool else copy(value)
+            if type(value) is base or type(value) is bool:
+                return value
+            return copy(value)
     return value
 
 

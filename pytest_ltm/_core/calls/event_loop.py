@@ -74,9 +74,8 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        events_module: Any = sys.modules.get(
-            "asyncio"
-        )  # until somebody has imported it, and whole, no loop runs here
+        # until somebody has imported it, and whole, no loop runs here
+        events_module: Any = sys.modules.get("asyncio")
         running = getattr(events_module, "_get_running_loop", None)
         self._loop = running and running()
         if self._loop is not None:
@@ -164,7 +163,9 @@ class LoopShare:
                 # have set there.
                 with outside_any_loop():
                     value = context.run(gate.enter, function)
-                return await value.outcome() if type(value) is Pending else value
+                if type(value) is Pending:
+                    return await value.outcome()
+                return value
 
             return self._await_in(threaded, begin, timeout)
         threads.set_call_limit(timeout)
@@ -213,12 +214,12 @@ class LoopShare:
                 threads.call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
-        loop, self._own = self._own, None
+        loop = self._own
+        self._own = None
         tasks_left = {task for task in list(self.tasks) if not task.done()}
         try:
-            if (
-                loop is not None and not loop.is_running()
-            ):  # one that runs is in a thread that never came back
+            if loop is not None and not loop.is_running():
+                # one that runs is in a thread that never came back
                 loop.run_until_complete(_cancelled(tasks_left))
                 loop.run_until_complete(loop.shutdown_asyncgens())
             elif tasks_left:
@@ -237,9 +238,8 @@ class LoopShare:
         timeout: float | None,
     ) -> Any:
         context: Context = _HERE.__dict__.get("context") or copy_context()
-        context.run(
-            threads.SAYING.set, threads.SAYING.get()
-        )  # the thread may be another by now
+        # the thread may be another by now
+        context.run(threads.SAYING.set, threads.SAYING.get())
         context.run(_SHARE.set, self)
         threads.set_call_limit(math.inf)  # the loop keeps the limit
         _HERE.context = None  # if this fails somebody may still be in it
@@ -256,24 +256,20 @@ class LoopShare:
         with _REPLACING:
             if _threaded[-1].lost:
                 _threaded.append(ThreadedLoop(_threaded[-1].blocked))
-        return (
-            None
-            if threading.current_thread() is _threaded[-1].thread
-            else _threaded[-1]
-        )
+        if threading.current_thread() is _threaded[-1].thread:
+            return None
+        return _threaded[-1]
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
         """Return a loop that turns in this thread: its own, or that of all who wait here."""
-        if (
-            self._has_own or threads.runs_in_own_thread()
-        ):  # a thread of one conversation ends with it
+        if self._has_own or threads.runs_in_own_thread():
+            # a thread of one conversation ends with it
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
             return self._own
         loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
-        idle = [
-            loop for loop in loops if not loop.is_running()
-        ]  # one that runs waits for what is called within it
+        # one that runs waits for what is called within it
+        idle = [loop for loop in loops if not loop.is_running()]
         if not idle:
             loops.append(_new_loop())
         return idle[0] if idle else loops[-1]
@@ -358,11 +354,9 @@ class ThreadedLoop:
         self.thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: dict[Future[Any], LoopShare] = {}
-        self._turned, self._over, self._starting = (
-            threading.Event(),
-            threading.Event(),
-            threading.Lock(),
-        )
+        self._turned = threading.Event()
+        self._over = threading.Event()
+        self._starting = threading.Lock()
         self._turned.set()
 
     def run(
@@ -377,7 +371,8 @@ class ThreadedLoop:
 
         with self._starting:  # several conversations may be the first
             loop = self._loop or self._start()
-        began, blocked = stopwatch_seconds(), share.blocked
+        began = stopwatch_seconds()
+        blocked = share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
         # In a copy, because the loop's thread may enter the context before this one has
         # left it.
@@ -400,10 +395,8 @@ class ThreadedLoop:
             future.cancel()
             del self._calls[future]
             now = stopwatch_seconds()
-            share.over_at, share.blocks = (
-                now + GRACE,
-                share.blocked - blocked > max((now - began) / 2, BEAT),
-            )
+            share.over_at = now + GRACE
+            share.blocks = share.blocked - blocked > max((now - began) / 2, BEAT)
 
     def close(self) -> None:
         """Cancel what is left, and end the threads."""
@@ -435,7 +428,8 @@ class ThreadedLoop:
             self._over.set()
             self.lost = "a system without room for its thread"
             raise
-        self._loop, self.thread = loop, turning
+        self._loop = loop
+        self.thread = turning
         return loop
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -448,7 +442,8 @@ class ThreadedLoop:
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         last_look = stopwatch_seconds()
         while not self._over.wait(BEAT):
-            now, previous_look = stopwatch_seconds(), last_look
+            now = stopwatch_seconds()
+            previous_look = last_look
             last_look = now
             if self._turned.is_set():
                 self._turned.clear()
@@ -462,7 +457,8 @@ class ThreadedLoop:
         """The loop does not turn: charge the one that keeps it, and interrupt it beyond its limit."""
         import asyncio
 
-        task, calls = asyncio.current_task(loop), list(self._calls.values())
+        task = asyncio.current_task(loop)
+        calls = list(self._calls.values())
         holder = next(
             (share for share in [*calls, *list(_SHARES)] if task in share.tasks), None
         )
@@ -473,11 +469,10 @@ class ThreadedLoop:
         if holder is not None:
             holder.blocked += seconds
             self.blocked[holder.who] = self.blocked.get(holder.who, 0.0) + seconds
-        over_at = (
-            holder.over_at
-            if holder is not None
-            else max((share.over_at for share in calls), default=math.inf)
-        )
+        if holder is not None:
+            over_at = holder.over_at
+        else:
+            over_at = max((share.over_at for share in calls), default=math.inf)
         if now > over_at + UNBLOCK_SECONDS:
             self.lost = "something" if holder is None else holder.who
             self._over.set()
@@ -504,15 +499,15 @@ async def _limited(
     seconds_left: float | None = timeout
     try:
         while True:
-            pauses, lag = process_pauses(), stalled()
+            pauses = process_pauses()
+            lag = stalled()
             done_tasks, _ = await asyncio.wait({task}, timeout=seconds_left)
             if done_tasks:
                 return task.result()
             if paused_since(pauses):
                 seconds_left = timeout
-            elif (
-                seconds_left := stalled() - lag
-            ) < BEAT:  # else nobody could answer meanwhile
+            elif (seconds_left := stalled() - lag) < BEAT:
+                # else nobody could answer meanwhile
                 break
     finally:
         await _cancelled({task})

@@ -85,9 +85,13 @@ class ForeignCaller(Generic[E]):
         failing: str = "raised in {}()",
         placed: bool = False,
     ) -> None:
-        self.who, self.timeout = who, timeout
-        self._error, self._fatal, self._count = error, fatal, count
-        self._failing, self._placed = failing, placed
+        self.who = who
+        self.timeout = timeout
+        self._error = error
+        self._fatal = fatal
+        self._count = count
+        self._failing = failing
+        self._placed = placed
         self.restorable = True
         """Whether a call that was interrupted leaves something that can go on."""
         self._retries = retries or Retries(most=0, rng=_RNG)
@@ -163,16 +167,16 @@ class ForeignCaller(Generic[E]):
         is followed by one. `sent`: what was sent, to estimate what a failed one took
         where neither its error nor `used` knows.
         """
-        self.lost, failures = None, list["Failed"]()
+        self.lost = None
+        failures = list["Failed"]()
 
         def raised(error: BaseException) -> None:
             if not isinstance(error, LtmError):
                 return
-            usage = (
-                used()
-                if error.usage is None
-                else self.complete_usage(error.usage, sent, "")
-            )
+            if error.usage is None:
+                usage = used()
+            else:
+                usage = self.complete_usage(error.usage, sent, "")
             if usage is not None and (usage.total or error.usage is not None):
                 self.lost = usage + self.lost
             elif error.interrupted or error.refused or broken_off(error):
@@ -244,8 +248,10 @@ class ForeignCaller(Generic[E]):
                 fatal=fault.fatal,
                 interrupted=fault.interrupted,
             )
-            translated.usage, translated.refused = fault.usage, fault.refused
-            translated.account, translated.leak = fault.account, fault.leak
+            translated.usage = fault.usage
+            translated.refused = fault.refused
+            translated.account = fault.account
+            translated.leak = fault.leak
             raise translated from fault
         except BaseException as error:
             self._pass_on(error)
@@ -264,7 +270,8 @@ class ForeignCaller(Generic[E]):
 
     def _made(self, text: str, *, fatal: bool = False, interrupted: bool = False) -> E:
         error = self._error(text)
-        error.fatal, error.interrupted = fatal, interrupted
+        error.fatal = fatal
+        error.interrupted = interrupted
         return error
 
     def out_of_time(self, doing: str) -> E:
@@ -330,11 +337,10 @@ def _awaitable(error: BaseException) -> str:
     """Return what to await in place of the synchronous method that runs a loop, found in the traceback by its name."""
     traceback = error.__traceback__
     while traceback is not None:
-        frame, traceback = traceback.tb_frame, traceback.tb_next
-        name, owner = (
-            frame.f_code.co_name,
-            frame.f_locals.get("self", frame.f_locals.get("cls")),
-        )
+        frame = traceback.tb_frame
+        traceback = traceback.tb_next
+        name = frame.f_code.co_name
+        owner = frame.f_locals.get("self", frame.f_locals.get("cls"))
         for twin in (
             name.removesuffix("_sync"),
             f"a{name}",

@@ -109,9 +109,8 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
         trouble = _by_kind(cause)
         if trouble is not None and trouble.untaken:
             return trouble
-        lost_trouble = (
-            lost_trouble or trouble
-        )  # a cause may know better: nothing was ever sent
+        # a cause may know better: nothing was ever sent
+        lost_trouble = lost_trouble or trouble
     return lost_trouble
 
 
@@ -214,12 +213,11 @@ def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
     seconds = _finite_seconds(retry_after)
     if seconds is not None or retry_after is None:
         return seconds
-    then, server_time = _retry_date(retry_after), _retry_date(headers.get("date", ""))
-    return (
-        None
-        if then is None
-        else max(0.0, (then - (server_time or now)).total_seconds())
-    )
+    then = _retry_date(retry_after)
+    server_time = _retry_date(headers.get("date", ""))
+    if then is None:
+        return None
+    return max(0.0, (then - (server_time or now)).total_seconds())
 
 
 def _finite_seconds(value: object) -> float | None:
@@ -301,7 +299,8 @@ class Retries(Struct, frozen=True, kw_only=True):
         another try). Before each further call `failed` is told of the one before, then
         comes the wait, then `ready`. `raised` is told of every error, also of the last.
         """
-        attempt, waited = 1, 0.0
+        attempt = 1
+        waited = 0.0
         while True:
             try:
                 return call()
@@ -322,7 +321,8 @@ class Retries(Struct, frozen=True, kw_only=True):
                 failed(Failed(attempt, wait, error))
             self.sleep(wait)
             ready()
-            attempt, waited = attempt + 1, waited + wait
+            attempt += 1
+            waited += wait
 
     def may_pass(self, error: BaseException) -> bool:
         """Return whether the same call may succeed later."""

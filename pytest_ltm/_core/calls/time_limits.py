@@ -175,11 +175,10 @@ class _Alarm:
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         if self._outer_at <= stopwatch_seconds() and callable(self._handler):
-            self._outer_at = (
-                stopwatch_seconds() + self._outer_repeat
-                if self._outer_repeat
-                else math.inf
-            )
+            if self._outer_repeat:
+                self._outer_at = stopwatch_seconds() + self._outer_repeat
+            else:
+                self._outer_at = math.inf
             self._start()
             self._handler(number, frame)
         if self._at > stopwatch_seconds():
@@ -189,7 +188,9 @@ class _Alarm:
             _timer(_SOON, REPEAT)
         elif paused_since(self._pauses):
             self._at = stopwatch_seconds() + (0 if self._rings else self._seconds)
-            self._rings, self._is_up, self._pauses = 0, False, process_pauses()
+            self._rings = 0
+            self._is_up = False
+            self._pauses = process_pauses()
             self._start()
         else:
             self._rings += 1
@@ -221,10 +222,8 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
     __slots__ = ("_handlers", "_limit")
 
     def __enter__(self) -> None:
-        self._limit, self._handlers = (
-            sys.getrecursionlimit(),
-            [_signal.getsignal(number) for number in _OURS],
-        )
+        self._limit = sys.getrecursionlimit()
+        self._handlers = [_signal.getsignal(number) for number in _OURS]
 
     def __exit__(self, *_: object) -> None:
         if sys.getrecursionlimit() < self._limit:

@@ -233,7 +233,7 @@ class Channel:
         is_new = not self.port.replaying
         self.port.ready(by)
         number = self._messages
-        self._messages = self._messages + 1
+        self._messages += 1
         try:
             yield number
         except AgentFault as fault:

@@ -150,7 +150,8 @@ class ReportedItem:
     """The item that xdist takes reports to be of, on a worker."""
 
     def __init__(self, item: pytest.Item, worker: Any) -> None:
-        self._item, self._worker = item, worker
+        self._item = item
+        self._worker = worker
         self.index: int | None = None
 
     def put_in(self) -> int:
@@ -172,7 +173,8 @@ class Logs:
     """Handlers and level of the root logger, with a handler for what caplog and the report show."""
 
     def __init__(self, item: pytest.Item, plugin: Any) -> None:
-        self._item, self._plugin = item, plugin
+        self._item = item
+        self._plugin = plugin
         self._level: int | None = None
         self._added: list[logging.Handler] = []
         self._removed: list[logging.Handler] = []
@@ -190,7 +192,8 @@ class Logs:
 
     def put_in(self) -> tuple[int, list[logging.Handler], list[logging.Handler]]:
         """Log for this item; return level and handlers as they were, and the handlers as they are."""
-        root, handlers = logging.root, logging.root.handlers[:]
+        root = logging.root
+        handlers = logging.root.handlers[:]
         outside = root.level
         _set_level(root, self.wanted_level(outside))
         mine = root.handlers[:] = [
@@ -202,7 +205,8 @@ class Logs:
         self, outside: tuple[int, list[logging.Handler], list[logging.Handler]]
     ) -> None:
         """Keep what the item has added, removed and set; log as before."""
-        root, (level, handlers, mine) = logging.root, outside
+        root = logging.root
+        (level, handlers, mine) = outside
         if root.handlers != mine:
             # A test may add or remove handlers of its own, which must be there again
             # when it goes on.
@@ -220,17 +224,14 @@ class Logs:
         """Return the root logger's level for this item."""
         if self._level is not None:
             return self._level
-        return (
-            min(outside, self.handler.level)
-            if self.handler is not None and self.handler.level
-            else outside
-        )
+        if self.handler is not None and self.handler.level:
+            return min(outside, self.handler.level)
+        return outside
 
 
 def _set_level(root: logging.Logger, level: int) -> None:
-    if (
-        root.level != level
-    ):  # whenever it is set, all loggers forget what they know of levels
+    if root.level != level:
+        # whenever it is set, all loggers forget what they know of levels
         root.setLevel(level)
 
 
@@ -243,18 +244,14 @@ class CaptureFixture:
 
     def put_in(self) -> Any:
         """Put this item's in place."""
-        fixture, self._manager._capture_fixture = (
-            self._manager._capture_fixture,
-            self._mine,
-        )
+        fixture = self._manager._capture_fixture
+        self._manager._capture_fixture = self._mine
         return fixture
 
     def take_out(self, outside: Any) -> None:
         """Keep it."""
-        self._mine, self._manager._capture_fixture = (
-            self._manager._capture_fixture,
-            outside,
-        )
+        self._mine = self._manager._capture_fixture
+        self._manager._capture_fixture = outside
 
 
 # The characters that are kept of what one item prints to stdout, or to stderr: the
@@ -326,16 +323,16 @@ class CapturedStreams:
     """Whether pdb has the terminal: capturing then stays off. Set for the class."""
 
     def __init__(self, manager: CaptureManager, fixture: CaptureFixture) -> None:
-        self._manager, self._fixture = manager, fixture
+        self._manager = manager
+        self._fixture = fixture
         self.texts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._sizes = dict.fromkeys(self.texts, 0)
 
     def put_in(self) -> tuple[Any] | None:
         """Capture; return the fixture that was there, None if nothing is captured."""
         if CapturedStreams.in_debugger:
-            self._manager.suspend(
-                in_=True
-            )  # a hook call of another item may have resumed it
+            # a hook call of another item may have resumed it
+            self._manager.suspend(in_=True)
             return None
         fixtures = self._fixture.put_in()
         self._manager.resume_global_capture()
@@ -436,7 +433,8 @@ class Warnings:
 
     def close(self) -> None:
         """Hand the recorded warnings to pytest."""
-        recording, self._recording = self._recording, None
+        recording = self._recording
+        self._recording = None
         if recording is not None:
             with self.active():
                 recording.__exit__(None, None, None)
@@ -473,7 +471,8 @@ class ItemContext:
         capture: CaptureManager | None = manager.get_plugin("capturemanager")
         plugin: Any = manager.get_plugin("logging-plugin")
         worker = worker_interactor(item.config)
-        self._item, self._worker = item, worker
+        self._item = item
+        self._worker = worker
         self.spent = ElapsedSeconds()
         self.warnings = Warnings(item.config, item)
         self._reported = None if worker is None else ReportedItem(item, worker)
@@ -481,11 +480,10 @@ class ItemContext:
         self._fixture = None if capture is None else CaptureFixture(capture)
         thread = own_thread()
         self._pinned = None if thread is None else Pinned(thread)
-        self._output = (
-            None
-            if capture is None or self._fixture is None
-            else CapturedStreams(capture, self._fixture)
-        )
+        if capture is None or self._fixture is None:
+            self._output = None
+        else:
+            self._output = CapturedStreams(capture, self._fixture)
         # Warnings are first in and last out: what the others warn of meanwhile is still
         # this item's.
         self._claimed = _those_of(
@@ -511,11 +509,9 @@ class ItemContext:
     @property
     def log_level(self) -> int:
         """From which level on the item wants logs."""
-        return (
-            logging.root.level
-            if self._logs is None
-            else self._logs.wanted_level(logging.root.level)
-        )
+        if self._logs is None:
+            return logging.root.level
+        return self._logs.wanted_level(logging.root.level)
 
     def fixtures(self) -> InPlace:
         """Put this item's warning filters and capsys ... in place while its fixtures are set up or torn down."""

@@ -534,9 +534,11 @@ def leave_none_behind(
     if plugin is None:
         return
     if hasattr(plugin, "cached_info"):
-        holder, name = (plugin.cached_info, "last_failed")
+        holder = plugin.cached_info
+        name = "last_failed"
     else:
-        holder, name = (plugin, "lastfailed")
+        holder = plugin
+        name = "lastfailed"
     failed = getattr(holder, name)
     for item in session.items if failed is not None else ():
         # Before 9.2 pytest keeps node ids as texts.

@@ -25,7 +25,8 @@ class _Routed:
     """sys.stdout or sys.stderr: what an agent's thread writes there is kept, anything else passes."""
 
     def __init__(self, name: str, file: Any) -> None:
-        self._name, self._file = name, file
+        self._name = name
+        self._file = file
 
     def write(self, text: str) -> Any:
         speaking = SAYING.get()
@@ -76,7 +77,8 @@ def _route_streams() -> Iterator[None]:
 
 @contextmanager
 def _route_logging() -> Iterator[None]:
-    handle, is_enabled = logging.Logger.handle, logging.Logger.isEnabledFor
+    handle = logging.Logger.handle
+    is_enabled = logging.Logger.isEnabledFor
 
     def handle_record(logger: logging.Logger, record: logging.LogRecord) -> None:
         speaking = SAYING.get()

@@ -35,7 +35,9 @@ FORMAT = "pytest-ltm run 1"
 PARTS = "parts.json"
 LATEST = "latest"
 # The files in the folder of a conversation, and the folder of what its agent saved.
-JOURNAL, TIMINGS, RESULTS = "journal.jsonl", "timings.jsonl", "results.json"
+JOURNAL = "journal.jsonl"
+TIMINGS = "timings.jsonl"
+RESULTS = "results.json"
 CHECKPOINTS = "checkpoints"
 
 
@@ -64,9 +66,8 @@ def write_run_file(folder: Path, run: RunFile) -> None:
     if run.source is None:
         del record["source"]
     else:
-        record["source"] = msgspec.to_builtins(
-            run.source
-        )  # without what is unknown of it
+        # without what is unknown of it
+        record["source"] = msgspec.to_builtins(run.source)
     # Without it nothing could be resumed: it outlives a loss of power.
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
@@ -119,11 +120,10 @@ def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
             OSError, ValueError, RecursionError, KeyError, TypeError
         ):
             record = json.loads(read_regular(run / name))
-            parts = (
-                [{"run": record, "conversations": [*conversations]}]
-                if name == FILE
-                else record["parts"]
-            )
+            if name == FILE:
+                parts = [{"run": record, "conversations": [*conversations]}]
+            else:
+                parts = record["parts"]
             folders = {*conversations}
             reduced_parts = [
                 part
@@ -235,11 +235,9 @@ def run_start_time(run: Path) -> datetime | None:
     if moment := _time_in_run_id(run):
         return moment
     with contextlib.suppress(OSError, ValueError, OverflowError):
-        return (
-            datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc)
-            if run.is_dir()
-            else None
-        )
+        if run.is_dir():
+            return datetime.fromtimestamp(int(_run_sort_key(run)[1]), timezone.utc)
+        return None
     return None
 
 
@@ -325,11 +323,14 @@ def _checked_out(folder: Path) -> SourceRevision | None:
             git = git.parent / read_text(git).removeprefix("gitdir:").strip()
         head = read_text(git / "HEAD").strip()
         if not head.startswith("ref:"):
-            return SourceRevision(head) if _HASH.fullmatch(head) else None
+            if _HASH.fullmatch(head):
+                return SourceRevision(head)
+            return None
         ref = head.removeprefix("ref:").strip()
-        common = (
-            git / _read_text(git / "commondir") if (git / "commondir").exists() else git
-        )
+        if (git / "commondir").exists():
+            common = git / _read_text(git / "commondir")
+        else:
+            common = git
         commit = (
             _read_text(git / ref)
             or _read_text(common / ref)
@@ -337,11 +338,9 @@ def _checked_out(folder: Path) -> SourceRevision | None:
         )
     except (StopIteration, OSError, ValueError):
         return None
-    return (
-        SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST])
-        if _HASH.fullmatch(commit)
-        else None
-    )
+    if _HASH.fullmatch(commit):
+        return SourceRevision(commit, ref.removeprefix("refs/heads/")[:_LONGEST])
+    return None
 
 
 def _read_text(path: Path) -> str:

@@ -587,7 +587,9 @@ def check_operations(
         if isinstance(row, (list, tuple)) and len(row) == _ROW:
             operation, key, text = row
         else:
-            operation, key, text = (None, None, None)
+            operation = None
+            key = None
+            text = None
         if operation not in get_args(OperationKind) or not (
             isinstance(text, str) or (operation == "deleted" and text is None)
         ):

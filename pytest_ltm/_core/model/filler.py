@@ -162,8 +162,8 @@ def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[
         end = start
         size = 0
         while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
-            size = size + pieces[end][1]
-            end = end + 1
+            size += pieces[end][1]
+            end += 1
         while (
             (part := "".join(piece for piece, _ in pieces[start:end]))
             and end > start + 1

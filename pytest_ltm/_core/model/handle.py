@@ -127,11 +127,9 @@ class Sheet:
     def _score(self, scores: Sequence[Score], threshold: float) -> Score:
         if self.said is not None:
             # An assertion that fails after the verdict is a check beside it.
-            return (
-                scores[-1]
-                if self.assertion is None
-                else score_checks([self.assertion], scores[-1:], threshold)
-            )
+            if self.assertion is None:
+                return scores[-1]
+            return score_checks([self.assertion], scores[-1:], threshold)
         if len(scores) == 1 and not self.checks:
             return scores[0]
         if not self.checks and not scores:
@@ -143,7 +141,9 @@ class Sheet:
         if self.workspace is not None:
             self.workspace.look()
         offered = tuple(self.tools.values())
-        return Tools(offered, files=self.workspace) if offered else None
+        if offered:
+            return Tools(offered, files=self.workspace)
+        return None
 
     def note_failed_assertion(self, label: str) -> None:
         """Note the failed assertion that ended the body: one more failed check, which no `ltm.score` undoes."""
@@ -313,11 +313,15 @@ class Ltm:
         offers: bool = True,
         compacts: bool = True,
     ) -> None:
-        self._offers, self._compacts = offers, compacts
-        self._heard, self._users = heard, users
+        self._offers = offers
+        self._compacts = compacts
+        self._heard = heard
+        self._users = users
         self._answered: list[tuple[Ask, str]] = []
         """The questions asked for credit, with their answers."""
-        self._send, self._now, self._definition = send, now, definition
+        self._send = send
+        self._now = now
+        self._definition = definition
         self.example = example
         """Which example of the scenario this is, from 0 (the file's stem for definitions from a folder)."""
         self.span = span
@@ -333,9 +337,8 @@ class Ltm:
         """Return the same in every run: explanations of failed assertions contain it."""
         return f"<ltm, example {self.example}>"
 
-    if (
-        not TYPE_CHECKING
-    ):  # a type checker that sees it takes every misspelt name for one that exists
+    if not TYPE_CHECKING:
+        # a type checker that sees it takes every misspelt name for one that exists
 
         def __getattr__(self, name: str) -> NoReturn:
             """Suggest the name that a misspelt or foreign one probably means."""
@@ -344,11 +347,10 @@ class Ltm:
                 for attribute in {*dir(type(self)), *vars(self)}
                 if not attribute.startswith("_")
             )
-            hint = (
-                f" Did you mean {METHOD_ALIASES[name]!r}?"
-                if name in METHOD_ALIASES
-                else did_you_mean(name, public)
-            )
+            if name in METHOD_ALIASES:
+                hint = f" Did you mean {METHOD_ALIASES[name]!r}?"
+            else:
+                hint = did_you_mean(name, public)
             raise AttributeError(
                 f"ltm has no {name!r}.{hint} It has {', '.join(public)}."
             )
@@ -951,7 +953,8 @@ class Ltm:
             return verdict
         from pytest_ltm._core.model.judge import PROMPTS, ask_judge
 
-        prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
+        prompt = PROMPTS["answer"]
+        rule = f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
         decision = ask_judge(
             self.judge,
             prompt,

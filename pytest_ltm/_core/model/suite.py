@@ -77,7 +77,9 @@ class Suite(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """The name with the version, as reports show it."""
-        return self.name if self.version is None else f"{self.name} {self.version}"
+        if self.version is None:
+            return self.name
+        return f"{self.name} {self.version}"
 
     def entry(self, name: str) -> SuiteEntry | None:
         """Return the entry of this name, if there is one."""

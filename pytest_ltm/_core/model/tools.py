@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # The calls that an agent may make for one message: more are a loop without an end.
 MOST_CALLS = 32
 # Characters of the arguments of one call, as JSON, and of what a tool returns.
-LONGEST_ARGUMENTS, LONGEST_RESULT = 20_000, 100_000
+LONGEST_ARGUMENTS = 20_000
+LONGEST_RESULT = 100_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -35,7 +36,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 # The tool by which an agent uses a scenario's workspace, and what stands for the result
 # of what it did there without the tool.
-WORKSPACE, FOUND = "workspace", "found in the folder"
+WORKSPACE = "workspace"
+FOUND = "found in the folder"
 
 # What is asked of calls: that one was made, was made once, was not made, that they came
 # in an order, that they are all, and that they are all and in order.
@@ -213,7 +215,8 @@ class Tools(Sequence[Tool]):
         results: Sequence[AnsweredCall] = (),
         files: Workspace | None = None,
     ) -> None:
-        self._tools, self._files = tuple(tools), files
+        self._tools = tuple(tools)
+        self._files = files
         self.workspace = None if files is None else files.path
         """The folder of the scenario, which the agent may use beside the tool `workspace`; None: there is none."""
         self.results = tuple(results)
@@ -283,7 +286,8 @@ class Tools(Sequence[Tool]):
 
     def begin(self) -> None:
         """Begin the message anew: what was called for it before came to nothing."""
-        self.results, self.failure = (), None
+        self.results = ()
+        self.failure = None
         self.answered.clear()
         if self._files is not None:
             self._files.put_back()

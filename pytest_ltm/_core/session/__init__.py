@@ -35,9 +35,9 @@ class _Ordinary:
         name: str, path: Sequence[str] | None = None, *_: object
     ) -> ModuleSpec | None:
         """Return where a module of ours is; None for all others."""
-        return (
-            PathFinder.find_spec(name, path) if name.startswith("pytest_ltm.") else None
-        )
+        if name.startswith("pytest_ltm."):
+            return PathFinder.find_spec(name, path)
+        return None
 
 
 sys.meta_path.insert(0, _Ordinary)
@@ -161,11 +161,9 @@ def pytest_make_collect_report(
     ]
     reason = next(filter(None, reasons), None)
     if reason is not None:
-        report.outcome, report.longrepr, report.result = (
-            "failed",
-            f"{collector.nodeid}: {reason}",
-            [],
-        )
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid}: {reason}"
+        report.result = []
     return report
 
 

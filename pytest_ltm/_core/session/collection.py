@@ -41,19 +41,17 @@ def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None
     function = metafunc.definition
     if _items.PLACE not in metafunc.fixturenames or not _items.is_ltm_item(function):
         return
-    name, marks = scenario_name(function), _items.marks_of(function)
+    name = scenario_name(function)
+    marks = _items.marks_of(function)
     if settings.dataset is not None:
         places = _dataset.dataset_places(settings, settings.dataset, name)
     else:
-        short, count = (
-            settings.spans_too_short(name),
-            settings.examples or marks.examples or 1,
-        )
-        files = (
-            settings.definitions.examples.get(name)
-            if settings.definitions is not None
-            else None
-        )
+        short = settings.spans_too_short(name)
+        count = settings.examples or marks.examples or 1
+        if settings.definitions is not None:
+            files = settings.definitions.examples.get(name)
+        else:
+            files = None
         places = [
             # Isolated examples share nothing: each has a conversation of its own.
             _items.ItemPlace(
@@ -97,9 +95,8 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
     for item in result:
         callspec: Any = item.callspec  # type: ignore[attr-defined]
         place: _items.ItemPlace = callspec.params[_items.PLACE]
-        parameters_id = (
-            str(callspec.id).removeprefix(place.id).strip("-")
-        )  # the user's own parameters are a part of the name
+        # the user's own parameters are a part of the name
+        parameters_id = str(callspec.id).removeprefix(place.id).strip("-")
         plain = scenario_name(item)
         name = node_label(f"{plain}.{parameters_id}" if parameters_id else plain)
         if len(sources[plain]) > 1 and not _items.is_built_in(item):
@@ -110,9 +107,8 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
         if markers not in read:
             try:
                 read[markers] = _items.marks_of(item)
-            except (
-                pytest.Collector.CollectError
-            ) as error:  # of a parameter's mark: all files have been collected
+            except pytest.Collector.CollectError as error:
+                # of a parameter's mark: all files have been collected
                 raise pytest.UsageError(str(error)) from None
         ltm_item = _items.LtmItem(
             item=item, place=place, marks=read[markers], scenario=sys.intern(name)

@@ -31,8 +31,11 @@ class Composition:
         folder: RunFolder,
         costs: KnownCosts,
     ) -> None:
-        self._run, self._settings = run, settings
-        self._sources, self._folder, self._costs = sources, folder, costs
+        self._run = run
+        self._settings = settings
+        self._sources = sources
+        self._folder = folder
+        self._costs = costs
         self.refused: str | None = None
         """Why nothing may be measured; None: that has not been found out yet."""
 

@@ -61,7 +61,10 @@ class PlayedConversation:
         hooks: HookCalls,
     ) -> None:
         self._hooks = hooks
-        self.given, self._mode, self._again, self._closed = given, mode, again, False
+        self.given = given
+        self._mode = mode
+        self._again = again
+        self._closed = False
         settings = given.settings
         self.span = settings.spans[given.place.span]
         self.results: dict[str, ScenarioResult] = {}
@@ -70,10 +73,8 @@ class PlayedConversation:
         self._time = "simulated" if given.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
-        tokens, introduction = (
-            token_counter(settings.tokenizer),
-            told_in(settings, given.place),
-        )
+        tokens = token_counter(settings.tokenizer)
+        introduction = told_in(settings, given.place)
         self._clock = clock_for(
             settings.time, self._jumped, conversation_start(introduction)
         )
@@ -115,7 +116,8 @@ class PlayedConversation:
         if opened.gone:
             self.conversation.give_up(opened.gone)
         for example in self.plan.examples:
-            body, unready = self.bodies[example.key], today.unready.get(example.key)
+            body = self.bodies[example.key]
+            unready = today.unready.get(example.key)
             body.agents_traceback = opened.traceback
             judge = None if self._judge is None else self._judge.handle(example.key)
             users = self._users.handle(example.key)
@@ -134,15 +136,14 @@ class PlayedConversation:
             )
 
     def _calling(self, by: str, call: Callable[[], T]) -> T:
-        body, thread = self.bodies.get(by), own_thread()
+        body = self.bodies.get(by)
+        thread = own_thread()
         mine = None if body is None or body.reported else body
 
         def output() -> AbstractContextManager[object]:
-            return (
-                capture_unattributed(self.given.config)
-                if mine is None
-                else mine.talking()
-            )
+            if mine is None:
+                return capture_unattributed(self.given.config)
+            return mine.talking()
 
         level = logging.root.level if mine is None else mine.log_level
         with (
@@ -153,7 +154,8 @@ class PlayedConversation:
             return call()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
-        config, spec = self.given.config, self.given.source.spec
+        config = self.given.config
+        spec = self.given.source.spec
         ask_first(
             config,
             "pytest_ltm_time_jumped",
@@ -239,9 +241,8 @@ class PlayedConversation:
             for body in self.bodies.values():
                 body.release()
         stopped = reason != "complete"
-        if not (
-            stopped and replaying
-        ):  # less has been replayed so far than the file holds
+        if not (stopped and replaying):
+            # less has been replayed so far than the file holds
             result = self._result(stopped=stopped)
             self._mode.keep_result(
                 self.conversation, result, stopped=stopped, replaying=replaying
@@ -250,8 +251,10 @@ class PlayedConversation:
     def _example_ended(
         self, body: ItemBody, lane: Lane, ending: Ending
     ) -> tuple[ScenarioResult, str]:
-        channel, place = self.conversation.channel, self.given.place
-        key, marks = lane.example.key, body.known.marks
+        channel = self.conversation.channel
+        place = self.given.place
+        key = lane.example.key
+        marks = body.known.marks
         row = scenario_result(
             lane,
             ending,
@@ -297,22 +300,19 @@ class PlayedConversation:
                 nodeid=result.nodeid,
                 verdict=ending_of(result).verdict,
             )
-        text = (
-            self.given.config.hook.pytest_ltm_failure_text(
+        if result.outcome == "failed":
+            text = self.given.config.hook.pytest_ltm_failure_text(
                 result=result, transcript=channel.transcript, again=self._again()
             )
-            if result.outcome == "failed"
-            else ""
-        )
+        else:
+            text = ""
         return result, text
 
     def _result(self, *, stopped: bool) -> ConversationResult:
-        talk, plan, place, account = (
-            self.conversation,
-            self.plan,
-            self.given.place,
-            self.given.account,
-        )
+        talk = self.conversation
+        plan = self.plan
+        place = self.given.place
+        account = self.given.account
         fields = usage_totals(talk.channel.record, self._bill)
         questions = sum(
             exchange.kind == "ask" and not exchange.alone
@@ -321,11 +321,10 @@ class PlayedConversation:
         together = questions if plan.questions == "alone" else 0
         ended: Ended = "interrupted" if stopped else "complete"
         if talk.gone:
-            ended = (
-                "agent gone"
-                if account is None or account.refused is None
-                else "budget spent"
-            )
+            if account is None or account.refused is None:
+                ended = "agent gone"
+            else:
+                ended = "budget spent"
         return ConversationResult(
             agent=place.agent,
             agent_spec=self.given.source.spec,
@@ -352,7 +351,9 @@ class PlayedConversation:
 
     def _notices(self, fields: Mapping[str, Any], together: int) -> Iterator[str]:
         """Yield what readers of the results must know; `together`: questions that should have been asked alone."""
-        talk, bill, plan = self.conversation, self._bill, self.plan
+        talk = self.conversation
+        bill = self._bill
+        plan = self.plan
         yield from talk.notices
         yield from self._mode.notices(talk)
         if any(
@@ -393,7 +394,8 @@ class PlayedConversation:
             yield wasted.format(bill.lost.total, dollars)
         if self._judge is None:
             return
-        tariff, folder = self.given.costs.judge.tariff, self.given.folder
+        tariff = self.given.costs.judge.tariff
+        folder = self.given.folder
         tokens, usd = lost_with_judge(folder / JOURNAL, folder / TIMINGS, tariff)
         if tokens:
             has_price = tariff.dollars_for(Usage()) is not None
@@ -420,7 +422,9 @@ class UsersOnDemand:
 
     def result_fields(self, example: str) -> dict[str, Any]:
         """Return what a result has of the users of an example, as fields of ScenarioResult."""
-        return {} if self._line is None else self._line.result_fields(example)
+        if self._line is None:
+            return {}
+        return self._line.result_fields(example)
 
     def close(self) -> None:
         """Ask nothing more."""

@@ -274,9 +274,8 @@ def write_plan(folder: Path, plan: Plan) -> None:
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _scenario.format_json(written["definition"]).encode())
-    if (
-        plan.span is not None and definitions.is_dir()
-    ):  # played again, they have their span by default
+    if plan.span is not None and definitions.is_dir():
+        # played again, they have their span by default
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
 

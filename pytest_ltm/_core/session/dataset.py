@@ -141,14 +141,12 @@ def dataset_of(
     base = path_base(config, "ltm_suite")
     path = spec.parameters.get(DATA)
     where = None if path is None else base / path
-    cache = (
-        None
-        if any(
-            getattr(config.option, option_name, False)
-            for option_name in _WRITES_NOTHING
-        )
-        else ltm_dir
-    )
+    if any(
+        getattr(config.option, option_name, False) for option_name in _WRITES_NOTHING
+    ):
+        cache = None
+    else:
+        cache = ltm_dir
     options = {}
     for option in dataset.options:
         if text := spec.parameters.get(option.name):
@@ -167,9 +165,10 @@ def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
     """Return what the report's header says of a data set: one line, and with -v one for each oddity."""
     noted = len(dataset.notes)
     where = "" if verbosity > 0 else " (-v lists them)"
-    oddities = (
-        f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}" if noted else ""
-    )
+    if noted:
+        oddities = f"; {noted:,} oddit{'y' if noted == 1 else 'ies'} noted{where}"
+    else:
+        oddities = ""
     notes = dataset.notes if verbosity > 0 else ()
     return [
         f"ltm: data: {dataset.title}{oddities}",
@@ -223,13 +222,13 @@ def thread_suite(config: pytest.Config, dataset: DatasetSuite, thread: str) -> s
 
 def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:
     """Return what is told in a conversation, None where there is no data set."""
-    return None if settings.dataset is None else settings.dataset.told(place.thread)
+    if settings.dataset is None:
+        return None
+    return settings.dataset.told(place.thread)
 
 
 def conversation_start(told_conversation: ToldConversation | None) -> datetime:
     """Return when a conversation's time begins."""
-    return (
-        told_conversation.history[0].at
-        if told_conversation is not None and told_conversation.history
-        else START
-    )
+    if told_conversation is not None and told_conversation.history:
+        return told_conversation.history[0].at
+    return START

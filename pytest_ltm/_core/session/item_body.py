@@ -77,7 +77,9 @@ class ItemBody(GreenBody):
 
     def __init__(self, ltm_item: LtmItem, conditions: BodyConditions) -> None:
         super().__init__()
-        self.known, self.item, self.conditions = ltm_item, ltm_item.item, conditions
+        self.known = ltm_item
+        self.item = ltm_item.item
+        self.conditions = conditions
         self._has_asked = False
         self._part: Membership | None = None
         self._unready: Exception | None = None
@@ -98,7 +100,8 @@ class ItemBody(GreenBody):
 
     def join(self, part: Membership, *, unready: Exception | None) -> None:
         """Take part in a conversation."""
-        self._part, self._unready = part, unready
+        self._part = part
+        self._unready = unready
         self.sheet = part.handle.sheet
 
     @property
@@ -148,18 +151,16 @@ class ItemBody(GreenBody):
                 return super().begin()
         if setup.failed:
             crash = getattr(setup.longrepr, "reprcrash", None)
-            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[
-                0
-            ]  # "fixture 'x' not found"
+            # "fixture 'x' not found"
+            missing = getattr(setup.longrepr, "errorstring", "").partition("\n")[0]
             self.error = SetupFailed(
                 crash.message if crash is not None else missing or str(setup.longrepr)
             )
         else:
-            skip_reason = (
-                setup.longrepr[2]
-                if isinstance(setup.longrepr, tuple)
-                else getattr(setup, "wasxfail", "")
-            )
+            if isinstance(setup.longrepr, tuple):
+                skip_reason = setup.longrepr[2]
+            else:
+                skip_reason = getattr(setup, "wasxfail", "")
             self.error = pytest.skip.Exception(
                 skip_reason.removeprefix("Skipped: ").removeprefix("reason: ")
             )
@@ -172,7 +173,8 @@ class ItemBody(GreenBody):
         except (
             pytest.fail.Exception,
             pytest.skip.Exception,
-        ) as ended:  # the second before pytest 8.4
+        ) as ended:
+            # the second before pytest 8.4
             if not str(ended.msg).startswith("async def function"):
                 raise
             name = getattr(self.item, "originalname", None) or self.item.name
@@ -197,7 +199,8 @@ class ItemBody(GreenBody):
     def send(self, request: Request) -> Any:
         """Hand over a request; the time that the agent takes for it is the item's own."""
         __tracebackhide__ = True
-        thread, began = own_thread(), own_time()
+        thread = own_thread()
+        began = own_time()
         if thread is not None:
             thread.may_send()
         self._has_asked |= isinstance(request, Ask)
@@ -237,7 +240,9 @@ class ItemBody(GreenBody):
         self.result = result
         self._around.enter_wrappers()
         stretch = self._stretch or ItemContext(self.item)
-        hook, nodeid, location = self.item.ihook, self.item.nodeid, self.item.location
+        hook = self.item.ihook
+        nodeid = self.item.nodeid
+        location = self.item.location
         self.reported = self.item.stash[REPORTED] = True
         with stretch.reporting(), self._around.active():
             hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
@@ -329,9 +334,8 @@ class ItemBody(GreenBody):
             self.item.runtest = self._runtest  # type: ignore[method-assign]
             vars(self.item).pop("repr_failure", None)
         report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
-        if (
-            result.outcome == "failed" and report.passed
-        ):  # travels to xdist's controller with the report
+        if result.outcome == "failed" and report.passed:
+            # travels to xdist's controller with the report
             vars(report)["ltm_scored"] = result.score
             report.sections.append(("score below the threshold", self.failure_text))
         return report
@@ -346,7 +350,8 @@ class ItemBody(GreenBody):
         """Forget the conversation, which is over for it: the item, and whatever keeps its tracebacks, lives on."""
         self._part = self._green = self._hub = self._stretch = self._setup = None
         self.lane = self.result = self.error = self.assertion = None
-        self.sheet, self.failure_text = Sheet(), ""
+        self.sheet = Sheet()
+        self.failure_text = ""
         # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with
         # them everything; ours never is.
         self.item.__dict__.pop("_rerun_condition_excinfos", None)

@@ -110,11 +110,10 @@ def plan_for(ltm_items: Sequence[LtmItem], settings: RunSettings) -> Planned:
     for ltm_item in ltm_items:
         definition = None
         try:
-            definition = (
-                _example_definition(ltm_item, settings)
-                if settings.rescored is None
-                else None
-            )
+            if settings.rescored is None:
+                definition = _example_definition(ltm_item, settings)
+            else:
+                definition = None
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told
             unready[ltm_item.key] = error
         together = told_conversation is not None
@@ -197,11 +196,10 @@ def _planned_example(
     marks = ltm_item.marks
     # What one patches the other would see, and the first to end would undo it for both.
     rivals = patching - {ltm_item.scenario} if ltm_item.scenario in patching else set()
-    own_span = (
-        None
-        if marks.span is None
-        else span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
-    )
+    if marks.span is None:
+        own_span = None
+    else:
+        own_span = span_of(str(marks.span), "@pytest.mark.ltm(span=)")[1]
     return PlannedExample(
         scenario=ltm_item.scenario,
         example=ltm_item.place.example,
@@ -218,12 +216,13 @@ def _planned_example(
 
 
 def _example_definition(ltm_item: LtmItem, settings: RunSettings) -> Definition | None:
-    folder, scenario, place = settings.definitions, ltm_item.scenario, ltm_item.place
+    folder = settings.definitions
+    scenario = ltm_item.scenario
+    place = ltm_item.place
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
-    if (
-        folder is not None and scenario in folder.examples
-    ):  # a file that is given is played, or refused
+    if folder is not None and scenario in folder.examples:
+        # a file that is given is played, or refused
         return folder.definition(scenario, place.example)
     if ltm_item.marks.generate is None:
         return None
@@ -233,16 +232,13 @@ def _example_definition(ltm_item: LtmItem, settings: RunSettings) -> Definition 
     module = ltm_item.item.getparent(pytest.Module)
     own_parameters = None if module is None else module.stash.get(PARAMETERS, None)
     language_parameter = {} if language == "en" else {"language": language}
-    published = (
-        {"last_wait": LAST}
-        if own_parameters is not None and settings.scoring != "current"
-        else {}
-    )
+    if own_parameters is not None and settings.scoring != "current":
+        published = {"last_wait": LAST}
+    else:
+        published = {}
     parameters = {**published, **language_parameter, **(own_parameters or {})}
-    generate, rng = (
-        ltm_item.marks.generate,
-        definition_rng(settings.seed.value, place.trial, scenario, place.example),
-    )
+    generate = ltm_item.marks.generate
+    rng = definition_rng(settings.seed.value, place.trial, scenario, place.example)
     generated = generate(rng, parameters)
     if not isinstance(generated, Definition):
         raise LtmError(
@@ -270,7 +266,9 @@ def clock_for(
     """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
     if mode == "sleep":
         return WallClock(sleep=sleep_here)
-    return SignallingClock(jumped, start) if mode == "signal" else SimulatedClock(start)
+    if mode == "signal":
+        return SignallingClock(jumped, start)
+    return SimulatedClock(start)
 
 
 def around_agent(

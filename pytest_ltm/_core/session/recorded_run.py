@@ -39,7 +39,9 @@ RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
 def source_of(config: pytest.Config) -> Path | None:
     """Return the folder of the run that is scored again, None where none is."""
     option = config.getoption("ltm_rescore")
-    return None if option is None else config.invocation_params.dir / str(option)
+    if option is None:
+        return None
+    return config.invocation_params.dir / str(option)
 
 
 def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:

@@ -53,7 +53,8 @@ class RunFolder:
     """
 
     def __init__(self, ltm_dir: Path, name: str, folder: Path | None = None) -> None:
-        self.ltm_dir, self.name = ltm_dir, name
+        self.ltm_dir = ltm_dir
+        self.name = name
         self.path = ltm_dir / "runs" / name
         self.moved = folder is not None and folder.resolve() != self.path.resolve()
         """Its id does not name it, only its path."""
@@ -118,7 +119,8 @@ class RunFolder:
     def release(self) -> None:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
-        previous, self._before = self._before, None
+        previous = self._before
+        self._before = None
         with suppress(OSError):
             if previous is None or {path.name for path in self.path.iterdir()} - _BEGUN:
                 return

@@ -25,7 +25,8 @@ class RunItems:
     """The hooks of a run that collect, select and order its items."""
 
     def __init__(self, settings: RunSettings, selection: Selection) -> None:
-        self._settings, self._selection = settings, selection
+        self._settings = settings
+        self._selection = selection
         self.scenario_names: set[str] = set()
         """Of everything collected."""
         self.deselected: Counter[tuple[str, str]] = Counter()
@@ -99,7 +100,8 @@ class RunItems:
 
     def _is_played(self, ltm_item: LtmItem) -> bool:
         """Return whether a scenario is played: beside definition files only those that have some, unless named."""
-        definitions, selection = self._settings.definitions, self._selection
+        definitions = self._settings.definitions
+        selection = self._selection
         if definitions is None or selection.has_paths or selection.names_suite:
             return True
         return bool(definitions.examples.get(ltm_item.scenario))

@@ -58,7 +58,8 @@ class LtmRun:
     def __init__(
         self, config: pytest.Config, settings: RunSettings, selection: Selection
     ) -> None:
-        self.config, self.settings = config, settings
+        self.config = config
+        self.settings = settings
         acts = not any(
             getattr(config.option, name, False)
             for name in ("collectonly", "setuponly", "setupplan")
@@ -227,9 +228,8 @@ class LtmRun:
                 for ltm_item in chain.from_iterable(
                     self.items.groups[name] for name in self.to_come
                 ):
-                    self._setup_state.hold_nodes(
-                        ltm_item.item
-                    )  # fixtures live until nobody needs them any more
+                    # fixtures live until nobody needs them any more
+                    self._setup_state.hold_nodes(ltm_item.item)
             self._at_once = self.make_runner(self)
         return self._at_once
 

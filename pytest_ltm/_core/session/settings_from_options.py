@@ -218,7 +218,8 @@ def _read_filler_spec(config: pytest.Config, suite: Suite | None) -> str:
         and suite.filler is not None
         and set_by_suite(config, suite, "filler")
     ):
-        spec, folder = suite.filler, Path(suite.path).parent
+        spec = suite.filler
+        folder = Path(suite.path).parent
         return name_option_in_errors(
             suite.place("filler"), lambda: _checked_filler(config, spec, folder)
         )

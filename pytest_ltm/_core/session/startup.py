@@ -33,11 +33,10 @@ def refuse_repeated_options(config: pytest.Config) -> None:
         dest = flag.removeprefix("--").replace("-", "_")
         is_list = isinstance(getattr(config.option, dest, []), list)
         if len({*texts}) > 1 and not is_list:
-            both = (
-                f", or both at once: {flag}={','.join(texts)}"
-                if flag in _SEVERAL
-                else ""
-            )
+            if flag in _SEVERAL:
+                both = f", or both at once: {flag}={','.join(texts)}"
+            else:
+                both = ""
             raise pytest.UsageError(
                 f"{flag} is given {len(texts)} times: {' and '.join(texts)}. Give one{both}"
             )

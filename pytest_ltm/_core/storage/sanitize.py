@@ -58,7 +58,9 @@ def csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = escape_unprintable(value)
-    return f"'{text}" if value.lstrip(" \n").startswith(_FORMULA) else text
+    if value.lstrip(" \n").startswith(_FORMULA):
+        return f"'{text}"
+    return text
 
 
 # The signs that tables and shortened texts are drawn with, and how a plain terminal
@@ -98,7 +100,9 @@ class Screen:
         kept: re.Pattern[str] = COLOR,
         before: Callable[[], object] = lambda: None,
     ) -> None:
-        self.beneath, self._kept, self._before = beneath, kept, before
+        self.beneath = beneath
+        self._kept = kept
+        self._before = before
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -146,9 +150,10 @@ class _Shown(dict[int, str]):
             and character not in _JOINERS
             and unicodedata.category(character) in _HARMFUL
         )
-        self[code] = (
-            character.encode("unicode_escape").decode("ascii") if harmful else character
-        )
+        if harmful:
+            self[code] = character.encode("unicode_escape").decode("ascii")
+        else:
+            self[code] = character
         return self[code]
 
 

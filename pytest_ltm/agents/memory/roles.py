@@ -91,7 +91,8 @@ def spoken_of(text: str, now: datetime) -> Range | None:
         date_ranges.append(one if one.first <= now.date() else DateRange(*days))
     if not date_ranges:
         return None
-    start, end = date_ranges[0].first, date_ranges[-1].last + timedelta(days=1)
+    start = date_ranges[0].first
+    end = date_ranges[-1].last + timedelta(days=1)
     return Range(*(datetime.combine(day, time(), now.tzinfo) for day in (start, end)))
 
 
@@ -178,7 +179,9 @@ _REQUEST = lazy_pattern(
     r"when|where|how)\b",
     re.IGNORECASE,
 )
-_MOST, _PHRASES, _NAME = 8, 8, 3
+_MOST = 8
+_PHRASES = 8
+_NAME = 3
 
 
 def split_into_sentences(text: str) -> list[str]:
@@ -277,7 +280,8 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> Described:
         """Return the object, cut to its size, and the queries."""
         matching = _first_json_value(answer.text, dict)
-        user, queries = matching.get("user"), matching.get("queries", [])
+        user = matching.get("user")
+        queries = matching.get("queries", [])
         if not isinstance(user, dict) or not isinstance(queries, list):
             raise NoJSON("user is not an object, or queries is not a list")
         return Described(
@@ -300,9 +304,8 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
             for thing, one in user.items()
             if thing in map(str.lower, _IS.findall(str(one)))
         }
-        others = {
-            thing: one for thing, one in user.items() if thing not in named
-        }  # which go first
+        # which go first
+        others = {thing: one for thing, one in user.items() if thing not in named}
         return Described(
             _drop_oldest_fields(others | named, self.size),
             _own_queries(self.message, self.count),
@@ -319,7 +322,9 @@ def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]
 
 def shown_user(user: Mapping[str, Any]) -> str:
     """Return an object on the user as it is shown, "" for an empty one."""
-    return json.dumps(user, ensure_ascii=False, indent=1) if user else ""
+    if user:
+        return json.dumps(user, ensure_ascii=False, indent=1)
+    return ""
 
 
 class Jot(_RoleTask, frozen=True, kw_only=True):
@@ -543,7 +548,9 @@ class Reread(_RoleTask, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> str:
         """Return the text."""
         text = answer.text.strip()
-        return "" if text.strip(' ."').lower() in {"nothing", ""} else text
+        if text.strip(' ."').lower() in {"nothing", ""}:
+            return ""
+        return text
 
     def by_rules(self) -> str:
         """Return what it says."""

@@ -552,7 +552,9 @@ class Stored(TakesTurns):
             if isinstance(one, (list, tuple)) and len(one) == _WRITTEN:
                 what, key, text = one
             else:
-                what, key, text = (None, None, None)
+                what = None
+                key = None
+                text = None
             self._rows.append((what, key, text))
             self._keys[str(key)] = key if isinstance(key, (str, int)) else str(key)
             if what == "deleted":

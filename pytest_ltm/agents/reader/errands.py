@@ -351,9 +351,11 @@ def _list_change(text: str) -> list[str | int] | None:
         return None
     alone = counted.re.pattern == _ORDERS.count.pattern
     if alone:
-        word, item = (counted[1] or counted[2], "")
+        word = counted[1] or counted[2]
+        item = ""
     else:
-        word, item = (counted[1], _singular_item(counted[2]))
+        word = counted[1]
+        item = _singular_item(counted[2])
     number = SMALL_NUMBERS.get(word.lower()) or (int(word) if word.isdigit() else 0)
     if _ORDERS.set.search(text):
         kind = "set"

@@ -94,17 +94,17 @@ def options_in(message: str) -> list[str]:
     clauses = [
         clause for clause in re.split(r"(?<=[.!?:;])\s", message) if " or " in clause
     ]
-    return (
-        [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])]
-        if clauses
-        else []
-    )
+    if clauses:
+        return [part.strip(" ?.!") for part in _ALTERNATIVES.split(clauses[-1])]
+    return []
 
 
 def _take_option(place: int | None, message: str) -> str:
     """Return an option of a message, None for the middle one; nothing where there is none."""
     options = options_in(message)
-    return options[len(options) // 2 if place is None else place] if options else ""
+    if options:
+        return options[len(options) // 2 if place is None else place]
+    return ""
 
 
 def _constant(reply: str) -> Guess:
@@ -154,7 +154,8 @@ class FloorSearch:
         self._marker = next(
             mark.kwargs for mark in self._body.pytestmark if mark.name == "ltm"
         )
-        name, generate = entry.name, self._marker["generate"]
+        name = entry.name
+        generate = self._marker["generate"]
         rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
         definitions = (generate(rng, dict(entry.parameters)) for rng in rngs)
         self._examples = [
@@ -165,11 +166,10 @@ class FloorSearch:
     @property
     def declared(self) -> float:
         """The floor that the suite or the scenario declares."""
-        floor = (
-            self._marker.get("floor", 0.0)
-            if self._entry.floor is None
-            else self._entry.floor
-        )
+        if self._entry.floor is None:
+            floor = self._marker.get("floor", 0.0)
+        else:
+            floor = self._entry.floor
         return float(floor)
 
     def best(self) -> tuple[float, Policy]:
@@ -191,7 +191,8 @@ class FloorSearch:
             for guess in (*_GUESSES, *_frequent_guesses(golds[kind])):
                 changed = Policy(policy.otherwise, {**policy.by_kind, kind: guess})
                 if (earned := self._points(changed)) > points:
-                    points, policy = earned, changed
+                    points = earned
+                    policy = changed
         return self._points(policy, held_out=True), policy
 
     def _points(self, policy: Policy, *, held_out: bool = False) -> float:
@@ -245,10 +246,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="TEST",
         help="scenarios of your own: files, as pytest takes them",
     )
-    suite, spans = (
-        "the suite (default: standard; none if tests are given)",
-        "isolated,2k,32k",
-    )
+    suite = "the suite (default: standard; none if tests are given)"
+    spans = "isolated,2k,32k"
     parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
     parser.add_argument(
         "--span",
@@ -285,7 +284,8 @@ def run(arguments: Namespace) -> int:
     if arguments.floors:
         suite = arguments.suite or "standard"
         chosen = _load_named_suite(suite)
-        table, above = [["scenario", "floor", "best guess", "which"]], list[str]()
+        table = [["scenario", "floor", "best guess", "which"]]
+        above = list[str]()
         for entry in chosen.entries:
             tell_progress(entry.name)
             search = FloorSearch(entry)
@@ -329,15 +329,15 @@ def run(arguments: Namespace) -> int:
         if arguments.far and not arguments.tests:
             far_specs = [*FAR_SPECS, *play_lessons(suite, folder / "lessons")]
             rows += _play_far(far_specs, arguments, suite, folder / "far")
-            specs, spans = [*specs, *far_specs], [*spans, arguments.far]
+            specs = [*specs, *far_specs]
+            spans = [*spans, arguments.far]
     result = Attack.summarize_attack(specs, rows, spans)
     print("\n".join(cheat_lines(result)))
     if arguments.output is not None:
-        content = (
-            as_json(result)
-            if arguments.output.suffix == ".json"
-            else "\n".join(cheat_markdown(result))
-        )
+        if arguments.output.suffix == ".json":
+            content = as_json(result)
+        else:
+            content = "\n".join(cheat_markdown(result))
         write_output(arguments.output, for_file(content + "\n"))
     return ABOVE if result.broken_limits else 0
 
@@ -372,7 +372,9 @@ def _scenario_names(suite: str) -> set[str]:
 
 
 def _load_named_suite(suite: str) -> Suite:
-    return load_suite(suite) if suite.endswith(SUFFIX) else built_in(suite)
+    if suite.endswith(SUFFIX):
+        return load_suite(suite)
+    return built_in(suite)
 
 
 def _play_far(
@@ -418,7 +420,9 @@ class CheatCell(Struct, frozen=True, kw_only=True):
             return False
         if not self.floor or set(self.scores) - {0.0, 1.0}:
             return True
-        of, least, chance = len(self.scores), round(sum(self.scores)), self.floor
+        of = len(self.scores)
+        least = round(sum(self.scores))
+        chance = self.floor
         upper_tail = (
             math.comb(of, k) * chance**k * (1 - chance) ** (of - k)
             for k in range(least, of + 1)
@@ -428,7 +432,9 @@ class CheatCell(Struct, frozen=True, kw_only=True):
     @property
     def points_above_floor(self) -> float:
         """What the mean has above the floor; nothing where luck explains it."""
-        return self.points - self.floor if self.exceeds_floor else 0.0
+        if self.exceeds_floor:
+            return self.points - self.floor
+        return 0.0
 
 
 class Attack(Struct, frozen=True, kw_only=True):
@@ -528,10 +534,8 @@ class Attack(Struct, frozen=True, kw_only=True):
         for spec in filter(unaided_spec, self.specs):
             unaided = unaided_spec(spec)
             for span in self.spans:
-                (more, of), (less, _) = (
-                    self.total(spec, span),
-                    self.total(unaided, span),
-                )
+                (more, of) = self.total(spec, span)
+                (less, _) = self.total(unaided, span)
                 allowed = LEARNED_POINTS if skipped_window(spec) else PADDING * of
                 if self.gain(spec, span) > allowed:
                     broken.append(
@@ -603,10 +607,8 @@ def best_cheats(attack: Attack) -> Table:
     """Return for each scenario its floor, and which cheat earned most at each span; nothing without cheats."""
     if not attack.cheats:
         return []
-    table, floors = (
-        [["scenario", "floor", *attack.spans]],
-        {cell.scenario: cell.floor for cell in attack.cells.values()},
-    )
+    table = [["scenario", "floor", *attack.spans]]
+    floors = {cell.scenario: cell.floor for cell in attack.cells.values()}
     for name in attack.scenarios:
         cells = []
         for span in attack.spans:

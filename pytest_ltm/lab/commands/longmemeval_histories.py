@@ -161,12 +161,11 @@ def generate_longmemeval(arguments: Namespace) -> int:
         return 0
     if arguments.turn_by_turn or arguments.curate:
         if arguments.curate:
-            flag, reason = ("--curate", "templates have questions of their own")
+            flag = "--curate"
+            reason = "templates have questions of their own"
         else:
-            flag, reason = (
-                "--turn-by-turn",
-                "it is asked as the person and as the assistant",
-            )
+            flag = "--turn-by-turn"
+            reason = "it is asked as the person and as the assistant"
         raise DatasetError(f"{flag} needs --model: {reason}")
     count = cache_counter(token_counter(arguments.tokenizer))
     generated: Iterable[dict[str, Any]] = generate_records(

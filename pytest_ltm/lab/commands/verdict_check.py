@@ -243,7 +243,9 @@ class VerdictCheckReport(Struct):
             if name.startswith("undecided"):
                 outcome, _, of_what = name.partition(" ")
             else:
-                outcome, _, of_what = (name, "", "")
+                outcome = name
+                _ = ""
+                of_what = ""
             chosen = [
                 verdict
                 for verdict in self.verdicts

@@ -267,9 +267,11 @@ class _Speaker:
             )
         for number in range(count - len(details)):
             if kind.conclusions and not number:
-                question, answers = ("moods", "answers")
+                question = "moods"
+                answers = "answers"
             else:
-                question, answers = ("chat", "chat")
+                question = "chat"
+                answers = "chat"
             yield _DraftTurn(
                 f"{self._words('reactions')}{{more}} {self._words(question)}"
             )

@@ -51,10 +51,14 @@ _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
-_FEW_WORDS, _FEW_BEHIND, _PAIR = 6, 3, 2
+_FEW_WORDS = 6
+_FEW_BEHIND = 3
+_PAIR = 2
 _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 # So many of a question's telling words, and such a share of them, are an echo of it.
-_ECHOED, _ECHO_SHARE, _MOST = 2, 0.4, 0.6
+_ECHOED = 2
+_ECHO_SHARE = 0.4
+_MOST = 0.6
 # Such a share of a claim's other words makes another clause its parallel.
 _PARALLEL = 0.6
 
@@ -70,7 +74,9 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
         return ruling
     if ruling.verdict == "yes":
         doubt = assertion_doubt(gold, question, reply)
-        return Ruling("unscored", f"{ruling.reason}, and {doubt}") if doubt else ruling
+        if doubt:
+            return Ruling("unscored", f"{ruling.reason}, and {doubt}")
+        return ruling
     if ruling.reason in _PARTIAL and leaves_out(gold, question, reply):
         return Ruling("no", SOME_OF_SEVERAL)
     is_long = len(answer) > SHORT and gold.kind in ("amount", "phrase")
@@ -422,11 +428,14 @@ def _sentence_of(sentences: Sequence[_Part], spot: Span) -> _Part:
 def _parts_of(sentence: str) -> list[_Part]:
     """Return the parts between the commas, brackets, dashes and contrasting words of a sentence."""
     parts = []
-    start, link, depth = 0, "", 0
+    start = 0
+    link = ""
+    depth = 0
     for match in RE.cut.finditer(sentence):
         text = sentence[start : match.start()]
         parts.append(_Part(start, match.start(), link, depth, text))
-        link, start = match[0].strip(), match.end()
+        link = match[0].strip()
+        start = match.end()
         depth += link in ("(", "[")
         depth = max(0, depth - (link in (")", "]")))
     parts.append(_Part(start, len(sentence), link, depth, sentence[start:]))
@@ -435,9 +444,12 @@ def _parts_of(sentence: str) -> list[_Part]:
 
 # --- How one mention stands in its clause.
 
-_BRACKETS, _CONTRAST = "names it in brackets", "names it in contrast"
-_ASIDE, _SUBJECT = "names it aside", "says something else of it"
-_AMONG, _OTHERS = "names it among others", "says it of something else"
+_BRACKETS = "names it in brackets"
+_CONTRAST = "names it in contrast"
+_ASIDE = "names it aside"
+_SUBJECT = "says something else of it"
+_AMONG = "names it among others"
+_OTHERS = "says it of something else"
 _ANOTHER = "names another one, too"
 _UNPROVEN = "does so in words that no rule knows"
 _COMMENTED = "says something of it that no rule knows"
@@ -483,7 +495,8 @@ class _Mention(Struct, frozen=True):
 
 def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
     sentence = _sentence_of(sentences, spot)
-    start, end = spot[0] - sentence.start, spot[1] - sentence.start
+    start = spot[0] - sentence.start
+    end = spot[1] - sentence.start
     parts = _parts_of(sentence.text)
     first = next(n for n, part in enumerate(parts) if start <= part.end)
     ends = (n for n, part in enumerate(parts) if end <= part.end)
@@ -557,7 +570,9 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
         return _NO_CLAIM
     clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
     if topic.is_echo(clause):
-        return "echo" if _is_plain_lead(before, mention, topic) else _NO_CLAIM
+        if _is_plain_lead(before, mention, topic):
+            return "echo"
+        return _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
     if topic.is_compared(before):
@@ -611,7 +626,9 @@ def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
         opens = mention.sentence.start == 0 and mention.first == 0
         return "statement" if opens else "bare"
     if RE.copula_lead.match(before) and len(strange) == 1:
-        return "bare" if _is_attribute(strange, before) else _NO_CLAIM
+        if _is_attribute(strange, before):
+            return "bare"
+        return _NO_CLAIM
     is_phrase = mention.is_whole and _is_noun_alone(mention)
     if is_phrase and len(RE.article.sub("", before).split()) == 1:
         return "in other words"
@@ -702,7 +719,8 @@ def _is_noun_alone(mention: _Mention) -> bool:
 
 def _is_between_dashes(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a mention is put in between two dashes, with something strange before them."""
-    link, following = mention.part.link, mention.parts[mention.last + 1 :]
+    link = mention.part.link
+    following = mention.parts[mention.last + 1 :]
     if not RE.dash.fullmatch(link) or not following or following[0].link != link:
         return False
     before = mention.parts[: mention.first]
@@ -872,7 +890,8 @@ def _remarks_on(text: str, topic: _Topic) -> bool:
 
 def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim answers: it says that something is it, or names a thing alone."""
-    text, part = clause.part.text, clause.part
+    text = clause.part.text
+    part = clause.part
     if clause.start < claim.start or part.depth or part.link in _EXPLAINS:
         return False
     if not topic.holds_rival(text):
@@ -905,7 +924,8 @@ def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     Brackets and denials; before the answer, what frames it; behind it, what explains
     it, or says more of it.
     """
-    text, part = clause.part.text, clause.part
+    text = clause.part.text
+    part = clause.part
     if part.depth or RE.interjection.fullmatch(text):
         return True
     if topic.has_mark(RE.denies, text) or RE.talk.search(clause.sentence.text):

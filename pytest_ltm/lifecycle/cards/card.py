@@ -199,11 +199,13 @@ def check_recordings(
     card: Card, recordings: Mapping[str, Recording]
 ) -> tuple[list[str], list[str]]:
     """Return which rows' recordings were found, and which differ from all of those given, a sentence each."""
-    found, forged = [], []
+    found = []
+    forged = []
     for row in card.rows:
         if not (row.extraction and recordings):
             continue
-        digest, calls = row.extraction.get("recording"), row.extraction.get("calls")
+        digest = row.extraction.get("recording")
+        calls = row.extraction.get("calls")
         is_whole = isinstance(digest, str) and isinstance(calls, int) and calls > 0
         name = _holder_of(digest, calls, recordings) if is_whole else ""
         if name:
@@ -228,9 +230,11 @@ def _holder_of(digest: Any, calls: Any, recordings: Mapping[str, Recording]) -> 
 def differences(right: CardRow, card_row: CardRow) -> Iterator[str]:
     """Yield where a row says something else than the one that was computed."""
     for part in ("figures", "marks", "lost", "extraction"):
-        computed, claimed = getattr(right, part), getattr(card_row, part)
+        computed = getattr(right, part)
+        claimed = getattr(card_row, part)
         for name in sorted({*computed, *claimed}):
-            first, second = computed.get(name), claimed.get(name)
+            first = computed.get(name)
+            second = claimed.get(name)
             if first != second:
                 yield (
                     f"{card_row.memory}, {_TITLES[part]}{name}: the card says {show_value(second)}, "

@@ -25,7 +25,8 @@ from pytest_ltm._core.storage.disk import read_regular, write_output
 from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 
 FORMAT = "pytest-ltm recorded model 1"
-ADDRESS, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+ADDRESS = "OPENAI_BASE_URL"
+KEY = "OPENAI_API_KEY"
 _DEFAULT = "https://api.openai.com/v1"
 _LIMIT = 300.0
 """Seconds for a reply of the real model."""
@@ -56,7 +57,9 @@ class Recording:
     def take(self, request: str) -> ModelReply | None:
         """Return the next reply to a request; None where there is none."""
         replies = self._by_request.get(request, [])
-        return replies.pop(0) if len(replies) > 1 else next(iter(replies), None)
+        if len(replies) > 1:
+            return replies.pop(0)
+        return next(iter(replies), None)
 
     @property
     def digest(self) -> str:
@@ -110,7 +113,8 @@ class ModelServer:
 
     def __init__(self, recording: Recording | None, upstream: str = "") -> None:
         """`recording`: what is replayed; None: `upstream` is asked, a URL."""
-        self._recording, self._upstream = recording, upstream.rstrip("/")
+        self._recording = recording
+        self._upstream = upstream.rstrip("/")
         self._lock = threading.Lock()
         self.taken: list[ModelReply] = []
         """What was answered so far."""

@@ -57,7 +57,8 @@ class JournalSnapshot:
     @property
     def is_answered(self) -> bool:
         """Whether the last message has a reply, or needed none: what is told is not among the messages."""
-        last, record = self.record.last, self.record
+        last = self.record.last
+        record = self.record
         return last not in record.messages or last in record.replies
 
     @property
@@ -65,16 +66,13 @@ class JournalSnapshot:
         """Where in the conversation that was, for a sentence about who died."""
         record = self.record
         if record.last is None:
-            return (
-                f"where {record.speaking} began"
-                if record.speaking
-                else "before anything was said"
-            )
-        speaker = (
-            f" of {record.speaking}"
-            if record.speaking
-            else ", which belongs to no example"
-        )
+            if record.speaking:
+                return f"where {record.speaking} began"
+            return "before anything was said"
+        if record.speaking:
+            speaker = f" of {record.speaking}"
+        else:
+            speaker = ", which belongs to no example"
         return (
             f"{'after' if self.is_answered else 'at'} message #{record.last}{speaker}"
         )
@@ -86,13 +84,16 @@ class JournalSnapshot:
 
     def spent_by(self, example: str) -> dict[str, Any]:
         """Return what an example has used up so far, as its result says it."""
-        exchanges, bill = self.record.transcript.exchanges_of(example), self.bill
+        exchanges = self.record.transcript.exchanges_of(example)
+        bill = self.bill
         costs = [
             bill.costs[exchange.number]
             for exchange in exchanges
             if exchange.number in bill.costs
         ]
-        result, judge_use, voiced = self.record.example(example), ModelUse(), ModelUse()
+        result = self.record.example(example)
+        judge_use = ModelUse()
+        voiced = ModelUse()
         for call in result.judged:
             if call.fault is None:
                 judge_use.add(call, self.judge.cost(call))
@@ -175,7 +176,9 @@ class Recovery:
     """Decides what becomes of a conversation whose worker died, and accounts for what is not played."""
 
     def __init__(self, run: LtmRun, ledger: ReportLedger) -> None:
-        self._run, self._ledger, self._tries = run, ledger, Tries()
+        self._run = run
+        self._ledger = ledger
+        self._tries = Tries()
         self._tariffs = (
             run.costs.judge.tariff,
             lambda model: run.costs.user(model).tariff,
@@ -218,23 +221,22 @@ class Recovery:
         last = self._scene(folder)
         tries = self._tries.note(unit.name, finished + len(last.record.transcript))
         death = f"worker {worker} died {last.where_stopped}"
-        reason = (
-            "" if here else "its journal is on the other machine, where the worker was"
-        )
-        if (
-            here and self._run.settings.rescored is None
-        ):  # else no agent is asked: it is told again from the record
+        if here:
+            reason = ""
+        else:
+            reason = "its journal is on the other machine, where the worker was"
+        if here and self._run.settings.rescored is None:
+            # else no agent is asked: it is told again from the record
             _, reason = read_resumable(folder)
         deaths = self._deaths[unit.name] = self._deaths.get(unit.name, 0) + 1
         if not reason and tries < self._run.settings.worker_tries:
             self._say(
                 f"{unit.name}: {death}; the conversation continues where it stopped"
             )
-            sentence = (
-                death
-                if deaths == 1
-                else f"{pluralize(deaths, 'worker')} died, the last time {death}"
-            )
+            if deaths == 1:
+                sentence = death
+            else:
+                sentence = f"{pluralize(deaths, 'worker')} died, the last time {death}"
             self.notices[unit.name] = (
                 f"{sentence}; the conversation continued where it stopped"
             )
@@ -257,19 +259,18 @@ class Recovery:
         Returns whether the conversation's results tell of it; those of one that was
         complete stay as they are.
         """
-        rows, briefs, run = (
-            self._ledger.rows(unit.name),
-            self._ledger.briefs(unit),
-            self._run.folder.path,
-        )
+        rows = self._ledger.rows(unit.name)
+        briefs = self._ledger.briefs(unit)
+        run = self._run.folder.path
         # Each journal is read once: the examples of one conversation may be hundreds.
         scenes = {
             name: self._scene(run / name)
             for name in dict.fromkeys(brief.folder for brief in briefs)
         }
-        open_items = (
-            [brief for brief in briefs if brief.nodeid not in rows] if death else []
-        )
+        if death:
+            open_items = [brief for brief in briefs if brief.nodeid not in rows]
+        else:
+            open_items = []
         spoke = (open_item for open_item in open_items if open_item.key == speaking)
         begun_briefs = (
             open_item
@@ -279,9 +280,10 @@ class Recovery:
         blamed = next(
             (brief.nodeid for brief in chain(spoke, begun_briefs, open_items)), ""
         )
-        reason_of_others = (
-            f"{death}, and the conversation is given up" if blamed else reason
-        )
+        if blamed:
+            reason_of_others = f"{death}, and the conversation is given up"
+        else:
+            reason_of_others = reason
         folders: dict[str, list[_result.ScenarioResult]] = {}
         for brief in briefs:
             if brief.nodeid in rows:
@@ -298,7 +300,8 @@ class Recovery:
                 )
             folders.setdefault(brief.folder, []).append(row)
             if not self._ledger.is_finished(brief.nodeid):
-                hook, location = self._run.config.hook, brief.location
+                hook = self._run.config.hook
+                location = brief.location
                 hook.pytest_runtest_logstart(nodeid=brief.nodeid, location=location)
                 for report in reports_of(brief, row):
                     hook.pytest_runtest_logreport(report=report)
@@ -522,9 +525,9 @@ class Controller:
     @property
     def _left(self) -> int:
         """Conversations that no worker plays yet."""
-        return (
-            self.scheduling.waiting_conversations if self.scheduling is not None else 0
-        )
+        if self.scheduling is not None:
+            return self.scheduling.waiting_conversations
+        return 0
 
     # --- what workers say
 
@@ -622,17 +625,17 @@ class Controller:
         if self.scheduling is not None and not self._stopped:
             for unit in self.scheduling.unplayed:
                 stranded = bool(self._away) and self._run.folder.has_journal(unit.name)
-                of_machine = (
-                    " of this machine, where its journal is," if stranded else ""
-                )
+                if stranded:
+                    of_machine = " of this machine, where its journal is,"
+                else:
+                    of_machine = ""
                 self._recovery.give_up(
                     unit, f"no worker{of_machine} was left to play it"
                 )
 
     def _stop(self, why: str) -> None:
-        if (
-            self._stopped or self._dsession is None
-        ):  # xdist is installed, and there are no workers
+        if self._stopped or self._dsession is None:
+            # xdist is installed, and there are no workers
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):

@@ -80,7 +80,8 @@ class Worker:
                 self._tell("written", folder=played.given.folder.name, event=line)
 
         plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
-        fingerprint, agent = played.plan.fingerprint, played.agent_fingerprint
+        fingerprint = played.plan.fingerprint
+        agent = played.agent_fingerprint
         tell(
             events.Header(
                 plan=plan,
@@ -99,7 +100,8 @@ class Worker:
         _wire.obey_commands(
             interactor, {_wire.UNIT: self._play, _wire.STOP: self._stop}
         )
-        self._send, interactor.sendevent = interactor.sendevent, self._sendevent
+        self._send = interactor.sendevent
+        interactor.sendevent = self._sendevent
 
     # --- collecting
 
@@ -202,11 +204,9 @@ class Worker:
             for ltm_item in chain.from_iterable(
                 map(self._run.items.groups.__getitem__, self._open[unit])
             ):
-                marks, folder, (path, line, title) = (
-                    ltm_item.marks,
-                    ltm_item.conversation.folder,
-                    ltm_item.item.location,
-                )
+                marks = ltm_item.marks
+                folder = ltm_item.conversation.folder
+                (path, line, title) = ltm_item.item.location
                 briefs.append(
                     Brief(
                         ltm_item.item.nodeid,
@@ -219,11 +219,12 @@ class Worker:
                         (path, line or 0, title),
                     )
                 )
-            self._unsent[unit] = (
-                []
-                if self._here
-                else list(dict.fromkeys(brief.folder for brief in briefs))
-            )
+            if self._here:
+                self._unsent[unit] = []
+            else:
+                self._unsent[unit] = list(
+                    dict.fromkeys(brief.folder for brief in briefs)
+                )
             self._tell("begun", unit=unit, briefs=[list(brief) for brief in briefs])
 
     def _sendevent(self, name: str, **values: Any) -> None:

@@ -65,7 +65,8 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     """Rows of one kind, in the order in which they were planned or said."""
 
     def __init__(self, kind: type[AnyRow], rows: Iterable[AnyRow]) -> None:
-        self._kind, self._rows = kind, tuple(rows)
+        self._kind = kind
+        self._rows = tuple(rows)
 
     @overload
     def __getitem__(self, index: int) -> AnyRow: ...
@@ -91,11 +92,10 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
             if field.name != METRICS:
                 # Texts of a fixed choice are texts, and any cell may be empty.
                 is_choice = get_origin(field.type) is Literal
-                kinds = (
-                    {str}
-                    if is_choice
-                    else {*(get_args(field.type) or (field.type,))} - {NoneType}
-                )
+                if is_choice:
+                    kinds = {str}
+                else:
+                    kinds = {*(get_args(field.type) or (field.type,))} - {NoneType}
                 [types[field.name]] = kinds
         metrics = dict.fromkeys(
             name for row in self._rows for name in getattr(row, METRICS, ())
@@ -142,7 +142,8 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         )
 
 
-METRICS, METRIC = "metrics", "metric_"
+METRICS = "metrics"
+METRIC = "metric_"
 
 
 _OF_PANDAS: Mapping[type, str] = {
@@ -273,15 +274,14 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
         # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of
         # their ids.
         above = folder / "runs" if (folder / "runs").is_dir() else folder
-        inside = (
-            []
-            if _is_run(folder)
-            else [
+        if _is_run(folder):
+            inside = []
+        else:
+            inside = [
                 path
                 for path in sorted(above.iterdir())
                 if path.is_dir() and _is_run(path)
             ]
-        )
         for path in inside or [folder]:
             try:
                 if path.resolve() not in loaded_runs:
@@ -354,10 +354,8 @@ def results_so_far(folder: Path) -> ConversationResult:
         raise LtmError(f"{folder}: its name is not that of a conversation")
     # The plan comes from its own file: the journal of a run that was killed early may
     # lack its header.
-    record, path = (
-        ConversationRecord.read_record(folder / JOURNAL),
-        folder / "plan.json",
-    )
+    record = ConversationRecord.read_record(folder / JOURNAL)
+    path = folder / "plan.json"
     try:
         plan = Plan.from_json(json.loads(read_regular(path)), where=str(path))
     except OSError as error:
@@ -500,7 +498,8 @@ class RunSlice:
 
     def facts(self) -> dict[str, Any]:
         """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
-        first, summary = self.conversations[0].result, self.run.summary
+        first = self.conversations[0].result
+        summary = self.run.summary
         plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
         return {
             "run": self.run.result.run_id,
@@ -551,7 +550,8 @@ class RunSlice:
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
     """Return what returns the examples of a part by column."""
-    names, grouped = list(results.examples.columns), defaultdict(list)
+    names = list(results.examples.columns)
+    grouped = defaultdict(list)
     for row in results.examples.records():
         grouped[row["run"], row["agent"], row["span_label"]].append(row)
 

@@ -382,11 +382,9 @@ def of_journal(
 
     A conversation without a journal has none.
     """
-    record, paid, problem = (
-        ConversationRecord(),
-        dict[int, events.ReplyReceived | events.FillerSent](),
-        "",
-    )
+    record = ConversationRecord()
+    paid = dict[int, events.ReplyReceived | events.FillerSent]()
+    problem = ""
     path = folder / JOURNAL
     try:
         for _, event in record.follow_journal(path) if path.is_file() else ():

@@ -182,7 +182,7 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
     high = max(costs)
     if low == high:
         low = low / 2
-        high = high * 2
+        high *= 2
     scale = _log_scale(_BEGIN, low, high)
 
     def place_series(series: ResultSeries) -> tuple[float, str]:

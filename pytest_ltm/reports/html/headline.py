@@ -388,9 +388,10 @@ def _missing_scores(material: Material) -> _Caveat:
     missing = [row.result for row in material.rows if not row.result.scored]
     faults = sum(result.infrastructure for result in missing)
     lost_count = sum(result.is_lost for result in missing)
-    remark = (
-        f", {faults} of them because of agent, judge, user or budget" if faults else ""
-    )
+    if faults:
+        remark = f", {faults} of them because of agent, judge, user or budget"
+    else:
+        remark = ""
     examples = pluralize(len(material.rows), "example")
     sentences = [
         f"{len(missing):,} of {examples} have no score and are left out of the means{remark}."

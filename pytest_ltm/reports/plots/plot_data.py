@@ -305,7 +305,8 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
     column = series.column
     score = column.total_lower_bound / column.maximum_total
     upper = column.total_upper_bound / column.maximum_total
-    low, high = score, upper
+    low = score
+    high = upper
     if column.interval:
         # Here open examples count as 0, so the score may lie outside the interval.
         low = min(score, column.interval.low)
@@ -570,7 +571,8 @@ def _gap_spots(material: Material) -> list[_Placed]:
     for series in material.series:
         column = material.spans.index(series.column.span_label)
         for row in series.rows:
-            gap, score = row.result.gap, row.result.score
+            gap = row.result.gap
+            score = row.result.score
             if gap is not None and score is not None:
                 spots.append((series.agent, column, span_power(gap), score))
     return spots
@@ -697,7 +699,8 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
     """Return what one side has over the other in a scenario, or in all."""
     interval = comparison.interval
-    better, worse = comparison.better, comparison.worse
+    better = comparison.better
+    worse = comparison.worse
     equal = comparison.pairs - better - worse
     return PlottedDifference(
         name=name,

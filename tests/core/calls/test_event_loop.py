@@ -220,9 +220,8 @@ def test_a_sync_agent_with_a_loop_inside_is_told_which_method_to_await() -> None
 def test_while_another_thread_imports_asyncio_no_loop_is_running(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with (
-        monkeypatch.context() as patch
-    ):  # the loops are closed before the fixture is undone
+    with monkeypatch.context() as patch:
+        # the loops are closed before the fixture is undone
         patch.setitem(sys.modules, "asyncio", ModuleType("asyncio"))
         with outside_any_loop():
             assert not hasattr(sys.modules["asyncio"], "_get_running_loop")

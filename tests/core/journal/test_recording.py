@@ -143,9 +143,8 @@ def test_a_kill_between_telling_and_cutting_loses_nothing(tmp_path: Path) -> Non
     whole = path.read_bytes()
     cut_back(tmp_path, read_recording(path))
     told = (tmp_path / "timings.jsonl").read_bytes()
-    for size in range(
-        len(told) + 1
-    ):  # whatever was written of the telling, the journal was still whole
+    for size in range(len(told) + 1):
+        # whatever was written of the telling, the journal was still whole
         path.write_bytes(whole)
         (tmp_path / "timings.jsonl").write_bytes(told[:size])
         cut_back(tmp_path, read_recording(path))

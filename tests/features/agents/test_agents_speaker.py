@@ -212,9 +212,8 @@ def test_an_agent_that_catches_every_exception_runs_out_of_time() -> None:
 def test_an_agent_that_turns_the_first_interruption_into_a_reply_has_replied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        _deadline, "REPEAT", 60.0
-    )  # there is no second one, however busy the machine
+    # there is no second one, however busy the machine
+    monkeypatch.setattr(_deadline, "REPEAT", 60.0)
 
     def recovering(message: str) -> Any:
         try:

@@ -279,9 +279,8 @@ def test_what_happened_yesterday_is_found_by_the_day_that_it_happened() -> None:
         [*TALK, ("I am tired.", ""), ("So tired of boats.", "")],
         hours=24,
     )
-    agent.reply(
-        "What boat or canoe did I buy on March 6?"
-    )  # it was told on the 7th, of the day before
+    # it was told on the 7th, of the day before
+    agent.reply("What boat or canoe did I buy on March 6?")
 
     assert "canoe" in agent.retrieved()[0]
 

@@ -60,11 +60,12 @@ def replies(spec: str, *messages: str) -> list[Any]:
 
 
 def test_each_provider_has_all_that_a_provider_has() -> None:
+    # for mypy: the registry imports by name
     providers: list[Provider] = [
         OpenAi(),
         OpenAiResponses(),
         Anthropic(),
-    ]  # for mypy: the registry imports by name
+    ]
     assert {provider.name for provider in providers} == {*provider_names()}
     members = {name for name in vars(Provider) if not name.startswith("_")}
     assert all(members <= {*dir(provider_of(kind))} for kind in provider_names())

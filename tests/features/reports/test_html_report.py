@@ -405,6 +405,7 @@ def test_of_a_large_run_those_are_listed_that_went_worst_and_it_is_said_where_th
     run = write_run(tmp_path / "run", *map(held, rows.values()))
     page = report(tmp_path, run, most=8)
 
+    # two of each scenario, in both columns
     assert sorted(listed(page), key=lambda name: int(name[1:])) == [
         "e0",
         "e3",
@@ -414,7 +415,7 @@ def test_of_a_large_run_those_are_listed_that_went_worst_and_it_is_said_where_th
         "e13",
         "e15",
         "e16",
-    ]  # two of each scenario, in both columns
+    ]
     assert "Listed here and below are 8 of 20 examples" in page.text
     assert "results.json" in page.text
     assert "poor80% at 2k; weakest in " in page.text
@@ -899,9 +900,8 @@ def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
 def test_a_hostile_text_changes_nothing_in_the_structure(
     hostile: Page, plain: Page
 ) -> None:
-    assert Counter(hostile.structure) == Counter(
-        plain.structure
-    )  # names sort differently, so the order may differ
+    # names sort differently, so the order may differ
+    assert Counter(hostile.structure) == Counter(plain.structure)
     assert hostile.scripts["script"] == plain.scripts["script"]
     assert set(hostile.scripts) == set(plain.scripts)
 
