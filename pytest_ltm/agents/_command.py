@@ -182,29 +182,29 @@ class CommandAgent:
 
     # --- the process
 
-    def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+    def _asked(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
+        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended."""
         # Only now: a conversation that is never played needs no process.
         if not self._is_running:
             self._start()
-        return self._exchange(request, wanted)
+        return self._exchange(request, field_name)
 
     @property
     def _is_running(self) -> bool:
         return self._process is not None and not self._process.killed
 
-    def _exchange(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
+    def _exchange(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
         assert self._process is not None
         try:
             answer = self._process.ask(
-                request, wanted=wanted, seconds=self._settings.timeout
+                request, field_name=field_name, seconds=self._settings.timeout
             )
         except OutOfStep as error:
             raise AgentFault(
                 f"{self._called()} {error}", fatal=not self._can_be_put_back()
             ) from None
-        if "error" in answer or wanted == "reply":
-            raise_told_error(self._called(), answer, wanted)
+        if "error" in answer or field_name == "reply":
+            raise_told_error(self._called(), answer, field_name)
         return answer
 
     def _can_be_put_back(self) -> bool:
@@ -243,13 +243,13 @@ class CommandAgent:
         return f"the process {split_command(self._settings.command)[0]!r}"
 
 
-def raise_told_error(who: str, answer: Mapping[str, Any], wanted: str = "") -> None:
-    """Raise the fault that an answer tells, which may pass; an error without a content is none beside `wanted`."""
+def raise_told_error(who: str, answer: Mapping[str, Any], field_name: str = "") -> None:
+    """Raise the fault that an answer tells, which may pass; an error without a content is none beside `field_name`."""
     refusal = read_refusal(HTTPStatus.OK, "", answer)
-    if refusal is None and wanted in answer:
+    if refusal is None and field_name in answer:
         return
-    told = str(answer["error"]) if refusal is None else refusal.message
-    words = f"{who} told an error: {sources.shorten_foreign_text(told)}"
+    error_text = str(answer["error"]) if refusal is None else refusal.message
+    words = f"{who} told an error: {sources.shorten_foreign_text(error_text)}"
     if refusal is not None and refusal.passing:
         raise TransientFault(words, taken=refusal.status not in UNTAKEN)
     raise AgentError(words)
@@ -266,11 +266,11 @@ def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]
 
 def make_command(command: str, parameters: Field) -> sources.AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
-    given = {
+    values = {
         name: _READERS[name](child)
         for name, child in parameters.mapping(known=_READERS).items()
     }
-    settings = CommandSettings(command=command, **given)
+    settings = CommandSettings(command=command, **values)
     require_program(f"cmd:{command}", command, settings.folder or os.curdir)
     return sources.AgentSource(
         lambda: CommandAgent(settings),

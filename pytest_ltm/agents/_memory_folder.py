@@ -82,16 +82,16 @@ class FolderReader(Reader):
 
     def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
         """Return the reader's reply, and write down a message of which it noted anything."""
-        before = self._notes.lines()
+        notes = self._notes.lines()
         reply = super().reply(message, user, tools)
-        self._write_down(message, user, before)
+        self._write_down(message, user, notes)
         return reply
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Take an exchange in, and write down a message of which anything was noted."""
-        before = self._notes.lines()
+        notes = self._notes.lines()
         super().accept(message, reply, user)
-        self._write_down(message, user, before)
+        self._write_down(message, user, notes)
 
     def answer_alone(self, message: str) -> str:
         """Return the reply to a question, and go back to where it was, the files as well."""
@@ -124,8 +124,8 @@ class FolderReader(Reader):
         super().load(session.encode())
         self._files.fill(files)
 
-    def _write_down(self, message: str, user: str, before: list[str]) -> None:
-        if len(self._notes.lines()) > len(before):
+    def _write_down(self, message: str, user: str, notes: list[str]) -> None:
+        if len(self._notes.lines()) > len(notes):
             self._files.note(f"{user} here: {message}" if user else message)
 
 
@@ -140,10 +140,10 @@ class FolderAgent(FreshPromptAgent):
         self, model: AgentSource, agent: Any, folders: dict[str, MemoryFolder]
     ) -> None:
         super().__init__(model, tells=False, agent=agent)
-        lacking = {"TakesTools", "Resettable"} - capabilities_of(agent)
-        if lacking:
+        missing = {"TakesTools", "Resettable"} - capabilities_of(agent)
+        if missing:
             raise AgentError(
-                f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(lacking))}, "
+                f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(missing))}, "
                 "so it has no use for a memory folder"
             )
         if "Checkpointable" in capabilities_of(agent):
@@ -192,8 +192,8 @@ class FolderAgent(FreshPromptAgent):
         tools = Tools([*passed, self._memory_tool()])
         turns: list[Reply] = []
         while not turns or turns[-1].calls:
-            said = await await_result(self._agent.reply(message, tools=tools))
-            turns.append(said if isinstance(said, Reply) else Reply(said))
+            reply = await await_result(self._agent.reply(message, tools=tools))
+            turns.append(reply if isinstance(reply, Reply) else Reply(reply))
             tools.answer(turns[-1].calls)
         from pytest_ltm.agents.caller import join_turns
 

@@ -63,7 +63,7 @@ class ApartPlace(Struct, frozen=True):
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
         process, request = self.started(), self.begin(look=True, keyless=is_keyless())
         ask = partial(
-            process.ask, request, wanted="named", seconds=_own_limit(self.how.limit)
+            process.ask, request, field_name="named", seconds=_own_limit(self.how.limit)
         )
         try:
             answer = call_within(self.how.limit, ask)
@@ -97,14 +97,14 @@ class AgentApart(Apart):
         self._where, self._folder = where, folder
         self._process: LineProcess | None = None
         self._now = ""
-        made = self._begun()
-        having = self._capabilities = Capabilities(made["made"])
-        self._configured: Mapping[str, Any] = made["configuration"]
-        self.near_misses = made["near_misses"]
+        beginning = self._begun()
+        having = self._capabilities = Capabilities(beginning["made"])
+        self._configured: Mapping[str, Any] = beginning["configuration"]
+        self.near_misses = beginning["near_misses"]
         grant_capabilities(
             self,
             having,
-            made["max_message_tokens"] if "LimitsMessages" in having else None,
+            beginning["max_message_tokens"] if "LimitsMessages" in having else None,
         )
         if "Stateless" in having:
             self.stateless = True
@@ -206,7 +206,7 @@ class AgentApart(Apart):
         try:
             answer = self._process.ask(
                 self._where.begin(folder=None if folder is None else str(folder)),
-                wanted="made",
+                field_name="made",
                 seconds=_own_limit(self._where.how.limit),
             )
         except OutOfStep as error:
@@ -220,9 +220,9 @@ class AgentApart(Apart):
         return answer
 
     def _asked(
-        self, request: dict[str, Any], wanted: str, tools: Tools | None = None
+        self, request: dict[str, Any], field_name: str, tools: Tools | None = None
     ) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `wanted`; a process out of step is ended.
+        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended.
 
         `tools`: what the agent may call before that.
         """
@@ -233,30 +233,30 @@ class AgentApart(Apart):
         assert self._process is not None
         if self._now:
             request["clock"] = self._now
-        answer = self._exchange(request, wanted)
+        answer = self._exchange(request, field_name)
         while tools is not None and "call" in answer:
             result = _call_tool(tools, answer["call"])
-            answer = self._exchange(result, wanted)
+            answer = self._exchange(result, field_name)
         if "error" not in answer:
             return answer
-        raised, told = _remote_cause(answer), answer["fault"]
-        if not told:
+        raised, fault_fields = _remote_cause(answer), answer["fault"]
+        if not fault_fields:
             raise raised
         # An adapter's own word, as it is.
-        fault = AgentFault(answer["error"], fatal=told["fatal"])
+        fault = AgentFault(answer["error"], fatal=fault_fields["fatal"])
         fault.refused, fault.usage = (
-            told["refused"],
-            None if told["usage"] is None else Usage(**told["usage"]),
+            fault_fields["refused"],
+            None if fault_fields["usage"] is None else Usage(**fault_fields["usage"]),
         )
         raise fault from raised
 
-    def _exchange(self, request: Mapping[str, Any], wanted: str) -> dict[str, Any]:
-        """Return what the process answers: the field `wanted`, an error, or a call."""
+    def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:
+        """Return what the process answers: the field `field_name`, an error, or a call."""
         assert self._process is not None
         limit = _own_limit(self._where.how.limit)
         try:
             answer = self._process.ask(
-                request, wanted=wanted, instead="call", seconds=limit
+                request, field_name=field_name, instead="call", seconds=limit
             )
         except OutOfStep as error:
             fatal = not self._capabilities.restorable

@@ -155,8 +155,8 @@ class _Child:
 
     def _with_secrets(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return an answer with the secrets that this process has got since it last told them."""
-        known = known_secrets()
-        new, self._told_secrets = sorted(known - self._told_secrets), known
+        secrets = known_secrets()
+        new, self._told_secrets = sorted(secrets - self._told_secrets), secrets
         return {**fields, "secrets": new} if new else fields
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class _Child:
         return fields
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        images = [base64.b64decode(one) for one in request.get("images", ())]
+        images = [base64.b64decode(encoded) for encoded in request.get("images", ())]
         if request.get("alone"):
             reply = self._call("answer_alone", request["message"], admit=_take_reply)
         elif images:
@@ -227,18 +227,18 @@ class _Child:
             )
         else:
             scope = Scope(user=request["user"])
-            named = user_arguments(self._agent.reply, scope)
-            reply = self._act(request, named)
+            arguments = user_arguments(self._agent.reply, scope)
+            reply = self._act(request, arguments)
         return {"reply": to_builtins(reply)}
 
-    def _act(self, request: dict[str, Any], named: dict[str, Any]) -> Reply:
+    def _act(self, request: dict[str, Any], arguments: dict[str, Any]) -> Reply:
         """Return the reply to a message, with which there may be tools."""
         asked = _CalledTools(self._call_tool)
         if "tools" in request:
-            named["tools"] = read_shown_tools(request, asked)
+            arguments["tools"] = read_shown_tools(request, asked)
         try:
             reply: Reply = self._call(
-                "reply", request["message"], admit=_take_reply, **named
+                "reply", request["message"], admit=_take_reply, **arguments
             )
         finally:
             asked.end()
@@ -251,10 +251,10 @@ class _Child:
         return self._line.read()
 
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        told = request["accept"]
-        user = user_arguments(self._agent.accept, Scope(user=told["user"]))
+        exchange = request["accept"]
+        user = user_arguments(self._agent.accept, Scope(user=exchange["user"]))
         took: Reply = self._call(
-            "accept", told["message"], told["reply"], admit=check_taking, **user
+            "accept", exchange["message"], exchange["reply"], admit=check_taking, **user
         )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
@@ -290,7 +290,7 @@ class _Child:
         method: str,
         *arguments: object,
         admit: airlock.Admit = airlock.drop,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         if copied():
             raise AgentFault(FORK_MESSAGE, fatal=True)
@@ -298,7 +298,7 @@ class _Child:
         try:
             return self._loop.call(
                 None,
-                lambda: getattr(self._agent, method)(*arguments, **named),
+                lambda: getattr(self._agent, method)(*arguments, **keywords),
                 airlock.Gate(admit, _refuse),
             )
         finally:
@@ -336,20 +336,20 @@ class _Child:
 
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
-    given = source.given
+    definition = source.given
     if source.settings is not None and isinstance(
-        given, functools.partial
+        definition, functools.partial
     ):  # with the parameters of a file
-        given = given.func
-    if isinstance(given, MethodType):  # of a class
-        given = given.__self__
-    is_function = isinstance(given, FunctionType) and (
-        given.__closure__ is None or hasattr(given, "__wrapped__")
+        definition = definition.func
+    if isinstance(definition, MethodType):  # of a class
+        definition = definition.__self__
+    is_function = isinstance(definition, FunctionType) and (
+        definition.__closure__ is None or hasattr(definition, "__wrapped__")
     )
-    if not (isinstance(given, type) or is_function):
+    if not (isinstance(definition, type) or is_function):
         raise AgentError(
-            f"agent {source.spec!r} is {airlock.shown(given)}, made where its module is imported: in a process of its "
-            "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
+            f"agent {source.spec!r} is {airlock.shown(definition)}, made where its module is imported: in a process of "
+            "its own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
 
 
@@ -403,13 +403,13 @@ def _agent_traceback(error: BaseException) -> str:
     """Return the traceback from the agent's first frame on."""
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__
-    at = error.__traceback__
+    frame = error.__traceback__
     while (
-        at is not None
-        and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS
+        frame is not None
+        and frame.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS
     ):
-        at = at.tb_next
-    text = "".join(traceback.format_exception(type(error), error, at))
+        frame = frame.tb_next
+    text = "".join(traceback.format_exception(type(error), error, frame))
     return (
         text
         if len(text) <= _LONGEST

@@ -191,7 +191,7 @@ def _adapters() -> list[AgentKind]:
 
 
 def _chat_model(name: str, make: Callable[..., object]) -> AgentKind:
-    about = (
+    description = (
         f"Talks to a chat model of {name}, or of another server behind the same API."
     )
-    return _ADAPTER(name, make, about, "MODEL@URL")
+    return _ADAPTER(name, make, description, "MODEL@URL")
