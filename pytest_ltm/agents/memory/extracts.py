@@ -79,22 +79,19 @@ def read_extract(text: str) -> Iterator[Statement]:
 
 
 def write_extract(statements: Iterable[Statement], size: int) -> str:
-    """Return the statements that say most, as they were told, a line each, in at most so many tokens.
+    """Return the statements that say most, in the order in which they were told, in at most so many tokens.
 
-    A date stands in a line of its own before what was told then.
+    Each is a line; a date stands in a line of its own before what was told then, and
+    what was told on no date comes first.
     """
     distinct = list(dict.fromkeys(statements))
     chosen = choose_statements(distinct, size)
-    lines: list[str] = []
-    date = ""
+    told: dict[str, list[str]] = {"": []}
     for statement in distinct:
-        if statement not in chosen:
-            continue
-        if statement.date != date:
-            date = statement.date
-            lines.append(date)
-        lines.append(statement.text)
-    return "\n".join(filter(None, lines))
+        if statement in chosen:
+            told.setdefault(statement.date, []).append(statement.text)
+    lines = [line for date, texts in told.items() for line in (date, *texts) if line]
+    return "\n".join(lines)
 
 
 def choose_statements(
