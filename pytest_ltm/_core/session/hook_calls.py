@@ -32,6 +32,10 @@ _ENDING = (DiskFault, OSError, pytest.UsageError)
 _FAULTS = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
 
 
+class _Hung(BaseException):
+    """A function of others did not return within the limit: ours, not one of a caller."""
+
+
 def _as_it_is(answer: Any) -> Any:
     return answer
 
@@ -74,7 +78,7 @@ class HookCalls:
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _FAULTS as error:
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
-            except OutOfTime:
+            except _Hung:
                 self._hung.add(id(hook))
                 self._note_hung(f"{hook_name} of {_plugin_name(hook.plugin)}")
             else:
@@ -92,7 +96,12 @@ class HookCalls:
 
     def _call_in_time(self, function: object, call: Callable[[], Any]) -> Any:
         """Return what a call of a function of others comes to, within the limit; ours has none."""
-        return call() if _is_ours(function) else call_within(self._limit, call)
+        if self._limit is None or _is_ours(function):
+            return call()
+        try:
+            return call_within(self._limit, call)
+        except OutOfTime as error:
+            raise _Hung from error
 
     def tell_all(self, hook_name: str, /, **arguments: Any) -> None:
         """Call each implementation of a hook whose results nobody needs."""
@@ -119,7 +128,7 @@ class HookCalls:
                     raise
                 is_out = True
                 self._note(_observer_name(observer), error)
-            except OutOfTime:
+            except _Hung:
                 is_out = True
                 self._note_hung(_observer_name(observer))
 
