@@ -22,7 +22,7 @@ _WEIGHT, _OFFSET = 2, 6
 
 
 class Statement(Struct, frozen=True):
-    """A sentence that is no question, with who said it before it."""
+    """A sentence other than a question, with its speaker before it."""
 
     text: str
     date: str = ""
@@ -79,7 +79,7 @@ def read_extract(text: str) -> Iterator[Statement]:
 
 
 def write_extract(statements: Iterable[Statement], size: int) -> str:
-    """Return the statements that say most, in the order in which they were told, in at most so many tokens.
+    """Return the statements that say most, in the order in which they were told, in at most `size` tokens.
 
     Each is a line; a date stands in a line of its own before what was told then, and
     what was told on no date comes first.
@@ -97,7 +97,7 @@ def write_extract(statements: Iterable[Statement], size: int) -> str:
 def choose_statements(
     statements: Sequence[Statement], size: int, around: int = 1
 ) -> set[Statement]:
-    """Return those that say most, of equal ones the newest, in so many tokens with a line for each date.
+    """Return those that say most, of equal ones the newest, in `size` tokens with a line for each date.
 
     `around`: the tokens of a line beside the statement.
     """
