@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, structs
 
 from pytest_ltm._core.calls.airlock import settle_error
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal.result import at_span

@@ -15,7 +15,7 @@ from pytest_ltm._core.calls.airlock import (
     read_attribute,
     settle_error,
 )
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
