@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,8 +27,12 @@ class Asked(NamedTuple):
     other: str
     clause: str
 
-    def fill_form(self, form: str) -> str:
-        """Return the answer of a form to this question."""
+    def fill_form(self, form: str, *, draw: int = 0) -> str:
+        """Return the answer of a form to this question, each `<this|that>` drawn."""
+        chance = random.Random(f"{form} {self.question} {draw}")
+        form = re.sub(
+            r"<([^<>]*)>", lambda found: chance.choice(found[1].split("|")), form
+        )
         values = {
             "gold": self.gold,
             "other": self.other,
