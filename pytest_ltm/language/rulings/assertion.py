@@ -622,7 +622,8 @@ def _is_strange_source(text: str, topic: _Topic) -> bool:
 
 def _is_strange_label(text: str, topic: _Topic) -> bool:
     """Return whether what a colon follows calls what is behind it by words of neither the question nor a source."""
-    if RE.evidence.search(text) or topic.shares_words(text):
+    is_talk = RE.evidence.search(text) or RE.interjection.fullmatch(text)
+    if is_talk or topic.shares_words(text):
         return False
     if topic.is_amount and read_quantities(write_digits(text)):
         return False
@@ -878,7 +879,7 @@ def _rival_doubt(
 def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
     text = _strip_recalls(clause.part.text)
-    if clause.start < claim.start or RE.disclaims.match(text):
+    if clause.start < claim.start or _is_disclaimer(text, topic):
         return False
     is_same = clause.sentence == claim.sentence
     is_others = RE.others_word.search(text) and not RE.own_word.search(text)
@@ -950,6 +951,13 @@ def _takes_back(text: str, topic: _Topic) -> bool:
     return not topic.strange_words(text) and RE.bare_denial.search(text) is not None
 
 
+def _is_disclaimer(text: str, topic: _Topic) -> bool:
+    """Return whether a clause says of something else that it is not the answer: "Biscuit is the name of your dog"."""
+    match = RE.disclaims.match(text)
+    owner = match["owner"] if match else None
+    return match is not None and (owner is None or bool(topic.strange_words(owner)))
+
+
 def _remarks_on(text: str, topic: _Topic) -> bool:
     """Return whether a clause says of what was said before it what is strange in its first words: "that is a myth"."""
     remark = RE.comment.match(text)
@@ -998,7 +1006,7 @@ def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     it, or says more of it.
     """
     text, part = clause.part.text, clause.part
-    if part.depth or RE.interjection.fullmatch(text) or RE.disclaims.match(text):
+    if part.depth or RE.interjection.fullmatch(text) or _is_disclaimer(text, topic):
         return True
     if topic.has_mark(RE.denies, text) or RE.talk.search(clause.sentence.text):
         return True
