@@ -933,7 +933,8 @@ def _goes_on_with_known(text: str, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause begins with a thing of the claim or of the question, is in its list, or has figures."""
     if topic.is_amount and RE.list_follows.search(claim.sentence.text):
         return True
-    if not any(map(str.isalpha, topic.strange_words(text))):
+    is_told = RE.evidence.search(text) or not RE.verb_word.search(text)
+    if is_told and not any(map(str.isalpha, topic.strange_words(text))):
         return True
     first, *_ = plain_words(RE.article.sub("", text)) or [""]
     is_asked = topic.has_word(first) or topic.shares_words(first)
@@ -948,7 +949,8 @@ def _takes_back(text: str, topic: _Topic) -> bool:
         return True
     if RE.of_a_text.search(text) and topic.strange_words(text):
         return True
-    return not topic.strange_words(text) and RE.bare_denial.search(text) is not None
+    denied = RE.bare_denial.sub(" ", text)
+    return denied != text and not topic.strange_words(denied)
 
 
 def _is_disclaimer(text: str, topic: _Topic) -> bool:
