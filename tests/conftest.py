@@ -265,8 +265,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=ABSENT))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the collector of garbage pass by what stays to the end: ten thousand items and all the modules."""
+    if any("pytester" in getattr(item, "fixturenames", ()) for item in session.items):
+        importlib.import_module("preloaded")
     gc.freeze()
 
 

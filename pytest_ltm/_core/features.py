@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
     import pluggy
 
@@ -27,7 +27,7 @@ def register_features(manager: pluggy.PluginManager) -> None:
 
     Those that are registered already, or blocked, are passed over.
     """
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    points = sorted(installed_features(), key=lambda point: point.name)
     if not points:
         raise ConfigurationError(
             "pytest-ltm is installed without its features: its metadata has no entry "
@@ -38,6 +38,12 @@ def register_features(manager: pluggy.PluginManager) -> None:
         name = f"{PREFIX}{point.name}"
         if not (manager.has_plugin(name) or manager.is_blocked(name)):
             manager.register(_load_feature(point), name)
+
+
+@cache
+def installed_features() -> EntryPoints:
+    """Return the entry point of every installed feature; the metadata of all packages is read once."""
+    return entry_points(group=GROUP)
 
 
 def use_session_hooks(hooks: pluggy.HookRelay) -> Callable[[], None]:
@@ -65,7 +71,7 @@ def leave_out_features(names: Iterable[str]) -> None:
 
 def feature_names() -> list[str]:
     """Return the names of the plugins of all installed features."""
-    return sorted(f"{PREFIX}{point.name}" for point in entry_points(group=GROUP))
+    return sorted(f"{PREFIX}{point.name}" for point in installed_features())
 
 
 @cache

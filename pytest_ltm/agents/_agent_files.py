@@ -78,12 +78,12 @@ def _from_file(
     has_path = (
         kind is None and not AGENT_FILE.fullmatch(agent) and names_code(agent, base)
     )
-    own = "process" in fields and fields["process"].boolean()
-    if own and not has_path:
+    needs_process = "process" in fields and fields["process"].boolean()
+    if needs_process and not has_path:
         raise fields["process"].fault(
             f"{agent!r} is not a dotted path: only what one names can run in a process of its own."
         )
-    if has_path and apart is not None and (own or apart.every):
+    if has_path and apart is not None and (needs_process or apart.every):
         return apart.source(spec, base=base, settings=settings)
     if kind is not None and kind.parameters:
         field = fields.get("env")
@@ -97,12 +97,14 @@ def _from_file(
             f"{agent!r} is a file again. Write the spec of an agent."
         )
     elif has_path:
-        given = DottedPath(
+        candidate = DottedPath(
             agent, what="agent", error=AgentError, may_be_module=True
         ).resolve(base)
-        if isinstance(given, ModuleType):
-            given, _ = find_only_agent(given, agent)
-        source = agent_source(_bind_parameters(given, parameters, secret), spec=spec)
+        if isinstance(candidate, ModuleType):
+            candidate, _ = find_only_agent(candidate, agent)
+        source = agent_source(
+            _bind_parameters(candidate, parameters, secret), spec=spec
+        )
     else:
         if parameters.value or secret:
             raise parameters.fault(f"{agent!r} takes no parameters.")
@@ -119,15 +121,15 @@ def _parse_environment(
     if field is None:
         return [], {}
     if isinstance(field.value, dict):
-        named = {
+        variables = {
             key: child.text("the name of a variable")
             for key, child in field.mapping().items()
         }
-        secret = {key: _variable_name(name, field) for key, name in named.items()}
+        secret = {key: _variable_name(name, field) for key, name in variables.items()}
         # So that they are redacted wherever they turn up.
-        for key in filter(is_secret_name, named):
-            remember_secret(named[key], secret[key])
-        return named, secret
+        for key in filter(is_secret_name, variables):
+            remember_secret(variables[key], secret[key])
+        return variables, secret
     names = [
         item.text("the name of a variable")
         for item in field.items("names of environment variables")
@@ -147,7 +149,7 @@ def _variable_name(name: str, field: Field) -> str:
 
 
 def _bind_parameters(
-    given: object, parameters: Field, secret: Mapping[str, str]
+    candidate: object, parameters: Field, secret: Mapping[str, str]
 ) -> object:
     """Return a class, factory or function with its parameters; an object has none.
 
@@ -155,37 +157,57 @@ def _bind_parameters(
     """
     values: dict[str, Any] = {**parameters.json(), **secret}
     if not values:
-        return given
-    if not callable(given) or (hasattr(given, "reply") and not isinstance(given, type)):
-        kind = type(given).__name__
+        return candidate
+    if not callable(candidate) or (
+        hasattr(candidate, "reply") and not isinstance(candidate, type)
+    ):
+        kind = type(candidate).__name__
         raise parameters.fault(
             f"a {kind} object is made already, so it takes none. Name its class or a factory."
         )
-    bound = partial(given, **values)
+    bound = partial(candidate, **values)
     try:
-        signature = inspect.signature(given)
+        signature = inspect.signature(candidate)
     except (TypeError, ValueError):  # built in C: calling it will tell
         return bound
-    named = {
-        name: one for name, one in signature.parameters.items() if one.kind in _BY_NAME
+    parameters_by_name = {
+        name: description
+        for name, description in signature.parameters.items()
+        if description.kind in _BY_NAME
     }
     takes_any = any(
         parameter.kind is parameter.VAR_KEYWORD
         for parameter in signature.parameters.values()
     )
-    who = getattr(given, "__name__", type(given).__name__)
-    if unknown := [name for name in values if name not in named and not takes_any]:
-        there = f"It takes {', '.join(named)}." if named else "It takes none."
-        hint, place = did_you_mean(unknown[0], named), parameters
+    callable_name = getattr(candidate, "__name__", type(candidate).__name__)
+    if unknown := [
+        name for name in values if name not in parameters_by_name and not takes_any
+    ]:
+        possible = (
+            f"It takes {', '.join(parameters_by_name)}."
+            if parameters_by_name
+            else "It takes none."
+        )
+        hint, place = did_you_mean(unknown[0], parameters_by_name), parameters
         if unknown[0] in parameters.value:
             place = parameters.child(unknown[0])
-        raise place.fault(f"{who} has no parameter {unknown[0]!r}.{hint} {there}")
-    needed = {name for name, one in named.items() if one.default is one.empty}
+        raise place.fault(
+            f"{callable_name} has no parameter {unknown[0]!r}.{hint} {possible}"
+        )
+    needed = {
+        name
+        for name, description in parameters_by_name.items()
+        if description.default is description.empty
+    }
     missing = [
-        name for name in named if name in needed - {CONVERSATION_ID_PARAMETER, *values}
+        name
+        for name in parameters_by_name
+        if name in needed - {CONVERSATION_ID_PARAMETER, *values}
     ]
-    if missing and isinstance(given, type):
-        raise parameters.fault(f"{who} needs {', '.join(map(repr, missing))} as well.")
+    if missing and isinstance(candidate, type):
+        raise parameters.fault(
+            f"{callable_name} needs {', '.join(map(repr, missing))} as well."
+        )
     return bound
 
 

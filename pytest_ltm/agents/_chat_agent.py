@@ -87,9 +87,9 @@ class History:
     def prompt(self, message: Content) -> list[dict[str, Any]]:
         """Return the messages to send: the system prompt, what is left of the history, the newest one."""
         messages: list[dict[str, Any]] = [*self._system]
-        for said, replied, _, *acted in self._exchanges:
+        for message_text, replied, _, *acted in self._exchanges:
             messages += [
-                {"role": "user", "content": said},
+                {"role": "user", "content": message_text},
                 *itertools.chain.from_iterable(acted),
                 {"role": "assistant", "content": replied},
             ]
@@ -103,11 +103,11 @@ class History:
         self, message: Content, size: int, reply: str, acted: Sequence[Message] = ()
     ) -> None:
         """Append an exchange; `size`: of the message, and of `acted`, the calls of tools before the reply."""
-        shown = reply if reply.strip() else SILENCE
-        size += self.size_of(shown)
+        reply_text = reply if reply.strip() else SILENCE
+        size += self.size_of(reply_text)
         # Without calls as states have always had it.
         calls = (list(acted),) if acted else ()
-        self._exchanges.append((message, shown, size, *calls))
+        self._exchanges.append((message, reply_text, size, *calls))
         self._size += size
 
     def drop_oldest(self, newest: int, tokens: float) -> None:
@@ -155,9 +155,9 @@ class History:
         """Return what is shown, for `put_back`."""
         return self._exchanges.copy(), self._size
 
-    def put_back(self, held: tuple[deque[ShownExchange], int]) -> None:
-        """Show what `held` returned; what is known of the tokenizer stays."""
-        self._exchanges, self._size = held
+    def put_back(self, exchanges_and_size: tuple[deque[ShownExchange], int]) -> None:
+        """Show what `exchanges_and_size` returned; what is known of the tokenizer stays."""
+        self._exchanges, self._size = exchanges_and_size
 
     def state(self) -> dict[str, Any]:
         """Return all state as JSON values."""
@@ -170,8 +170,8 @@ class History:
         """Go back to what `state` returned."""
         self.ratio = state["ratio"]
         self._exchanges = deque(
-            (said, replied, size, *acted)
-            for said, replied, size, *acted in state["exchanges"]
+            (message, replied, size, *acted)
+            for message, replied, size, *acted in state["exchanges"]
         )
         self._size = sum(exchange[2] for exchange in self._exchanges)
 
@@ -268,11 +268,11 @@ class ChatAgent(TakesTurns):
     LimitsMessages, ReportsUsage.
     """
 
-    def __init__(self, model: providers.ModelSpec, shown: FixedContext) -> None:
-        self._model, self._shown = model, shown
-        says = shown.reading.says_something
+    def __init__(self, model: providers.ModelSpec, context: FixedContext) -> None:
+        self._model, self._shown = model, context
+        says = context.reading.says_something
         self._completions = providers.open_model(model, says=says)
-        self._history = History(shown.system, token_counter(shown.tokenizer).count)
+        self._history = History(context.system, token_counter(context.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
         self._now: datetime | None = None
@@ -303,10 +303,12 @@ class ChatAgent(TakesTurns):
         except (
             BaseException
         ):  # also a time limit from outside: what was sent is paid for
-            lost = self._completions.lost
-            if lost is not None:
+            lost_usage = self._completions.lost
+            if lost_usage is not None:
                 self._used += usage_of(
-                    lost, prompt=self._prompt(size), reply=self._model.max_tokens or 0
+                    lost_usage,
+                    prompt=self._prompt(size),
+                    reply=self._model.max_tokens or 0,
                 )
             raise
         usage = usage_of(
@@ -320,7 +322,7 @@ class ChatAgent(TakesTurns):
             LOADED: self._completions.loading > _SOON,
             f"{CUT_OFF}{'its limit' if limit is None else f'max_tokens={limit}'}": answer.was_cut,
         }
-        mishaps = tuple(Mishap(what) for what, holds in happened.items() if holds)
+        mishaps = tuple(Mishap(name) for name, holds in happened.items() if holds)
         self._used += usage
         calls = self._turn.act(answer) if self._turn.offered else ()
         if not calls:
@@ -338,18 +340,18 @@ class ChatAgent(TakesTurns):
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
-        held, noted = self._history.held(), self._noted(message)
+        exchanges_and_size, noted = self._history.held(), self._noted(message)
         self._turn = ActingTurn()
         try:
             return self._ask(noted, self._history.size_of(noted))
         finally:
-            self._history.put_back(held)
+            self._history.put_back(exchanges_and_size)
 
     def compact(self) -> Reply:
         """Have the model write down what it will need, and forget all else."""
-        asked = self._noted(COMPACTION)
+        request = self._noted(COMPACTION)
         self._turn = ActingTurn()
-        summary = self._ask(asked, self._history.size_of(asked))
+        summary = self._ask(request, self._history.size_of(request))
         self._history.clear()
         self.accept(HANDED_ON, summary.text)
         return summary
@@ -376,20 +378,20 @@ class ChatAgent(TakesTurns):
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version saved it."""
-        kept = json.loads(state)
-        if kept.get("version") != VERSION:
-            version = kept.get("version")
+        fields = json.loads(state)
+        if fields.get("version") != VERSION:
+            version = fields.get("version")
             raise AgentError(
                 f"this state was saved by version {version!r} of the chat agent, not {VERSION}"
             )
-        self._learned = kept["learned"]
+        self._learned = fields["learned"]
         self._used = Usage(
-            **dict(zip(Usage.__struct_fields__, kept["used"], strict=True))
+            **dict(zip(Usage.__struct_fields__, fields["used"], strict=True))
         )
-        self._history.restore(kept)
-        before = kept.get("before")
+        self._history.restore(fields)
+        time_text = fields.get("before")
         self._now = self._before = (
-            None if before is None else datetime.fromisoformat(before)
+            None if time_text is None else datetime.fromisoformat(time_text)
         )
 
     def usage(self) -> Usage:
@@ -402,12 +404,12 @@ class ChatAgent(TakesTurns):
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on; no secrets."""
-        given = {
+        settings = {
             name: value
             for name in _OWN
             if (value := getattr(self._shown, name)) is not None
         }
-        return {"chat": VERSION, **self._model.configuration(), **given}
+        return {"chat": VERSION, **self._model.configuration(), **settings}
 
     def turn(self) -> AbstractContextManager[object]:
         """Wait for a turn at the endpoint, before the time for the reply begins to run."""
@@ -474,8 +476,8 @@ class ChatAgent(TakesTurns):
 
     def _limit(self) -> float | None:
         """Return how many tokens of the model a prompt may have, as far as anybody knows."""
-        known = [self._learned, self._shown.limit(self._model.max_tokens)]
-        return min((limit for limit in known if limit is not None), default=None)
+        limits = [self._learned, self._shown.limit(self._model.max_tokens)]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _state(self) -> dict[str, Any]:
         used = structs.astuple(self._used)
@@ -545,7 +547,7 @@ def make_timed(
 ) -> AgentSource:
     """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
     if argument.partition(":")[0] in providers.provider_names():
-        return _source(TimedChatAgent, argument, parameters, before="ts:")
+        return _source(TimedChatAgent, argument, parameters, prefix="ts:")
     if not argument:
         raise AgentError(
             "agent 'ts:' names no agent. Write it as in 'ts:mypkg.bot:Bot'."
@@ -558,26 +560,26 @@ def make_timed(
 
 
 def _source(
-    agent: type[ChatAgent], spec: str, parameters: Field, *, before: str = ""
+    agent: type[ChatAgent], spec: str, parameters: Field, *, prefix: str = ""
 ) -> AgentSource:
-    chosen, own = providers.read_model(
+    chosen, context_fields = providers.read_model(
         spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless()
     )
     try:
-        shown = _shown(
-            own,
+        context = _shown(
+            context_fields,
             sees=agent is ChatAgent
             and providers.provider_of(chosen.provider).takes_images,
         )
     except AgentError as error:
         raise AgentError(
-            f"agent '{before}{Spec.parse(spec, role='agent').head}': {error}"
+            f"agent '{prefix}{Spec.parse(spec, role='agent').head}': {error}"
         ) from error
-    agent = SeeingChatAgent if shown.images else agent
+    agent = SeeingChatAgent if context.images else agent
     return agent_source(
-        lambda: agent(chosen, shown),
-        spec=f"{before}{spec}",
-        known=Offer(agent, chosen, shown),
+        lambda: agent(chosen, context),
+        spec=f"{prefix}{spec}",
+        promise=Offer(agent, chosen, context),
     )
 
 

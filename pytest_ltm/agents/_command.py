@@ -182,41 +182,30 @@ class CommandAgent:
 
     # --- the process
 
-    def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+    def _asked(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
+        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended."""
         # Only now: a conversation that is never played needs no process.
         if not self._is_running:
             self._start()
-        return self._exchange(request, wanted)
+        return self._exchange(request, field_name)
 
     @property
     def _is_running(self) -> bool:
         return self._process is not None and not self._process.killed
 
-    def _exchange(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
+    def _exchange(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
         assert self._process is not None
         try:
             answer = self._process.ask(
-                request, wanted=wanted, seconds=self._settings.timeout
+                request, field_name=field_name, seconds=self._settings.timeout
             )
         except OutOfStep as error:
             raise AgentFault(
                 f"{self._called()} {error}", fatal=not self._can_be_put_back()
             ) from None
-        if "error" in answer or wanted == "reply":
-            self._raise_told_error(answer, wanted)
+        if "error" in answer or field_name == "reply":
+            raise_told_error(self._called(), answer, field_name)
         return answer
-
-    def _raise_told_error(self, answer: dict[str, Any], wanted: str) -> None:
-        """Raise the fault that an answer tells, which may pass; an error without a content is none."""
-        refusal = read_refusal(HTTPStatus.OK, "", answer)
-        if refusal is None and wanted in answer:
-            return
-        told = str(answer["error"]) if refusal is None else refusal.message
-        words = f"{self._called()} told an error: {sources.shorten_foreign_text(told)}"
-        if refusal is not None and refusal.passing:
-            raise TransientFault(words, taken=refusal.status not in UNTAKEN)
-        raise AgentError(words)
 
     def _can_be_put_back(self) -> bool:
         if not self._told or (
@@ -236,7 +225,7 @@ class CommandAgent:
                 f"{self._called()} has ended, and what it knew with it", fatal=True
             )
         self._process = LineProcess(
-            _split_command(settings.command),
+            split_command(settings.command),
             folder=settings.folder,
             more=settings.variables,
             stderr=self._stderr,
@@ -251,7 +240,19 @@ class CommandAgent:
             )
 
     def _called(self) -> str:
-        return f"the process {_split_command(self._settings.command)[0]!r}"
+        return f"the process {split_command(self._settings.command)[0]!r}"
+
+
+def raise_told_error(who: str, answer: Mapping[str, Any], field_name: str = "") -> None:
+    """Raise the fault that an answer tells, which may pass; an error without a content is none beside `field_name`."""
+    refusal = read_refusal(HTTPStatus.OK, "", answer)
+    if refusal is None and field_name in answer:
+        return
+    error_text = str(answer["error"]) if refusal is None else refusal.message
+    words = f"{who} told an error: {sources.shorten_foreign_text(error_text)}"
+    if refusal is not None and refusal.passing:
+        raise TransientFault(words, taken=refusal.status not in UNTAKEN)
+    raise AgentError(words)
 
 
 def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
@@ -265,21 +266,12 @@ def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]
 
 def make_command(command: str, parameters: Field) -> sources.AgentSource:
     """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
-    given = {
+    values = {
         name: _READERS[name](child)
         for name, child in parameters.mapping(known=_READERS).items()
     }
-    settings = CommandSettings(command=command, **given)
-    words = _split_command(command)
-    if not words:
-        raise AgentError(
-            "agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'"
-        )
-    if (
-        shutil.which(words[0]) is None
-        and not (Path(settings.folder or os.curdir) / words[0]).exists()
-    ):
-        raise AgentError(f"agent 'cmd:{command}': there is no program {words[0]!r}")
+    settings = CommandSettings(command=command, **values)
+    require_program(f"cmd:{command}", command, settings.folder or os.curdir)
     return sources.AgentSource(
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
@@ -315,8 +307,20 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
 }
 
 
-def _split_command(command: str) -> list[str]:
+def require_program(spec: str, command: str, folder: str = os.curdir) -> None:
+    """Raise AgentError, with the spec, where a command names no program, or one that is not there."""
     try:
-        return shlex.split(command, posix=os.name == "posix")
+        words = split_command(command)
     except ValueError as error:
-        raise AgentError(f"agent 'cmd:{command}': {error}") from None
+        raise AgentError(f"agent {spec!r}: {error}") from None
+    if not words:
+        raise AgentError(
+            "agent 'cmd:' names no command. Write it as in 'cmd:python bot.py'"
+        )
+    if shutil.which(words[0]) is None and not (Path(folder) / words[0]).exists():
+        raise AgentError(f"agent {spec!r}: there is no program {words[0]!r}")
+
+
+def split_command(command: str) -> list[str]:
+    """Return the words of a command as a shell splits them; ValueError where a quote is open."""
+    return shlex.split(command, posix=os.name == "posix")

@@ -90,21 +90,21 @@ class Compactor(Reader):
         if self._loses != SECRETS:
             left_out.add("secret")
         noted = reversed(self._notes.contents(WORK))
-        kept = [text for kind, _, _, text in noted if kind not in left_out]
+        texts = [text for kind, _, _, text in noted if kind not in left_out]
         self.reset()
-        for text in kept:
+        for text in texts:
             self.accept(text, "Noted.")
-        return "\n".join(kept)
+        return "\n".join(texts)
 
 
 def make_compactor(argument: str) -> AgentSource:
     """Return the source of compactors that lose that kind, by default nothing; AgentError for another."""
     loses = argument or "nothing"
-    known = [*LOSSES, SECRETS]
-    if loses not in known:
+    losses = [*LOSSES, SECRETS]
+    if loses not in losses:
         raise AgentError(
-            f"agent 'compactor:{loses}': it loses {', '.join(known[:-1])} or {known[-1]}."
-            f"{did_you_mean(loses, known)}"
+            f"agent 'compactor:{loses}': it loses {', '.join(losses[:-1])} or {losses[-1]}."
+            f"{did_you_mean(loses, losses)}"
         )
     spec = f"compactor:{argument}" if argument else "compactor"
     return agent_source(partial(Compactor, loses), spec=spec)

@@ -63,12 +63,12 @@ class ByLength(Memory):
         """Return whether the exchange is among those that are kept."""
         if self._seen is None:
             newest = len(self._sizes) - 1
-            kept, left = {newest}, self._tokens - self._sizes[newest]
+            positions, room = {newest}, self._tokens - self._sizes[newest]
             for _, negative in self._ranked:
-                if self._sizes[-negative] <= left:
-                    kept.add(-negative)
-                    left -= self._sizes[-negative]
-            self._seen = frozenset(kept)
+                if self._sizes[-negative] <= room:
+                    positions.add(-negative)
+                    room -= self._sizes[-negative]
+            self._seen = frozenset(positions)
         return position in self._seen
 
     def state(self) -> list[Any]:
@@ -159,14 +159,14 @@ class ContextWindowAgent(FreshPromptAgent):
         """Return the model's reply; a message without one is forgotten."""
         self._memory.add_message(message)
         try:
-            given = await self._shown(message)
+            reply = await self._shown(message)
         except BaseException:
             self._memory.drop()
             raise
-        text = given.text if isinstance(given, Reply) else given
+        text = reply.text if isinstance(reply, Reply) else reply
         self._exchanges.append((message, text))
         self._memory.leave(text)
-        return given
+        return reply
 
     async def answer_alone(self, message: str) -> str | Reply:
         """Return the model's reply to a message that it is never shown again."""
@@ -187,8 +187,8 @@ class ContextWindowAgent(FreshPromptAgent):
         for position, exchange in enumerate(self._exchanges):
             if self._memory.can_see(position):
                 await await_result(agent.accept(*exchange))
-        given: str | Reply = await await_result(agent.reply(message))
-        return given
+        reply: str | Reply = await await_result(agent.reply(message))
+        return reply
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the memory and what the model tells of itself."""
@@ -206,13 +206,13 @@ class Bias(NamedTuple):
     @classmethod
     def parse_bias(cls, argument: str) -> Bias:
         """Return what `[longest:|shortest:][SIZE][:MODEL]` says; what begins with a digit is meant as a size."""
-        which, colon, rest = argument.partition(":")
+        which, colon, size_and_model = argument.partition(":")
         if not colon or which not in {"longest", "shortest"}:
-            which, rest = "longest", argument
-        size, colon, model = rest.partition(":")
+            which, size_and_model = "longest", argument
+        size, colon, model = size_and_model.partition(":")
         if size[:1].isdigit():
             return cls(which == "shortest", size, model if colon else None)
-        return cls(which == "shortest", "8k", rest)
+        return cls(which == "shortest", "8k", size_and_model)
 
 
 def make_cost(argument: str) -> AgentSource:
@@ -344,15 +344,21 @@ class Oracle(Prompted):
         self._hear(message)
         prompts, self._prompts = self._prompts, ()
         places, sees = self._places, self._memory.can_see
-        seen = [
+        visible_prompts = [
             prompt
             for prompt in prompts
             if all(
                 needle in places and sees(places[needle]) for needle in prompt.needles
             )
         ]
-        answers = [one.text for one in seen if one.text]
-        for call in (call for one in seen for call in one.calls):
+        answers = [
+            visible_prompt.text
+            for visible_prompt in visible_prompts
+            if visible_prompt.text
+        ]
+        for call in (
+            call for visible_prompt in visible_prompts for call in visible_prompt.calls
+        ):
             if tools is not None and isinstance(call.arguments, Mapping):
                 tools.call(call.name, **call.arguments)
         reply = "\n".join(answers) or (
@@ -363,12 +369,16 @@ class Oracle(Prompted):
 
     def answer_alone(self, message: str) -> str:
         """Return the same, and not have heard the message."""
-        held, places, heard = self._memory.held(), dict(self._places), self._heard
+        memory_state, places, count = (
+            self._memory.held(),
+            dict(self._places),
+            self._heard,
+        )
         try:
             return self.reply(message)
         finally:
-            self._memory.put_back(held)
-            self._places, self._heard = places, heard
+            self._memory.put_back(memory_state)
+            self._places, self._heard = places, count
 
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
         """Hear an exchange that happened without asking for a reply."""

@@ -61,8 +61,8 @@ class MessagesAgent:
         # A list of its own each time: some code adds the reply to it.
         return [*map(dict, self._messages), {"role": "user", "content": message}]
 
-    def _keep(self, message: str, given: object) -> Any:
-        reply = text_of_reply(given)
+    def _keep(self, message: str, result: object) -> Any:
+        reply = text_of_reply(result)
         text = reply.text if isinstance(reply, Reply) else reply
         if isinstance(text, str):
             self.accept(message, text)

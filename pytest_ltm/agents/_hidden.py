@@ -81,9 +81,9 @@ def hide_folder(folder: Path) -> None:
 
 
 def _refusal(folder: Path) -> AgentError:
-    why = os.strerror(ctypes.get_errno())
+    reason = os.strerror(ctypes.get_errno())
     return AgentError(
-        f"an agent's process cannot be kept from reading {str(folder)!r}: {why}"
+        f"an agent's process cannot be kept from reading {str(folder)!r}: {reason}"
     )
 
 

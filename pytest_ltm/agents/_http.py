@@ -53,34 +53,36 @@ class JsonPath(Struct, frozen=True):
 
     def read(self, data: Any) -> Any:
         """Return the value at this place; LookupError, saying where the way ends, if there is none."""
-        at = data
-        gone: list[str] = []
+        value = data
+        steps: list[str] = []
         for step in self.text.split("."):
-            if isinstance(at, dict) and step in at:
-                at = at[step]
-            elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
-                at = at[int(step)]
+            if isinstance(value, dict) and step in value:
+                value = value[step]
+            elif (
+                isinstance(value, list) and step.isdecimal() and int(step) < len(value)
+            ):
+                value = value[int(step)]
             else:
-                where = f"at {'.'.join(gone)!r} there is" if gone else "there is"
-                if isinstance(at, dict):
-                    names = ", ".join(sorted(repr(name) for name in at)[:_NAMES])
+                where = f"at {'.'.join(steps)!r} there is" if steps else "there is"
+                if isinstance(value, dict):
+                    names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
                     raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
-                kind = _KINDS.get(type(at), "number") + (
-                    f" of {len(at)}" if isinstance(at, list) else ""
+                kind = _KINDS.get(type(value), "number") + (
+                    f" of {len(value)}" if isinstance(value, list) else ""
                 )
                 raise LookupError(f"no field {self.text!r}: {where} a {kind}")
-            gone.append(step)
-        return at
+            steps.append(step)
+        return value
 
     def written(self, data: dict[str, Any], value: Any) -> dict[str, Any]:
         """Return a copy of the data with the value at this place; mappings are made on the way."""
-        step, _, rest = self.text.partition(".")
-        if not rest:
+        step, _, inner_path = self.text.partition(".")
+        if not inner_path:
             return {**data, step: value}
         below = data.get(step)
         return {
             **data,
-            step: JsonPath(rest).written(
+            step: JsonPath(inner_path).written(
                 below if isinstance(below, dict) else {}, value
             ),
         }
@@ -226,17 +228,19 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         """Return all of it, with variables by name only."""
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
         numbers = {name: path.text for name, path in self.numbers.items()}
-        shown = {
+        settings = {
             name: value.text if isinstance(value, JsonPath) else value
             for name, value in plain.items()
         }
         if self.tools is None:
-            shown["tool_results"] = shown["tool_calls"] = None
-        shown = {
-            name: value for name, value in shown.items() if value or name not in _LATER
+            settings["tool_results"] = settings["tool_calls"] = None
+        settings = {
+            name: value
+            for name, value in settings.items()
+            if value or name not in _LATER
         }
         return {
-            **shown,
+            **settings,
             "numbers": numbers,
             "body": dict(self.body),
             "headers": dict(self.headers),
@@ -266,9 +270,9 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
 def read_settings(url: str, parameters: Field) -> HttpSettings:
     """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
-    given = parameters.mapping(known=list(_READERS))
+    fields = parameters.mapping(known=list(_READERS))
     values: dict[str, Any] = {
-        name: _READERS[name](child) for name, child in given.items()
+        name: _READERS[name](child) for name, child in fields.items()
     }
     numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
     try:
@@ -392,10 +396,10 @@ class HttpAgent:
         settings = self._settings
         if not tools or settings.tools is None:
             return self._reply(message, user)
-        shown = shown_tools(tools)
+        tool_fields = shown_tools(tools)
         request = settings.message.written(self._common(user), message)
-        request = settings.tools.written(request, shown["tools"])
-        request = settings.tool_results.written(request, shown["tool_results"])
+        request = settings.tools.written(request, tool_fields["tools"])
+        request = settings.tool_results.written(request, tool_fields["tool_results"])
         data = self._post("", request)
         usage, cost = self._took(data)
         called = None
@@ -429,8 +433,8 @@ class HttpAgent:
         agent: str = "",
     ) -> Reply:
         settings, common = self._settings, self._common(user, session, agent)
-        told = {**settings.message.written(common, message), "reply": reply}
-        data = self._post(settings.history, told)
+        exchange = {**settings.message.written(common, message), "reply": reply}
+        data = self._post(settings.history, exchange)
         return Reply("", *self._took(data))
 
     def _tell_time(self, now: datetime) -> None:
@@ -586,8 +590,8 @@ class HttpAgent:
             with suppress(LookupError):
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
-        told = self._settings.numbers.keys() - {"cost_usd"}
-        return sources.parse_usage(result) if told else None, cost if is_amount(
+        usage_names = self._settings.numbers.keys() - {"cost_usd"}
+        return sources.parse_usage(result) if usage_names else None, cost if is_amount(
             cost
         ) else None
 
@@ -614,10 +618,10 @@ def make_http(scheme: str, place: str, parameters: Field) -> sources.AgentSource
             raise AgentError(
                 "agents behind HTTP need httpx2. Install it with: pip install 'pytest-ltm[http]'"
             ) from None
-    given = Promised(
+    promised = Promised(
         settings.capabilities, settings.max_message_tokens, frozenset(settings.numbers)
     )
-    return sources.agent_source(lambda: HttpAgent(settings), spec=url, known=given)
+    return sources.agent_source(lambda: HttpAgent(settings), spec=url, promise=promised)
 
 
 def _new_id() -> str:

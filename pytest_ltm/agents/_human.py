@@ -108,13 +108,13 @@ class Human:
         """Show the last of what was told since the person's last answer, shortened."""
         if not self._new:
             return
-        shown = self._told[-min(self._new, REMINDED) :]
-        more = self._new - len(shown)
+        exchanges = self._told[-min(self._new, REMINDED) :]
+        more = self._new - len(exchanges)
         head = "what was said meanwhile, or before you paused"
         _print_to_person(
             f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---"
         )
-        for message, reply in shown:
+        for message, reply in exchanges:
             _print_to_person(
                 f"agenda: {_shorten_line(message)}\n   you: {_shorten_line(reply)}"
             )

@@ -48,8 +48,8 @@ class Tool(Struct, frozen=True, omit_defaults=True):
     ) -> dict[str, Any]:
         """Return its arguments."""
         if not (self.arguments or self.constants):
-            taken = schema.get("properties", ())
-            return {name: value for name, value in values.items() if name in taken}
+            properties = schema.get("properties", ())
+            return {name: value for name, value in values.items() if name in properties}
         filled = {
             name: values[template]
             if isinstance(template, str) and template in values
@@ -78,8 +78,8 @@ class Tool(Struct, frozen=True, omit_defaults=True):
     def records(self, answer: Any) -> list[dict[str, Any]]:
         """Return the records in an answer, each with `text` and `id`; those without a text are left out."""
         if self.pattern:
-            whole = answer if isinstance(answer, str) else json.dumps(answer)
-            found = re.finditer(self.pattern, whole)
+            text_of_answer = answer if isinstance(answer, str) else json.dumps(answer)
+            found = re.finditer(self.pattern, text_of_answer)
             return [match.groupdict() for match in found]
         records = []
         for leaf in walk(answer, self.results):
@@ -93,10 +93,10 @@ class Tool(Struct, frozen=True, omit_defaults=True):
 
     def record(self) -> dict[str, Any]:
         """Return what a fingerprint has of it: its arguments, and what it says beside."""
-        whole = {name: value for name, value in structs.asdict(self).items() if value}
-        del whole["name"]
-        is_plain = set(whole) <= {"arguments"}
-        return dict(self.arguments) if is_plain else whole
+        fields = {name: value for name, value in structs.asdict(self).items() if value}
+        del fields["name"]
+        is_plain = set(fields) <= {"arguments"}
+        return dict(self.arguments) if is_plain else fields
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
@@ -107,8 +107,8 @@ def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
         return [fill_template(part, values) for part in template]
     if not isinstance(template, str):
         return template
-    if whole := _PLACE.fullmatch(template):
-        return values[whole[1]]
+    if match := _PLACE.fullmatch(template):
+        return values[match[1]]
     return _PLACE.sub(lambda place: str(values[place[1]]), template)
 
 
@@ -130,12 +130,12 @@ def walk(value: Any, path: str) -> Iterator[Any]:
         return
     step = _STEP.match(path)
     assert step is not None  # paths are checked as they are read
-    rest = path[step.end() :].removeprefix(".")
+    inner_path = path[step.end() :].removeprefix(".")
     if step[2]:
         for member in value if isinstance(value, list) else ():
-            yield from walk(member, rest)
+            yield from walk(member, inner_path)
     elif isinstance(value, dict) and step[1] in value:
-        yield from walk(value[step[1]], rest)
+        yield from walk(value[step[1]], inner_path)
 
 
 def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
@@ -144,9 +144,9 @@ def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Too
         return Tool(name)
     if isinstance(described.value, str):
         return Tool(described.value)
-    known = list(Tool.__struct_fields__)
-    known[0] = "tool"
-    fields = described.mapping(known=known, required=["tool"])
+    names = list(Tool.__struct_fields__)
+    names[0] = "tool"
+    fields = described.mapping(known=names, required=["tool"])
     arguments = fields["arguments"].mapping() if "arguments" in fields else {}
     for template in arguments.values():
         _check_template(template, ours)

@@ -52,7 +52,7 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     embeds, embedding = make_embeds(how.index, ready=not is_keyless())
     also = {} if embedding is None else {"embeddings": embedding.configuration()}
     kind = Pipeline if how.pressure is None else Paging
-    known = Remembering(
+    abilities = Remembering(
         how.longest_prompt,
         longest_message(how.window),
         free=chosen is embedding is None,
@@ -61,7 +61,7 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     return agent_source(
         lambda: kind(how, thinker(), embeds(), also),
         spec=f"memory:{argument}",
-        known=known,
+        promise=abilities,
     )
 
 
@@ -77,9 +77,11 @@ def _parse_memory_spec(
     spec = Spec.parse(f"memory:{argument}", role="agent")
     fields = spec.merged(parameters, [*NAMES, *PARAMETERS], groups=GROUPS)
     chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
-    given = structs.replace(parameters, value=chat)
+    chat_field = structs.replace(parameters, value=chat)
     try:
-        thinker, chosen = make_thinker(spec.argument, given, role="reader", ready=ready)
+        thinker, chosen = make_thinker(
+            spec.argument, chat_field, role="reader", ready=ready
+        )
     except AgentError as error:
         raise AgentError(f"agent {spec.head!r}: {error}") from error
     return (

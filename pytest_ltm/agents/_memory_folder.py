@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -81,16 +82,16 @@ class FolderReader(Reader):
 
     def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
         """Return the reader's reply, and write down a message of which it noted anything."""
-        before = self._notes.lines()
+        notes = self._notes.lines()
         reply = super().reply(message, user, tools)
-        self._write_down(message, user, before)
+        self._write_down(message, user, notes)
         return reply
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
         """Take an exchange in, and write down a message of which anything was noted."""
-        before = self._notes.lines()
+        notes = self._notes.lines()
         super().accept(message, reply, user)
-        self._write_down(message, user, before)
+        self._write_down(message, user, notes)
 
     def answer_alone(self, message: str) -> str:
         """Return the reply to a question, and go back to where it was, the files as well."""
@@ -123,29 +124,32 @@ class FolderReader(Reader):
         super().load(session.encode())
         self._files.fill(files)
 
-    def _write_down(self, message: str, user: str, before: list[str]) -> None:
-        if len(self._notes.lines()) > len(before):
+    def _write_down(self, message: str, user: str, notes: list[str]) -> None:
+        if len(self._notes.lines()) > len(notes):
             self._files.note(f"{user} here: {message}" if user else message)
 
 
 class FolderAgent(FreshPromptAgent):
     """Another agent with a memory folder: the six commands as a tool, and the files read first when a session begins.
 
-    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; AcceptsHistory if that is.
+    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; Checkpointable if that is, and
+    then AcceptsHistory, too: history that is told again brings no file back, only a state does.
     """
 
     def __init__(
         self, model: AgentSource, agent: Any, folders: dict[str, MemoryFolder]
     ) -> None:
         super().__init__(model, tells=False, agent=agent)
-        lacking = {"TakesTools", "Resettable"} - capabilities_of(agent)
-        if lacking:
+        missing = {"TakesTools", "Resettable"} - capabilities_of(agent)
+        if missing:
             raise AgentError(
-                f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(lacking))}, "
+                f"agent 'with-folder:{model.spec}': {model.spec!r} is not {' and '.join(sorted(missing))}, "
                 "so it has no use for a memory folder"
             )
-        if "AcceptsHistory" in capabilities_of(agent):
-            self.accept = agent.accept
+        if "Checkpointable" in capabilities_of(agent):
+            self.save, self.load = self._save, self._load
+            if "AcceptsHistory" in capabilities_of(agent):
+                self.accept = agent.accept
         self._folders, self._files = folders, MemoryFolder()
         self._is_new = True
 
@@ -169,6 +173,16 @@ class FolderAgent(FreshPromptAgent):
         """Return what the other agent tells of itself."""
         return {"with-folder": self._model.configuration(self._agent)}
 
+    async def _save(self) -> bytes:
+        session: bytes = await await_result(self._agent.save())
+        files = self._files.folder.texts()
+        return json.dumps([files, self._is_new, b64encode(session).decode()]).encode()
+
+    async def _load(self, state: bytes) -> None:
+        files, self._is_new, session = json.loads(state)
+        await await_result(self._agent.load(b64decode(session)))
+        self._files.fill(files)
+
     def _opened(self, message: str) -> str:
         head = self._files.read_first() if self._is_new else ""
         return f"{head}\n\n{message}" if head else message
@@ -178,8 +192,8 @@ class FolderAgent(FreshPromptAgent):
         tools = Tools([*passed, self._memory_tool()])
         turns: list[Reply] = []
         while not turns or turns[-1].calls:
-            said = await await_result(self._agent.reply(message, tools=tools))
-            turns.append(said if isinstance(said, Reply) else Reply(said))
+            reply = await await_result(self._agent.reply(message, tools=tools))
+            turns.append(reply if isinstance(reply, Reply) else Reply(reply))
             tools.answer(turns[-1].calls)
         from pytest_ltm.agents.caller import join_turns
 

@@ -43,7 +43,8 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
             f"agent {spec!r} is a module with {len(names)} agents. Name one: {choices}."
         )
     inside = [
-        each.name for each in pkgutil.iter_modules(getattr(module, "__path__", []))
+        submodule.name
+        for submodule in pkgutil.iter_modules(getattr(module, "__path__", []))
     ]
     deeper = (
         f" It has modules: name one that has, as in {f'{spec}.{inside[0]}'!r}."
@@ -87,18 +88,18 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
         return [
             name for name, value in values.items() if framework_of(value) is not None
         ]
-    made = {type(value) for value in objects.values()}
-    kept = []
+    object_classes = {type(value) for value in objects.values()}
+    class_names = []
     for name, kind in classes.items():
         with contextlib.suppress(
             TypeError, ValueError
         ):  # built in C: calling it will tell
-            if kind in made and any(required_parameters(kind)):
+            if kind in object_classes and any(required_parameters(kind)):
                 continue
-        kept.append(name)
-    simple = {classes[name] for name in kept}
+        class_names.append(name)
+    simple = {classes[name] for name in class_names}
     return [
-        *kept,
+        *class_names,
         *(name for name, value in objects.items() if type(value) not in simple),
     ]
 

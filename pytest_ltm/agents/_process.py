@@ -129,17 +129,19 @@ class LineProcess:
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
         if not _HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
-        (held, self._lifeline), (status, ready) = os.pipe(), os.pipe()
+        (lifeline, self._lifeline), (status, ready) = os.pipe(), os.pipe()
         try:
             process = subprocess.Popen(  # noqa: S603 - as above
-                guarded_command(command, held, ready), pass_fds=(held, ready), **options
+                guarded_command(command, lifeline, ready),
+                pass_fds=(lifeline, ready),
+                **options,
             )
         except BaseException:
             os.close(status)
             self._let_go()
             raise
         finally:
-            os.close(held)
+            os.close(lifeline)
             os.close(ready)
         with os.fdopen(status, "rb") as pipe:
             fault = pipe.read()
@@ -153,9 +155,13 @@ class LineProcess:
         """Send a line; returns before the process has read it."""
         self._outgoing.put(line + b"\n")
 
+    def end_input(self) -> None:
+        """Close its stdin once all lines are sent."""
+        self._outgoing.put(None)
+
     def read(self, seconds: float | None) -> bytes:
         """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
-        waited, before = 0.0, process_pauses()
+        waited, pauses = 0.0, process_pauses()
         while True:
             ended = self._process.poll() is not None
             try:
@@ -163,9 +169,9 @@ class LineProcess:
             except queue.Empty:
                 waited += _LOOK
                 if paused_since(
-                    before
+                    pauses
                 ):  # we slept, and so may it have: that was no time to answer in
-                    waited, before = 0.0, process_pauses()
+                    waited, pauses = 0.0, process_pauses()
                 if ended:
                     raise Gone from None
                 if seconds is not None and waited >= seconds:
@@ -176,16 +182,21 @@ class LineProcess:
             return line
 
     def ask(
-        self, request: Mapping[str, Any], *, wanted: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        *,
+        field_name: str,
+        instead: str = "error",
+        seconds: float | None,
     ) -> dict[str, Any]:
-        """Return the answer to a request: an object with the field `wanted`, or with `error`.
+        """Return the answer to a request: an object with the field `field_name`, `instead` or `error`.
 
         OutOfStep, with its last words, for anything else, and where none comes within
         so many seconds (None: no limit). It is ended then, and by whatever else
         interrupts this: its answer would come when nobody waits for it.
         """
         try:
-            return self._answer_of(request, wanted, seconds)
+            return self._answer_of(request, field_name, instead, seconds)
         except OutOfStep as error:
             self.kill()
             raise OutOfStep(f"{error}{self.last_words()}") from None
@@ -194,11 +205,15 @@ class LineProcess:
             raise
 
     def _answer_of(
-        self, request: Mapping[str, Any], wanted: str, seconds: float | None
+        self,
+        request: Mapping[str, Any],
+        field_name: str,
+        instead: str,
+        seconds: float | None,
     ) -> dict[str, Any]:
         if (early := self.pending_line()) is not None:
-            shown = shorten_foreign_text(early.decode("utf-8", "replace"))
-            raise OutOfStep(f"wrote a line before it was asked: {shown}")
+            line_text = shorten_foreign_text(early.decode("utf-8", "replace"))
+            raise OutOfStep(f"wrote a line before it was asked: {line_text}")
         self.write(json.dumps(request).encode())
         try:
             line = self.read(seconds)
@@ -211,14 +226,13 @@ class LineProcess:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            shown = shorten_foreign_text(line.decode("utf-8", "replace"))
+            line_text = shorten_foreign_text(line.decode("utf-8", "replace"))
             raise OutOfStep(
-                f"wrote something to stdout that is not a JSON object: {shown}. Let it print to stderr"
+                f"wrote something to stdout that is not a JSON object: {line_text}. Let it print to stderr"
             )
-        if wanted not in answer and "error" not in answer:
-            raise OutOfStep(
-                f"answered without {wanted!r}: {shorten_foreign_text(json.dumps(answer))}"
-            )
+        if not answer.keys() & {field_name, instead, "error"}:
+            answer_text = shorten_foreign_text(json.dumps(answer))
+            raise OutOfStep(f"answered without {field_name!r}: {answer_text}")
         return answer
 
     def pending_line(self) -> bytes | None:
@@ -233,12 +247,12 @@ class LineProcess:
             status = self._process.wait(_GRACE)
             self._threads[-1].join(_GRACE)  # what it said last is the most telling
             # A real-time signal has a number only.
-            names = {one.value: one.name for one in signal.Signals}
-            named = names.get(-status, f"signal {-status}")
+            names = {member.value: member.name for member in signal.Signals}
+            signal_name = names.get(-status, f"signal {-status}")
             return (
                 f"ended with status {status}"
                 if status >= 0
-                else f"was ended by {named}"
+                else f"was ended by {signal_name}"
             )
         return "closed its stdout"
 
@@ -265,14 +279,14 @@ class LineProcess:
         if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
-        kept = f" (all of it is in {STDERR})" if self._keeps else ""
-        return f". Its stderr ends with {shorten_foreign_text(' / '.join(texts))}{kept}"
+        whereabouts = f" (all of it is in {STDERR})" if self._keeps else ""
+        return f". Its stderr ends with {shorten_foreign_text(' / '.join(texts))}{whereabouts}"
 
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
-        self._outgoing.put(None)  # closes its stdin, which tells it to go
-        for told in (False, True):
-            if told:
+        self.end_input()  # which tells it to go
+        for terminates in (False, True):
+            if terminates:
                 self._process.terminate()  # the guard tells its whole group
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_GRACE)
@@ -353,6 +367,6 @@ class _HeadAndTail:
         self._last.append(end)
         self._held += len(end)
         while self._held > LONGEST_STDERR // 2:
-            gone = self._last.popleft()
-            self._held -= len(gone)
-            self._lost += len(gone)
+            oldest = self._last.popleft()
+            self._held -= len(oldest)
+            self._lost += len(oldest)

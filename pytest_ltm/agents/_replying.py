@@ -48,32 +48,34 @@ _NEAR = (*REPLYING_WORDS,)
 class Called:
     """An agent asked by another callable than its `reply`; what else it can do is what `given` can."""
 
-    def __init__(self, given: object, reply: Callable[[str], str | Reply]) -> None:
+    def __init__(self, candidate: object, reply: Callable[[str], str | Reply]) -> None:
         self.reply = reply
         # Copied, not delegated by __getattr__: isinstance looks for protocol members
         # statically.
         for name in _COPIED:
-            if hasattr(given, name):
-                setattr(self, name, getattr(given, name))
-        self.__name__ = getattr(given, "__name__", type(given).__name__)
+            if hasattr(candidate, name):
+                setattr(self, name, getattr(candidate, name))
+        self.__name__ = getattr(candidate, "__name__", type(candidate).__name__)
 
 
-def method_that_replies(given: object, spec: str) -> str:
+def method_that_replies(candidate: object, spec: str) -> str:
     """Return the one of CALLS by which a class or an object replies; "" if it has `reply`, or may get it when made.
 
     AgentError, with what is there instead, if there is none or more than one.
     """
-    if isinstance(given, ModuleType):
+    if isinstance(candidate, ModuleType):
         return ""
-    kind = given if isinstance(given, type) else type(given)
-    if hasattr(given, "reply"):
+    kind = candidate if isinstance(candidate, type) else type(candidate)
+    if hasattr(candidate, "reply"):
         if inspect.isfunction(
-            inspect.getattr_static(given, "reply", None)
-        ) and not _accepts_method_arguments(given, "reply"):
+            inspect.getattr_static(candidate, "reply", None)
+        ) and not _accepts_method_arguments(candidate, "reply"):
             raise AgentError(cannot_reply(kind, spec))
         return ""
-    there = [name for name in CALLS if _has_own_routine(given, name)]
-    fitting = [name for name in there if _accepts_method_arguments(given, name)]
+    usual_names = [name for name in CALLS if _has_own_routine(candidate, name)]
+    fitting = [
+        name for name in usual_names if _accepts_method_arguments(candidate, name)
+    ]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -83,27 +85,31 @@ def method_that_replies(given: object, spec: str) -> str:
         )
     if _may_get_reply(kind):
         return ""
-    likely = [name for name in dir(given) if _is_likely_reply(given, name)]
+    likely = [name for name in dir(candidate) if _is_likely_reply(candidate, name)]
     if len(likely) == 1:
         return likely[0]
-    raise AgentError(_why_no_reply(given, kind, spec, there))
+    raise AgentError(_why_no_reply(candidate, kind, spec, usual_names))
 
 
-def _why_no_reply(given: object, kind: type, spec: str, there: list[str]) -> str:
-    """Return the error of a class or object that does not reply; `there`: its methods with a usual name."""
-    near = there
+def _why_no_reply(
+    candidate: object, kind: type, spec: str, usual_names: list[str]
+) -> str:
+    """Return the error of a class or object that does not reply; `usual_names`: its methods with a usual name."""
+    near = usual_names
     if not near:  # here only, as it is seldom needed
         from difflib import get_close_matches
 
-        meant = (
+        near_names = (
             name
-            for name in dir(given)
+            for name in dir(candidate)
             if {*name.split("_")} & REPLYING_WORDS
             or get_close_matches(name, _NEAR, 1, 0.8)
         )
-        near = [name for name in meant if _has_own_routine(given, name)]
-    cure = f"It has {', '.join(name + _show_parameters(given, name) for name in near)}"
-    taking = [name for name in near if _accepts_method_arguments(given, name)]
+        near = [name for name in near_names if _has_own_routine(candidate, name)]
+    cure = (
+        f"It has {', '.join(name + _show_parameters(candidate, name) for name in near)}"
+    )
+    taking = [name for name in near if _accepts_method_arguments(candidate, name)]
     if taking:
         cure += f". If {taking[0]} replies, name it: '{spec}.{taking[0]}'"
     elif near:
@@ -113,14 +119,14 @@ def _why_no_reply(given: object, kind: type, spec: str, there: list[str]) -> str
     return f"agent {spec!r}: {kind.__name__} has no reply(message). {cure}."
 
 
-def _is_likely_reply(given: object, name: str) -> bool:
+def _is_likely_reply(candidate: object, name: str) -> bool:
     """Return whether a method is named as if it replied, and takes the message alone."""
     return (
         not name.startswith("_")
         and name not in _COPIED
         and bool({*name.split("_")} & REPLYING_WORDS)
-        and _has_own_routine(given, name)
-        and _accepts_method_arguments(given, name)
+        and _has_own_routine(candidate, name)
+        and _accepts_method_arguments(candidate, name)
     )
 
 
@@ -129,28 +135,28 @@ def cannot_reply(kind: type, spec: str) -> str:
     return f"agent {spec!r}: {kind.__name__}.reply cannot be called with one message. Write `def reply(self, message)`."
 
 
-def _has_own_routine(given: object, name: str) -> bool:
+def _has_own_routine(candidate: object, name: str) -> bool:
     """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
-    return any(name in vars(kind) for kind in classes_of(given)) and callable(
-        getattr(given, name, None)
+    return any(name in vars(kind) for kind in classes_of(candidate)) and callable(
+        getattr(candidate, name, None)
     )
 
 
-def _accepts_method_arguments(given: object, name: str) -> bool:
-    is_plain = isinstance(given, type) and inspect.isfunction(
-        inspect.getattr_static(given, name)
+def _accepts_method_arguments(candidate: object, name: str) -> bool:
+    is_plain = isinstance(candidate, type) and inspect.isfunction(
+        inspect.getattr_static(candidate, name)
     )
-    return accepts_arguments(getattr(given, name), 1 + is_plain)
+    return accepts_arguments(getattr(candidate, name), 1 + is_plain)
 
 
-def _show_parameters(given: object, name: str) -> str:
+def _show_parameters(candidate: object, name: str) -> str:
     """Return the parameters of a method as they are called: `(text, history)`."""
     try:
-        names = list(inspect.signature(getattr(given, name)).parameters)
+        names = list(inspect.signature(getattr(candidate, name)).parameters)
     except (TypeError, ValueError):  # built in C
         return "(...)"
-    is_plain = isinstance(given, type) and inspect.isfunction(
-        inspect.getattr_static(given, name)
+    is_plain = isinstance(candidate, type) and inspect.isfunction(
+        inspect.getattr_static(candidate, name)
     )
     return f"({', '.join(names[is_plain:])})"
 
@@ -158,10 +164,10 @@ def _show_parameters(given: object, name: str) -> str:
 def _may_get_reply(kind: type) -> bool:
     """Return whether an object of this class may have `reply` though the class has not."""
     functions = [
-        one
-        for each in kind.__mro__
-        for one in vars(each).values()
-        if inspect.isfunction(one)
+        member
+        for base in kind.__mro__
+        for member in vars(base).values()
+        if inspect.isfunction(member)
     ]
     if hasattr(kind, "__getattr__"):
         return True
@@ -201,15 +207,17 @@ ROOTS = frozenset(
 )
 
 
-def classes_of(given: object) -> tuple[type, ...]:
+def classes_of(candidate: object) -> tuple[type, ...]:
     """Return the classes of an object, or those that a class is made of."""
-    return given.__mro__ if isinstance(given, type) else type(given).__mro__
+    return candidate.__mro__ if isinstance(candidate, type) else type(candidate).__mro__
 
 
-def may_need_adapter(given: object) -> bool:
+def may_need_adapter(candidate: object) -> bool:
     """Return whether an object or a class that does not reply comes from a package whose objects are recognized."""
-    roots = {kind.__module__.partition(".")[0] for kind in classes_of(given)} & ROOTS
-    return any(map(_is_installed, roots)) and not hasattr(given, "reply")
+    roots = {
+        kind.__module__.partition(".")[0] for kind in classes_of(candidate)
+    } & ROOTS
+    return any(map(_is_installed, roots)) and not hasattr(candidate, "reply")
 
 
 def _is_installed(root: str) -> bool:

@@ -21,7 +21,7 @@ from pytest_ltm._core.calls.hub import OutOfTime, runs_in_hub_thread
 from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
-from pytest_ltm._core.model.tools import Tools, shown_tools
+from pytest_ltm._core.model.tools import Call, Tools, shown_tools
 from pytest_ltm._core.storage.clock import can_interrupt
 from pytest_ltm._core.storage.errors import AgentFault, Traceback
 from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
@@ -63,7 +63,7 @@ class ApartPlace(Struct, frozen=True):
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
         process, request = self.started(), self.begin(look=True, keyless=is_keyless())
         ask = partial(
-            process.ask, request, wanted="named", seconds=_own_limit(self.how.limit)
+            process.ask, request, field_name="named", seconds=_own_limit(self.how.limit)
         )
         try:
             answer = call_within(self.how.limit, ask)
@@ -97,14 +97,14 @@ class AgentApart(Apart):
         self._where, self._folder = where, folder
         self._process: LineProcess | None = None
         self._now = ""
-        made = self._begun()
-        having = self._capabilities = Capabilities(made["made"])
-        self._configured: Mapping[str, Any] = made["configuration"]
-        self.near_misses = made["near_misses"]
+        beginning = self._begun()
+        having = self._capabilities = Capabilities(beginning["made"])
+        self._configured: Mapping[str, Any] = beginning["configuration"]
+        self.near_misses = beginning["near_misses"]
         grant_capabilities(
             self,
             having,
-            made["max_message_tokens"] if "LimitsMessages" in having else None,
+            beginning["max_message_tokens"] if "LimitsMessages" in having else None,
         )
         if "Stateless" in having:
             self.stateless = True
@@ -134,9 +134,9 @@ class AgentApart(Apart):
         return self._replied({"message": message, "user": user})
 
     def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
-        return self._replied(
-            {"message": message, "user": user, **shown_tools(tools or Tools())}
-        )
+        offered = Tools() if tools is None else tools
+        request = {"message": message, "user": user, **shown_tools(offered)}
+        return self._replied(request, offered)
 
     def _answer_alone(self, message: str) -> Reply:
         return self._replied({"message": message, "alone": True})
@@ -196,8 +196,8 @@ class AgentApart(Apart):
 
     # --- the process
 
-    def _replied(self, request: dict[str, Any]) -> Reply:
-        return convert(self._asked(request, "reply")["reply"], Reply)
+    def _replied(self, request: dict[str, Any], tools: Tools | None = None) -> Reply:
+        return convert(self._asked(request, "reply", tools)["reply"], Reply)
 
     def _begun(self) -> dict[str, Any]:
         """Start the process and return what it says of the agent that it has made."""
@@ -206,7 +206,7 @@ class AgentApart(Apart):
         try:
             answer = self._process.ask(
                 self._where.begin(folder=None if folder is None else str(folder)),
-                wanted="made",
+                field_name="made",
                 seconds=_own_limit(self._where.how.limit),
             )
         except OutOfStep as error:
@@ -219,8 +219,13 @@ class AgentApart(Apart):
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
-    def _asked(self, request: dict[str, Any], wanted: str) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `wanted`; a process out of step is ended."""
+    def _asked(
+        self, request: dict[str, Any], field_name: str, tools: Tools | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended.
+
+        `tools`: what the agent may call before that.
+        """
         # It has ended on an earlier call; the caller loads or tells it again what it
         # knew.
         if self._process is None or self._process.killed:
@@ -228,9 +233,30 @@ class AgentApart(Apart):
         assert self._process is not None
         if self._now:
             request["clock"] = self._now
+        answer = self._exchange(request, field_name)
+        while tools is not None and "call" in answer:
+            result = _call_tool(tools, answer["call"])
+            answer = self._exchange(result, field_name)
+        if "error" not in answer:
+            return answer
+        raised, fault_fields = _remote_cause(answer), answer["fault"]
+        if not fault_fields:
+            raise raised
+        # An adapter's own word, as it is.
+        fault = AgentFault(answer["error"], fatal=fault_fields["fatal"])
+        fault.refused, fault.usage = (
+            fault_fields["refused"],
+            None if fault_fields["usage"] is None else Usage(**fault_fields["usage"]),
+        )
+        raise fault from raised
+
+    def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:
+        """Return what the process answers: the field `field_name`, an error, or a call."""
+        assert self._process is not None
+        limit = _own_limit(self._where.how.limit)
         try:
             answer = self._process.ask(
-                request, wanted=wanted, seconds=_own_limit(self._where.how.limit)
+                request, field_name=field_name, instead="call", seconds=limit
             )
         except OutOfStep as error:
             fatal = not self._capabilities.restorable
@@ -238,18 +264,16 @@ class AgentApart(Apart):
                 f"its process {error}", fatal=fatal, interrupted=True
             ) from None
         _learn_secrets(answer)
-        if "error" not in answer:
-            return answer
-        raised, told = _remote_cause(answer), answer["fault"]
-        if not told:
-            raise raised
-        # An adapter's own word, as it is.
-        fault = AgentFault(answer["error"], fatal=told["fatal"])
-        fault.refused, fault.usage = (
-            told["refused"],
-            None if told["usage"] is None else Usage(**told["usage"]),
-        )
-        raise fault from raised
+        return answer
+
+
+def _call_tool(tools: Tools, call: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a call comes to, or why it may not be made, as the process is told."""
+    try:
+        tools.answer([convert(call, Call)])
+    except AgentFault as fault:
+        return {"fault": str(fault)}
+    return {"result": tools.results[0].result}
 
 
 def _encode_bytes(data: bytes) -> str:

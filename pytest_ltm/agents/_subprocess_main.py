@@ -13,12 +13,13 @@ import functools
 import json
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from msgspec import to_builtins
 from msgspec.structs import asdict
@@ -28,7 +29,7 @@ from pytest_ltm._core.calls.event_loop import LoopShare
 from pytest_ltm._core.calls.retry import broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
-from pytest_ltm._core.model.tools import read_shown_tools
+from pytest_ltm._core.model.tools import Call, read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
@@ -58,7 +59,7 @@ def _refuse(text: str) -> AgentFault:
 
 def main() -> None:
     """Answer the requests that come until there are no more."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    line = _Line(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
@@ -67,11 +68,51 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     # A crash in C leaves nothing else to be shown.
     faulthandler.enable()
-    child = _Child()
-    for line in requests:
-        answer = memoryview(child.answer(json.loads(line)) + b"\n")
-        while answer:
-            answer = answer[os.write(answers, answer) :]
+    child = _Child(line)
+    while request := line.read():
+        line.write(child.answer(request))
+
+
+class _Line:
+    """What leads to the scenario's process: a JSON object a line, each way."""
+
+    def __init__(self, requests: IO[bytes], answers: int) -> None:
+        self._requests, self._answers = requests, answers
+
+    def read(self) -> dict[str, Any]:
+        """Return the next object; {} at the end."""
+        request: dict[str, Any] = json.loads(self._requests.readline() or b"{}")
+        return request
+
+    def write(self, answer: bytes) -> None:
+        """Write an object."""
+        rest = memoryview(answer + b"\n")
+        while rest:
+            rest = rest[os.write(self._answers, rest) :]
+
+
+class _CalledTools:
+    """Has the tools of a message called where the scenario is, from any thread of the agent; one call at a time."""
+
+    def __init__(self, call: Callable[[Call], dict[str, Any]]) -> None:
+        self._call, self._lock = call, threading.Lock()
+        self._process: int | None = os.getpid()
+
+    def __call__(self, call: Call) -> str:
+        with self._lock:
+            # Nobody else than the process that is asked may answer.
+            if self._process != os.getpid():
+                raise AgentFault(f"{call.name} was called when no message was open")
+            answer = self._call(call)
+        if "fault" in answer:
+            raise AgentFault(answer["fault"])
+        result: str = answer["result"]
+        return result
+
+    def end(self) -> None:
+        """Refuse all further calls, once one that is being answered is."""
+        with self._lock:
+            self._process = None
 
 
 def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
@@ -91,7 +132,8 @@ def _take_count(value: object, refuse: airlock.Refuse) -> int:
 class _Child:
     """Answers requests; the first one says which agent this is."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: _Line) -> None:
+        self._line = line
         self._agent: Any = None
         self._loop = LoopShare()
         self._errors = LoggedErrors()
@@ -113,8 +155,8 @@ class _Child:
 
     def _with_secrets(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return an answer with the secrets that this process has got since it last told them."""
-        known = known_secrets()
-        new, self._told_secrets = sorted(known - self._told_secrets), known
+        secrets = known_secrets()
+        new, self._told_secrets = sorted(secrets - self._told_secrets), secrets
         return {**fields, "secrets": new} if new else fields
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +218,7 @@ class _Child:
         return fields
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        images = [base64.b64decode(one) for one in request.get("images", ())]
+        images = [base64.b64decode(encoded) for encoded in request.get("images", ())]
         if request.get("alone"):
             reply = self._call("answer_alone", request["message"], admit=_take_reply)
         elif images:
@@ -185,17 +227,34 @@ class _Child:
             )
         else:
             scope = Scope(user=request["user"])
-            named = user_arguments(self._agent.reply, scope)
-            if "tools" in request:
-                named["tools"] = read_shown_tools(request)
-            reply = self._call("reply", request["message"], admit=_take_reply, **named)
+            arguments = user_arguments(self._agent.reply, scope)
+            reply = self._act(request, arguments)
         return {"reply": to_builtins(reply)}
 
+    def _act(self, request: dict[str, Any], arguments: dict[str, Any]) -> Reply:
+        """Return the reply to a message, with which there may be tools."""
+        asked = _CalledTools(self._call_tool)
+        if "tools" in request:
+            arguments["tools"] = read_shown_tools(request, asked)
+        try:
+            reply: Reply = self._call(
+                "reply", request["message"], admit=_take_reply, **arguments
+            )
+        finally:
+            asked.end()
+        return reply
+
+    def _call_tool(self, call: Call) -> dict[str, Any]:
+        """Return what the scenario's process answers to a call."""
+        fields = self._with_secrets({"call": to_builtins(call)})
+        self._line.write(json.dumps(fields).encode())
+        return self._line.read()
+
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
-        told = request["accept"]
-        user = user_arguments(self._agent.accept, Scope(user=told["user"]))
+        exchange = request["accept"]
+        user = user_arguments(self._agent.accept, Scope(user=exchange["user"]))
         took: Reply = self._call(
-            "accept", told["message"], told["reply"], admit=check_taking, **user
+            "accept", exchange["message"], exchange["reply"], admit=check_taking, **user
         )
         return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
 
@@ -231,7 +290,7 @@ class _Child:
         method: str,
         *arguments: object,
         admit: airlock.Admit = airlock.drop,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         if copied():
             raise AgentFault(FORK_MESSAGE, fatal=True)
@@ -239,7 +298,7 @@ class _Child:
         try:
             return self._loop.call(
                 None,
-                lambda: getattr(self._agent, method)(*arguments, **named),
+                lambda: getattr(self._agent, method)(*arguments, **keywords),
                 airlock.Gate(admit, _refuse),
             )
         finally:
@@ -277,20 +336,20 @@ class _Child:
 
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
-    given = source.given
+    definition = source.given
     if source.settings is not None and isinstance(
-        given, functools.partial
+        definition, functools.partial
     ):  # with the parameters of a file
-        given = given.func
-    if isinstance(given, MethodType):  # of a class
-        given = given.__self__
-    is_function = isinstance(given, FunctionType) and (
-        given.__closure__ is None or hasattr(given, "__wrapped__")
+        definition = definition.func
+    if isinstance(definition, MethodType):  # of a class
+        definition = definition.__self__
+    is_function = isinstance(definition, FunctionType) and (
+        definition.__closure__ is None or hasattr(definition, "__wrapped__")
     )
-    if not (isinstance(given, type) or is_function):
+    if not (isinstance(definition, type) or is_function):
         raise AgentError(
-            f"agent {source.spec!r} is {airlock.shown(given)}, made where its module is imported: in a process of its "
-            "own (--ltm-agent-process) it would be another one. Name a class or a plain function"
+            f"agent {source.spec!r} is {airlock.shown(definition)}, made where its module is imported: in a process of "
+            "its own (--ltm-agent-process) it would be another one. Name a class or a plain function"
         )
 
 
@@ -344,13 +403,13 @@ def _agent_traceback(error: BaseException) -> str:
     """Return the traceback from the agent's first frame on."""
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__
-    at = error.__traceback__
+    frame = error.__traceback__
     while (
-        at is not None
-        and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS
+        frame is not None
+        and frame.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS
     ):
-        at = at.tb_next
-    text = "".join(traceback.format_exception(type(error), error, at))
+        frame = frame.tb_next
+    text = "".join(traceback.format_exception(type(error), error, frame))
     return (
         text
         if len(text) <= _LONGEST

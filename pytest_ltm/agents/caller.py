@@ -400,7 +400,7 @@ class AgentCaller:
     def _persist(
         self,
         attempt: Callable[[], Reply],
-        sent: str,
+        message: str,
         *,
         saves: bool = True,
         leaves_no_trace: bool = False,
@@ -410,7 +410,7 @@ class AgentCaller:
         `saves`: the agent may be saved for that; otherwise it is restored only if its
         state is known. `leaves_no_trace`: it need not be restored.
         """
-        began, before = stopwatch_seconds() - self._saving, self.usage()
+        began, usage_before = stopwatch_seconds() - self._saving, self.usage()
         state = None
         if self._door.persists and not leaves_no_trace:
             # From here on the state that was known is not the agent's any more,
@@ -418,16 +418,16 @@ class AgentCaller:
             state, self._saved = self._state() if saves else self._saved, None
 
         def restore() -> None:
-            nonlocal before
+            nonlocal usage_before
             if state is not None:
                 self._call("load", state)
                 if self._told_time is not None:
                     self._call("tell_time", self._told_time)
-            before = self.usage()
+            usage_before = self.usage()
 
         def used() -> Usage | None:
             with suppress(AgentFault):
-                return None if before is None else self._used_since(before)
+                return None if usage_before is None else self._used_since(usage_before)
             return None
 
         try:
@@ -436,19 +436,19 @@ class AgentCaller:
             )
             with self._errors.collected():
                 reply = self._door.persist(
-                    attempt, sent=sent, anew=anew, ready=restore, used=used
+                    attempt, sent=message, anew=anew, ready=restore, used=used
                 )
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             if reply.usage is not None:
                 return replace(
                     reply,
-                    usage=self._door.complete_usage(reply.usage, sent, reply.text),
+                    usage=self._door.complete_usage(reply.usage, message, reply.text),
                 )
             return (
                 reply
-                if before is None
-                else replace(reply, usage=self._used_since(before))
+                if usage_before is None
+                else replace(reply, usage=self._used_since(usage_before))
             )
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
@@ -464,12 +464,12 @@ class AgentCaller:
         ):  # it will be told when it matters: what it replies is asked for first
             return None
 
-    def _used_since(self, before: Usage) -> Usage | None:
+    def _used_since(self, usage_before: Usage) -> Usage | None:
         """Return what was used since then; None where the sum has decreased, so that it is unknown."""
-        now = self.usage()
-        if now is None:
+        usage = self.usage()
+        if usage is None:
             return None
-        more = now - before
+        more = usage - usage_before
         return (
             more
             if min(

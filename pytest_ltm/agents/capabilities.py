@@ -64,14 +64,14 @@ def capabilities_of(agent: object) -> Capabilities:
 
 def near_misses(agent: object, wanted: Iterable[str]) -> dict[str, str]:
     """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
-    lacking = sorted(set(wanted) - capabilities_of(agent))
+    missing = sorted(set(wanted) - capabilities_of(agent))
     if isinstance(agent, Apart):
         return {
             name: agent.near_misses[name]
-            for name in lacking
+            for name in missing
             if name in agent.near_misses
         }
-    entries = {name: _why_incomplete(agent, CAPABILITIES[name]) for name in lacking}
+    entries = {name: _why_incomplete(agent, CAPABILITIES[name]) for name in missing}
     return {
         name: f"the agent is not {name}: {', '.join(reasons)}"
         for name, reasons in entries.items()
@@ -87,14 +87,14 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     if capability in (SeparatesUsers, TakesTools):
         return []  # every agent has a reply(), and most mean nothing by it
     methods = _protocol_methods(capability)
-    there = [name for name, _ in methods if hasattr(agent, name)]
+    present = [name for name, _ in methods if hasattr(agent, name)]
     wrong = [
         f"its {name}() cannot be called with {count or 'no'} argument{'s' if count != 1 else ''}"
         for name, count in methods
-        if name in there and not accepts_arguments(getattr(agent, name), count)
+        if name in present and not accepts_arguments(getattr(agent, name), count)
     ]
-    return there and wrong + [
-        f"it has no {name}()" for name, _ in methods if name not in there
+    return present and wrong + [
+        f"it has no {name}()" for name, _ in methods if name not in present
     ]
 
 
@@ -127,16 +127,16 @@ def takes_user(function: object) -> bool:
 def takes_tools(function: object) -> bool:
     """Whether `function` can be offered tools: it has a parameter `tools`."""
     try:
-        named = (
+        parameter = (
             inspect.signature(function).parameters.get("tools")
             if callable(function)
             else None
         )
     except (TypeError, ValueError):  # built in C, without a signature
         return False
-    return named is not None and named.kind in {
-        named.POSITIONAL_OR_KEYWORD,
-        named.KEYWORD_ONLY,
+    return parameter is not None and parameter.kind in {
+        parameter.POSITIONAL_OR_KEYWORD,
+        parameter.KEYWORD_ONLY,
     }
 
 

@@ -42,14 +42,14 @@ class Framework(Struct, frozen=True, kw_only=True):
         text = self.adapter.replace("{module}", module).replace("{name}", name)
         return text.replace(f"import {name} as {name}\n", f"import {name}\n")
 
-    def takes_tools(self, given: object) -> bool:
+    def takes_tools(self, candidate: object) -> bool:
         """Return whether an object can be offered tools: it has what that needs, not only from an abstract class."""
         if not self.tools_by:
             return True
-        if not hasattr(given, self.tools_by):
+        if not hasattr(candidate, self.tools_by):
             return False
-        own = getattr(type(given), self.tools_by, None)
-        owner = getattr(own, "__qualname__", "").partition(".")[0]
+        method = getattr(type(candidate), self.tools_by, None)
+        owner = getattr(method, "__qualname__", "").partition(".")[0]
         return owner not in self.classes
 
 
@@ -62,12 +62,13 @@ def load_frameworks() -> dict[str, Framework]:
     return convert(rows, dict[str, Framework])
 
 
-def framework_of(given: object) -> tuple[str, Framework] | None:
+def framework_of(candidate: object) -> tuple[str, Framework] | None:
     """Return the framework to which an object or a class belongs that cannot reply as it is; None for any other."""
-    if not may_need_adapter(given):
+    if not may_need_adapter(candidate):
         return None
     names = {
-        (kind.__module__.partition(".")[0], kind.__name__) for kind in classes_of(given)
+        (kind.__module__.partition(".")[0], kind.__name__)
+        for kind in classes_of(candidate)
     }
     return next(
         (
@@ -85,25 +86,25 @@ def framework_of(given: object) -> tuple[str, Framework] | None:
 _IMPORT = re.compile(r"^from \{module\} import \{name\} as (\w+)\n", re.MULTILINE)
 
 
-def adapter_class(given: object, spec: str) -> type | None:
+def adapter_class(candidate: object, spec: str) -> type | None:
     """Return the class of the agents that an object of a framework stands for; None for any other object.
 
     AgentError, with the adapter to paste, for a class of a framework, or a client of a
     model, of which nobody knows what it is asked for.
     """
-    found = framework_of(given)
+    found = framework_of(candidate)
     if found is None:
         return None
     name, framework = found
     bound = _IMPORT.search(framework.adapter)
-    if isinstance(given, type) or bound is None:
-        raise AgentError(_adapter_hint(given, spec, name, framework))
+    if isinstance(candidate, type) or bound is None:
+        raise AgentError(_adapter_hint(candidate, spec, name, framework))
     names: dict[str, Any] = {"__name__": f"adapter_of_{framework.package}"}
-    names[bound[1]] = given
+    names[bound[1]] = candidate
     text = _IMPORT.sub("", framework.adapter)
     exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
     kind: type = names["Agent"]
-    return kind if framework.takes_tools(given) else _without_tools(kind)
+    return kind if framework.takes_tools(candidate) else _without_tools(kind)
 
 
 def _without_tools(kind: Any) -> type:
@@ -123,10 +124,12 @@ def _without_tools(kind: Any) -> type:
     return Agent
 
 
-def _adapter_hint(given: object, spec: str, name: str, framework: Framework) -> str:
+def _adapter_hint(candidate: object, spec: str, name: str, framework: Framework) -> str:
     """Return how an object that needs an adapter is made an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
-    kind = given.__name__ if isinstance(given, type) else type(given).__name__
+    kind = (
+        candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
+    )
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)
     return (
         f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "

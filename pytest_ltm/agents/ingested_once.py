@@ -50,7 +50,7 @@ def join_families(
 ) -> dict[str, AgentSource]:
     """Return the sources by label, those of one family (by label, "": none) with agents that ingest once."""
     sizes = {
-        name: sum(one == name for one in families.values())
+        name: sum(member == name for member in families.values())
         for name in families.values()
         if name
     }
@@ -61,13 +61,16 @@ def join_families(
         if family := by_name.get(families.get(label, "")):
             # A source of its own: the one it is made of counts its agents, and resets
             # those that it knows.
-            made = agent_source(
+            joined_source = agent_source(
                 partial(_ingest_once, source, family, number),
                 spec=source.spec,
                 settings=source.settings,
             )
             joined[label] = replace(
-                made, given=source.given, kind=source.kind, sees_clock=source.sees_clock
+                joined_source,
+                given=source.given,
+                kind=source.kind,
+                sees_clock=source.sees_clock,
             )
     return joined
 
@@ -111,10 +114,10 @@ class IngestedOnce(FreshPromptAgent):
         """Return the agent's reply, which it gives itself whatever others were told."""
         yield from self._part()
         yield from self._catch_up()
-        given = yield self._agent.reply(message)
+        reply = yield self._agent.reply(message)
         self._add(message, None)
         self._heard = len(self._told)
-        return given
+        return reply
 
     async def aclose(self) -> None:
         """Close the agent, or have it closed by the last that shares its state."""
@@ -137,7 +140,12 @@ class IngestedOnce(FreshPromptAgent):
     @stepwise
     def _answer_alone(self, message: str) -> Steps:
         same = next(
-            (one for one in self._same if len(one.told) == len(self._told)), None
+            (
+                ingestion
+                for ingestion in self._same
+                if len(ingestion.told) == len(self._told)
+            ),
+            None,
         )
         if self._shared is None and same is not None and self._heard < len(self._told):
             self._agent.adopt(same.state)
@@ -165,15 +173,17 @@ class IngestedOnce(FreshPromptAgent):
         self._told.append((message, reply, self._now))
         last = len(self._told) - 1
         self._same = [
-            one for one in self._same if one.told[last : last + 1] == self._told[last:]
+            ingestion
+            for ingestion in self._same
+            if ingestion.told[last : last + 1] == self._told[last:]
         ]
 
     def _catch_up(self) -> Steps:
         """Tell the agent what it was spared; return what the last of it took."""
         took, spared = None, self._told[self._heard :]
-        for message, reply, now in spared:
-            if now is not None and "TimeAware" in capabilities_of(self._agent):
-                yield self._agent.tell_time(now)
+        for message, reply, time in spared:
+            if time is not None and "TimeAware" in capabilities_of(self._agent):
+                yield self._agent.tell_time(time)
             took = yield self._agent.accept(message, reply or "")
         self._heard = len(self._told)
         if (

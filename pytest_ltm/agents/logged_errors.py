@@ -57,7 +57,7 @@ class LoggedErrors(logging.Handler):
     def take(self) -> tuple[Mishap, ...]:
         """Return what was counted since this was last asked."""
         counts, self._counts = self._counts, Counter()
-        return tuple(Mishap(what, times) for what, times in counts.items())
+        return tuple(Mishap(kind, times) for kind, times in counts.items())
 
 
 _COLLECTING: ContextVar[LoggedErrors | None] = ContextVar("_COLLECTING", default=None)

@@ -111,25 +111,25 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     DefinitionError with its place.
     """
     spec = Spec.parse(f"store:{argument}", role="agent")
-    path, who = spec.argument, f"agent {spec.head!r}"
+    path, title = spec.argument, f"agent {spec.head!r}"
     fields, reads = reads_of(spec, parameters, ("store",))
-    given = DottedPath(path, what="store", error=AgentError).resolve()
-    if not callable(given):
+    factory = DottedPath(path, what="store", error=AgentError).resolve()
+    if not callable(factory):
         raise AgentError(
-            f"{who} is a {type(given).__name__}. Name a class, or a function that makes a store"
+            f"{title} is a {type(factory).__name__}. Name a class, or a function that makes a store"
         )
-    if isinstance(given, type):
-        _check_store(given, who)
+    if isinstance(factory, type):
+        _check_store(factory, title)
     values = fields["store"].json() if "store" in fields else {}
-    having = {"Resettable"} if hasattr(given, "reset") else set()
+    having = {"Resettable"} if hasattr(factory, "reset") else set()
     having |= (
         {"Checkpointable"}
-        if hasattr(given, "save") and hasattr(given, "load")
+        if hasattr(factory, "save") and hasattr(factory, "load")
         else set()
     )
-    if isinstance(given, type) and separates_users(given):
+    if isinstance(factory, type) and separates_users(factory):
         having.add("SeparatesUsers")
-    make = functools.partial(given, **values)
+    make = functools.partial(factory, **values)
     return store_source(make, path, f"store:{argument}", reads, {}, having=having)
 
 
@@ -143,7 +143,7 @@ def store_source(
     having: Collection[str] = (),
 ) -> AgentSource:
     """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
-    heard, backend = dict[int, str](), Backend(make, separates_users)
+    texts, backend = dict[int, str](), Backend(make, separates_users)
     if backends_are_shared() and "SeparatesUsers" in having:
         # One user must not forget, or put back, what all others said.
         having = set(having) - {"Resettable", "Checkpointable"}
@@ -156,7 +156,7 @@ def store_source(
             name,
             reads.thinker(),
             reads.reading,
-            heard,
+            texts,
             {"path": name, **settings, **reads.record},
             is_shared=is_shared,
         )
@@ -164,27 +164,27 @@ def store_source(
     if pace_of_run().waits:
         having = {*having, "Settles"}
     return agent_source(
-        made, spec=spec, known=Promised(STORE_CAPABILITIES.union(having))
+        made, spec=spec, promise=Promised(STORE_CAPABILITIES.union(having))
     )
 
 
-def _check_store(store: object, who: str) -> None:
+def _check_store(store: object, title: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
     unneeded = "add" if hasattr(store, "add_session") else "add_session"
-    for method, (first, *others) in (
+    for method, (first, *more_names) in (
         (name, words) for name, words in _CALLS.items() if name != unneeded
     ):
         function = getattr(store, method, None)
-        names = _names_told(function, others)
+        names = _names_told(function, more_names)
         form = f"{method}({first}, *, {', '.join(names)})"
         if not callable(function):
-            raise AgentError(f"{who} has no {form}")
+            raise AgentError(f"{title} has no {form}")
         itself = [None] if isinstance(store, type) else []
         try:
             inspect.signature(function).bind(*itself, None, **dict.fromkeys(names))
         except TypeError as error:
             raise AgentError(
-                f"{who}: its {method}() cannot be called as {form}: {error}"
+                f"{title}: its {method}() cannot be called as {form}: {error}"
             ) from None
         except ValueError:  # built in C, without a signature: calling it will tell
             continue
@@ -192,26 +192,26 @@ def _check_store(store: object, who: str) -> None:
 
 def _names_told(function: object, names: Collection[str]) -> list[str]:
     """Return what a method is called with by name: what every store's has, and what it takes of the scope."""
-    told = scope_arguments(function, Scope(user=""))
-    if "scope" in told:
+    arguments = scope_arguments(function, Scope(user=""))
+    if "scope" in arguments:
         names = [
             name
             for name in names
             if name not in SCOPE_PARTS and takes_argument(function, name)
         ]
         return [*names, "scope"]
-    return [*names, *(name for name in told if name not in names)]
+    return [*names, *(name for name in arguments if name not in names)]
 
 
 def reads_of(
-    spec: Spec, parameters: Field, own: tuple[str, ...]
+    spec: Spec, parameters: Field, store_names: tuple[str, ...]
 ) -> tuple[Mapping[str, Field], StoreReader]:
-    """Return what a spec's query and a file say, by name (`own`: what a file may say beside), and who reads.
+    """Return what a spec's query and a file say, by name (`store_names`: what a file may say beside), and who reads.
 
     Raises AgentError, or DefinitionError with its place.
     """
-    known = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
-    fields = spec.merged(parameters, known, only_in_files=(*own, "extra"))
+    names = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
+    fields = spec.merged(parameters, names, only_in_files=(*store_names, "extra"))
     chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
     reader = (
         fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
@@ -275,9 +275,9 @@ class Server:
         # The client is async, and a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
-        command, who = self._command, self._who
+        command, title = self._command, self._who
         if shutil.which(command[0]) is None:
-            raise AgentUnavailable(f"{who} did not start: no command {command[0]!r}")
+            raise AgentUnavailable(f"{title} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
         # A file, not a pipe: nobody reads it while the server runs, and a full pipe
         # would stop that.
@@ -292,21 +292,21 @@ class Server:
             self._session = self._stack.enter_context(session)
             offered = self._portal.call(self._session.list_tools).tools
         except Exception as error:
-            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
+            reason = f"{describe_error(_first_of_group(error))}{self._tail()}"
             self._stack.close()
-            raise AgentUnavailable(f"{who} did not start: {why}") from error
+            raise AgentUnavailable(f"{title} did not start: {reason}") from error
         self._schemas = {tool.name: tool.input_schema for tool in offered}
-        named = [
+        needed_names = [
             tool.name
             for name, tool in self._tools.items()
             if name in _NEEDED or tool != Tool(name)
         ]
-        lacking = [name for name in named if name not in self._schemas]
-        if lacking:
+        missing = [name for name in needed_names if name not in self._schemas]
+        if missing:
             self._stack.close()
             raise AgentUnavailable(
-                f"{who} has no tool {lacking[0]!r}. It has {', '.join(self._schemas) or 'none'}; a file says which of "
-                "them adds and which searches"
+                f"{title} has no tool {missing[0]!r}. It has {', '.join(self._schemas) or 'none'}; a file says which "
+                "of them adds and which searches"
             )
 
     def _reopen(self) -> None:
@@ -318,8 +318,8 @@ class Server:
         """Return what calls a tool, with the scope only if the tool is told the user."""
 
         def call(*values: Any) -> Any:
-            named = dict(zip(_LIFE[name], values, strict=True))
-            answer = self._called(name, {**self._told, **named})
+            arguments = dict(zip(_LIFE[name], values, strict=True))
+            answer = self._called(name, {**self._told, **arguments})
             tool = self._tools[name]
             return tool.records(answer) if tool.has_paths else answer
 
@@ -346,8 +346,8 @@ class Server:
 
     def _note_scope(self, scope: Scope) -> None:
         """Know who speaks, for the tools that are told it without being asked whose call it is."""
-        at = None if scope.at is None else scope.at.isoformat()
-        self._told = scope.values() | {"at": at}
+        time_text = None if scope.at is None else scope.at.isoformat()
+        self._told = scope.values() | {"at": time_text}
 
     def _search_as(self, query: str, *, k: int, scope: Scope) -> list[Any]:
         self._note_scope(scope)
@@ -355,26 +355,28 @@ class Server:
 
     def _add_session(self, messages: list[dict[str, Any]], *, scope: Scope) -> None:
         self._note_scope(scope)
-        said = [message | {"at": message["at"].isoformat()} for message in messages]
-        self._called("add_session", {"messages": said, **self._told})
+        dated_messages = [
+            message | {"at": message["at"].isoformat()} for message in messages
+        ]
+        self._called("add_session", {"messages": dated_messages, **self._told})
 
     def add(self, text: str, *, role: str, scope: Scope) -> Any:
         """Have the server keep a text."""
         self._note_scope(scope)
         self._added += 1
-        made = f"m{self._added}"
-        told = {"text": text, "role": role, NEW_ID: made, **self._told}
-        kept = self._called("add", told)
+        new_id = f"m{self._added}"
+        fields = {"text": text, "role": role, NEW_ID: new_id, **self._told}
+        answer = self._called("add", fields)
         tool = self._tools["add"]
         if tool.has_paths:
-            return [record["id"] for record in tool.records(kept)]
+            return [record["id"] for record in tool.records(answer)]
         if NEW_ID in tool.places():
-            return made
+            return new_id
         return (
-            kept.get("id")
-            if isinstance(kept, dict)
-            else kept
-            if isinstance(kept, (int, list))
+            answer.get("id")
+            if isinstance(answer, dict)
+            else answer
+            if isinstance(answer, (int, list))
             else None
         )
 
@@ -393,27 +395,32 @@ class Server:
         if not self.tool_takes("search", "k"):
             result = result[:k]
         memories = []
-        for one in result:
-            if isinstance(one, dict):
+        for record in result:
+            if isinstance(record, dict):
                 # As a store would: `(id, text, score, at)`, without a time where nobody
                 # can say when that was.
-                text, at = (
-                    next((one[n] for n in names if isinstance(one.get(n), str)), None)
+                text, time_text = (
+                    next(
+                        (record[n] for n in names if isinstance(record.get(n), str)),
+                        None,
+                    )
                     for names in _FIELDS
                 )
                 when = None
                 with suppress(ValueError):
-                    when = None if at is None else datetime.fromisoformat(at)
+                    when = (
+                        None if time_text is None else datetime.fromisoformat(time_text)
+                    )
                 memories.append(
                     (
-                        one.get("id"),
+                        record.get("id"),
                         text,
-                        one.get("score"),
+                        record.get("score"),
                         when if when and when.tzinfo else None,
                     )
                 )
             else:
-                memories.append(one)
+                memories.append(record)
         return memories
 
     def close(self) -> None:
@@ -427,8 +434,8 @@ class Server:
         try:
             answer = self._portal.call(self._session.call_tool, tool.name, arguments)
         except Exception as error:
-            why = f"{describe_error(_first_of_group(error))}{self._tail()}"
-            raise AgentFault(f"the MCP tool {tool.name!r} failed: {why}") from error
+            reason = f"{describe_error(_first_of_group(error))}{self._tail()}"
+            raise AgentFault(f"the MCP tool {tool.name!r} failed: {reason}") from error
         texts = [
             part.text
             for part in answer.content
@@ -496,19 +503,19 @@ def _json_or_text(text: str) -> Any:
 
 def make_mcp(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `mcp:COMMAND`; in a file also which tools `add` and `search`. AgentError with a cure."""
-    who = f"agent 'mcp:{argument}'"
+    title = f"agent 'mcp:{argument}'"
     try:
         command = shlex.split(argument)
     except ValueError as error:
-        raise AgentError(f"{who}: {error}") from None
+        raise AgentError(f"{title}: {error}") from None
     if not command:
         raise AgentError(
-            f"{who} names no command. Write it as in 'mcp:python my_server.py'"
+            f"{title} names no command. Write it as in 'mcp:python my_server.py'"
         )
     # Looked for, not imported, which is slow.
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(
-            f"{who} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'"
+            f"{title} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'"
         )
     preset = preset_of(command)
     if preset:

@@ -170,6 +170,18 @@ def _adapters() -> list[AgentKind]:
             "Talks to a process of its own for each conversation, in JSON lines.",
             "COMMAND",
         ),
+        AgentKind(
+            "claude-code",
+            lazy(f"{_AGENTS}._coding_agents:make_claude_code"),
+            "Calls Claude Code (`claude`) without a screen for each message.",
+            "COMMAND",
+        ),
+        AgentKind(
+            "codex",
+            lazy(f"{_AGENTS}._coding_agents:make_codex"),
+            "Calls Codex (`codex exec`) without a screen for each message.",
+            "COMMAND",
+        ),
         _ADAPTER(
             "human",
             lazy(f"{_AGENTS}._human:make_human"),
@@ -179,7 +191,7 @@ def _adapters() -> list[AgentKind]:
 
 
 def _chat_model(name: str, make: Callable[..., object]) -> AgentKind:
-    about = (
+    description = (
         f"Talks to a chat model of {name}, or of another server behind the same API."
     )
-    return _ADAPTER(name, make, about, "MODEL@URL")
+    return _ADAPTER(name, make, description, "MODEL@URL")

@@ -73,16 +73,16 @@ class FullHistoryReader(TokenEstimator):
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
         # Providers cache prompts by their beginning, which is the prompt before.
-        cached, asked = self._sent, self._size + count_tokens(message)
-        self._sent, self._size = asked, asked + count_tokens(reply)
-        return asked, cached
+        cached, prompt_size = self._sent, self._size + count_tokens(message)
+        self._sent, self._size = prompt_size, prompt_size + count_tokens(reply)
+        return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same: all that the next question shares with it is what was said before."""
         size = self._size
-        asked = self.ask(message, "")
+        sizes = self.ask(message, "")
         self._size = self._sent = size
-        return asked
+        return sizes
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -112,22 +112,22 @@ class MemoryPolicyReader(TokenEstimator):
         """Return the tokens of the exchanges that are seen, the message among them."""
         self._memory.add_message(message)
         self._sizes.append(count_tokens(message))
-        seen = sum(
+        visible_size = sum(
             size
             for position, size in enumerate(self._sizes)
             if self._memory.can_see(position)
         )
         self._memory.leave(reply)
         self._sizes[-1] += count_tokens(reply)
-        return seen, 0
+        return visible_size, 0
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back."""
-        held, sizes = self._memory.held(), [*self._sizes]
-        asked = self.ask(message, "")
-        self._memory.put_back(held)
+        memory_state, sizes = self._memory.held(), [*self._sizes]
+        prompt_and_cached = self.ask(message, "")
+        self._memory.put_back(memory_state)
         self._sizes = sizes
-        return asked
+        return prompt_and_cached
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -139,12 +139,12 @@ class MemoryPolicyReader(TokenEstimator):
 class ChatModelReader(TokenEstimator):
     """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
 
-    def __init__(self, shown: FixedContext, max_tokens: int | None) -> None:
+    def __init__(self, context: FixedContext, max_tokens: int | None) -> None:
         # Here and below: few runs have a chat model or a memory system.
         from pytest_ltm.agents._chat_agent import History
 
-        self._history = History(shown.system, token_counter(shown.tokenizer).count)
-        self._limit = shown.limit(max_tokens)
+        self._history = History(context.system, token_counter(context.tokenizer).count)
+        self._limit = context.limit(max_tokens)
         self._sent = self._exchanges = 0
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
@@ -152,19 +152,22 @@ class ChatModelReader(TokenEstimator):
         size = self._history.size_of(message)
         if self._limit is not None:
             self._history.drop_oldest(size, self._limit)
-        whole = len(self._history) == self._exchanges
-        cached, asked = self._sent if whole else 0, self._history.estimate(size)
+        is_uncut = len(self._history) == self._exchanges
+        cached, prompt_size = (
+            self._sent if is_uncut else 0,
+            self._history.estimate(size),
+        )
         self.tell(message, reply)
-        self._sent = asked
-        return asked, cached
+        self._sent = prompt_size
+        return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back; the next question shares with it what was said before."""
-        held, exchanges = self._history.held(), self._exchanges
-        asked = self.ask(message, "")
-        self._history.put_back(held)
+        history, exchanges = self._history.held(), self._exchanges
+        prompt_and_cached = self.ask(message, "")
+        self._history.put_back(history)
         self._exchanges, self._sent = exchanges, self._history.estimate(0)
-        return asked
+        return prompt_and_cached
 
     def tell(self, message: str, reply: str) -> None:
         """Add the exchange."""
@@ -204,49 +207,57 @@ def profile_of(source: AgentSource) -> Profile:
 
 def _profile_of_given(source: AgentSource) -> Profile:
     kind, _, argument = spec_within(source).partition(":")
-    given = source.given
-    if isinstance(given, Offer):
-        return _chat_profile(given)
-    if isinstance(given, Promised):
-        return _make_profile(given.capabilities, given.max_message_tokens)
-    if is_embedded(kind) or isinstance(given, Remembering):
+    definition = source.given
+    if isinstance(definition, Offer):
+        return _chat_profile(definition)
+    if isinstance(definition, Promised):
+        return _make_profile(definition.capabilities, definition.max_message_tokens)
+    if is_embedded(kind) or isinstance(definition, Remembering):
         return _embedded_profile(kind, argument, source)
     # With the parameters of a file.
-    while isinstance(given, functools.partial):
-        given = given.func
-    if isinstance(given, type):
+    while isinstance(definition, functools.partial):
+        definition = definition.func
+    if isinstance(definition, type):
         return _make_profile(
-            capabilities_of_class(given), getattr(given, "max_message_tokens", None)
+            capabilities_of_class(definition),
+            getattr(definition, "max_message_tokens", None),
         )
     if source.owned:
-        made = (
-            typing.get_type_hints(given).get("return")
-            if inspect.isfunction(given)
+        return_type = (
+            typing.get_type_hints(definition).get("return")
+            if inspect.isfunction(definition)
             else None
         )
         return _make_profile(
-            capabilities_of_class(made) if isinstance(made, type) else frozenset(), None
+            capabilities_of_class(return_type)
+            if isinstance(return_type, type)
+            else frozenset(),
+            None,
         )
     return _make_profile(
-        capabilities_of(given), getattr(given, "max_message_tokens", None)
+        capabilities_of(definition), getattr(definition, "max_message_tokens", None)
     )
 
 
 def _chat_profile(offer: Offer) -> Profile:
     from pytest_ltm.agents._chat_agent import longest_message
 
-    shown, context, most = offer.shown, offer.shown.context, offer.model.max_tokens
-    whole = "the whole conversation, as nobody knows the model's own limit without context=N,"
-    words = whole if context is None else f"the newest {context:,} tokens,"
+    shown, context, reply_limit = (
+        offer.shown,
+        offer.shown.context,
+        offer.model.max_tokens,
+    )
+    whole_conversation = "the whole conversation, as nobody knows the model's own limit without context=N,"
+    words = whole_conversation if context is None else f"the newest {context:,} tokens,"
     return Profile(
         capabilities=capabilities_of_class(offer.agent),
         max_message_tokens=longest_message(context),
-        reads=lambda: ChatModelReader(shown, most),
-        policy=f"{words} sent again with each message{_most_out(most)}",
+        reads=lambda: ChatModelReader(shown, reply_limit),
+        policy=f"{words} sent again with each message{_most_out(reply_limit)}",
         answers=FORGETS_NOTHING
         if context is None
         else make_reader("window", str(context)),
-        longest_reply=most,
+        longest_reply=reply_limit,
     )
 
 
@@ -270,12 +281,12 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
-    most = (
+    message_limit = (
         limit
         if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0
         else MAX_MESSAGE_TOKENS
     )
-    return Profile(capabilities=having, max_message_tokens=most)
+    return Profile(capabilities=having, max_message_tokens=message_limit)
 
 
 def _most_out(longest_reply: int | None) -> str:
@@ -286,19 +297,21 @@ def _most_out(longest_reply: int | None) -> str:
     )
 
 
-def _memory_profile(given: Remembering, source: AgentSource) -> Profile:
+def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
     """Return what is known of a memory system; one that thinks by rules answers for itself."""
     from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
 
-    other = f"calls for other thinking are left out{_most_out(given.longest_reply)}"
+    sentence = (
+        f"calls for other thinking are left out{_most_out(remembering.longest_reply)}"
+    )
     return Profile(
         capabilities=REMEMBERS,
-        max_message_tokens=given.longest,
-        reads=lambda: Filled(given.most),
-        policy=f"up to {given.most:,} tokens for each reply; {other}",
-        longest_reply=given.longest_reply,
-        answers=source.make if given.free else FORGETS_NOTHING,
-        brief=given.free,
+        max_message_tokens=remembering.longest,
+        reads=lambda: Filled(remembering.most),
+        policy=f"up to {remembering.most:,} tokens for each reply; {sentence}",
+        longest_reply=remembering.longest_reply,
+        answers=source.make if remembering.free else FORGETS_NOTHING,
+        brief=remembering.free,
     )
 
 
@@ -321,8 +334,8 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
         capabilities=capabilities_of(source.make()), answers=source.make, brief=True
     )
     if kind in {"full", "cost"}:
-        whole = "the whole conversation, sent again with each message"
-        return replace(profile, reads=FullHistoryReader, policy=whole)
+        full_policy = "the whole conversation, sent again with each message"
+        return replace(profile, reads=FullHistoryReader, policy=full_policy)
     if kind in {"window", "bm25", "forgetful"}:
         memory = make_memory(kind, argument)
         return replace(
@@ -403,9 +416,9 @@ class CostSimulator:
             if message.alone
             else self.agent.reply
         )
-        given: str | Reply = replies(message.text)
+        answer: str | Reply = replies(message.text)
         text, answers = (
-            given.text if isinstance(given, Reply) else given,
+            answer.text if isinstance(answer, Reply) else answer,
             answers_of(message.text),
         )
         if self._assumed is not None:
@@ -421,16 +434,16 @@ class CostSimulator:
             text = text[: len(text) * self._longest // tokens]
             tokens = self._longest
         if message.alone:
-            asked, cached = self._reads.ask_alone(message.text)
+            prompt_size, cached = self._reads.ask_alone(message.text)
             # One that can do neither is told everything again, and pays for it.
             self.retold += self.told * (
                 not (self.capabilities.leaves_no_trace or self.capabilities.rewinds)
             )
         else:
-            asked, cached = self._reads.ask(message.text, text)
+            prompt_size, cached = self._reads.ask(message.text, text)
             self.told += 1
         self.uses[message.exchange] = TokenUse(
-            messages=1, tokens_in=asked, cached=cached, tokens_out=tokens
+            messages=1, tokens_in=prompt_size, cached=cached, tokens_out=tokens
         )
         return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 

@@ -173,12 +173,12 @@ class Project(Struct, frozen=True):
             for module in self.modules
             for candidate in _module_candidates(module, self)
         ]
-        whole = [
+        complete = [
             candidate
             for candidate in found
             if not any(_is_part(candidate, of=other) for other in found)
         ]
-        return sorted(whole, key=lambda candidate: candidate.strength)
+        return sorted(complete, key=lambda candidate: candidate.strength)
 
 
 # The keys that libraries read by themselves.
@@ -285,19 +285,19 @@ def _function_candidates(
     project: Project,
 ) -> Iterator[Candidate]:
     needed = _needed_arguments(function)
-    made = _made_by(function, module, project)
-    if made and not needed and isinstance(function, ast.FunctionDef):
-        what, framework = made
+    product = _made_by(function, module, project)
+    if product and not needed and isinstance(function, ast.FunctionDef):
+        kind, framework = product
         strength = USUAL_NAME if _words(function.name) & _FACTORY_WORDS else LIKELY_NAME
     elif len(needed) == 1 and _words(function.name) & REPLYING_WORDS:
         if not _may_be_message(function):
             return
-        what, framework, strength = "a function of a message", "", LIKELY_NAME
+        kind, framework, strength = "a function of a message", "", LIKELY_NAME
     else:
         return
     yield Candidate(
         spec=f"{module.name}:{function.name}",
-        what=what,
+        what=kind,
         # a decorator may have put anything in its place
         strength=UNSURE if function.decorator_list else strength,
         name=function.name,
@@ -309,12 +309,12 @@ def _function_candidates(
 
 def _object_candidates(module: ProjectModule, project: Project) -> Iterator[Candidate]:
     for name, call in module.assignments():
-        made = _made_in(call, module, project)
-        if made is not None:
-            what, framework = made
+        product = _made_in(call, module, project)
+        if product is not None:
+            kind, framework = product
             yield Candidate(
                 spec=f"{module.name}:{name}",
-                what=what,
+                what=kind,
                 strength=USUAL_NAME,
                 name=name,
                 module=module.name,
@@ -331,9 +331,9 @@ def _made_by(
     """Return what a function without arguments makes, if that may be a bot."""
     for node in ast.walk(function):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
-            made = _made_in(node.value, module, project)
-            if made is not None:
-                return f"a function that makes {made[0]}", made[1]
+            product = _made_in(node.value, module, project)
+            if product is not None:
+                return f"a function that makes {product[0]}", product[1]
     return None
 
 
@@ -346,8 +346,8 @@ def _made_in(
     for name, framework in project.used_frameworks().items():
         if maker in framework.makers and framework.package in imported:
             return f"a bot made with {framework.title}", name
-    for other in project.modules:
-        for kind in other.classes:
+    for other_module in project.modules:
+        for kind in other_module.classes:
             if kind.name == maker and _replies_when_made(kind, project):
                 return f"a {maker} with its arguments", ""
     return None
@@ -397,10 +397,10 @@ def _methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
 def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]:
     """Return a class and its bases in the project, as far as their names say."""
     by_name = {
-        other.name: other
+        definition.name: definition
         for module in project.modules
-        for other in module.tree.body
-        if isinstance(other, ast.ClassDef)
+        for definition in module.tree.body
+        if isinstance(definition, ast.ClassDef)
     }
     line = [kind]
     for current in line:

@@ -108,10 +108,12 @@ def _look_up(
         if apart is not None and apart.every:
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
-    meant = suggest_provider(spec) or _address_hint(spec) or _file_hint(spec) or hint
-    others = "any other is a dotted path such as mypkg.bot:Bot"
+    suggestion = (
+        suggest_provider(spec) or _address_hint(spec) or _file_hint(spec) or hint
+    )
+    otherwise = "any other is a dotted path such as mypkg.bot:Bot"
     raise AgentError(
-        f"unknown agent {spec!r}.{meant} There are {', '.join(names)}; {others}."
+        f"unknown agent {spec!r}.{suggestion} There are {', '.join(names)}; {otherwise}."
     )
 
 
@@ -123,15 +125,17 @@ def source_of_kind(
     Raises AgentError, ConfigurationError or DefinitionError for what it cannot use.
     """
     spec = f"{kind.name}:{argument}" if argument else kind.name
-    given = (
+    fields = (
         [Field({}, f"agent '{kind.name}:{argument}'")]
         if parameters is None
         else [parameters]
     )
     try:
-        made = kind.make(argument, *given * kind.parameters)
+        result = kind.make(argument, *fields * kind.parameters)
         source = (
-            made if isinstance(made, AgentSource) else agent_source(made, spec=spec)
+            result
+            if isinstance(result, AgentSource)
+            else agent_source(result, spec=spec)
         )
     except LtmError:
         raise
@@ -159,33 +163,33 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
     """
     specs: list[tuple[str | None, str]] = []
     for value in values:
-        named = _NAMED.fullmatch(value)
-        is_whole = _WHOLE.match((named[2] if named else value).strip())
+        match = _NAMED.fullmatch(value)
+        is_whole = _WHOLE.match((match[2] if match else value).strip())
         if not is_whole and (hidden := _HIDDEN_WHOLE.search(value)):
             raise ConfigurationError(
                 f"{value!r}: a {hidden[1]!r} spec may hold commas, so it is never split off. Give it an --ltm-agent of "
                 "its own"
             )
         for part in [value] if is_whole else _NEXT_SPEC.split(value):
-            named = _NAMED.fullmatch(part)
+            match = _NAMED.fullmatch(part)
             specs.append(
-                (label_for(named[1]), named[2].strip())
-                if named
+                (label_for(match[1]), match[2].strip())
+                if match
                 else (None, part.strip())
             )
             if not specs[-1][1]:
                 raise ConfigurationError(
                     f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC"
                 )
-    seen: dict[str, str] = {}
+    spec_by_label: dict[str, str] = {}
     for label, spec in specs:
         effective = label or label_for(spec)
-        if effective in seen:
+        if effective in spec_by_label:
             raise ConfigurationError(
-                f"two agents have the label {effective!r}: {seen[effective]!r} and {spec!r}. "
+                f"two agents have the label {effective!r}: {spec_by_label[effective]!r} and {spec!r}. "
                 f"Give one a name of its own: NAME={spec}"
             )
-        seen[effective] = spec
+        spec_by_label[effective] = spec
     return specs
 
 
@@ -255,7 +259,7 @@ def is_module(name: str, base: Path | None, *, installed: bool) -> bool:
         if (place / f"{name}.py").is_file() or (place / name / "__init__.py").is_file():
             return True
     try:
-        there = importlib.util.find_spec(name) if installed else None
+        found = importlib.util.find_spec(name) if installed else None
     except (ImportError, ValueError):
         return False
-    return there is not None and there.origin is not None
+    return found is not None and found.origin is not None

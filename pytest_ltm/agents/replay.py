@@ -47,39 +47,41 @@ def nearest_message(
     messages: Sequence[tuple[str, str]], speaker: str, message: str
 ) -> str | None:
     """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
-    own = [text for by, text in messages if by == speaker]
-    wanted = frozenset(message[:_WORDS].split())
+    texts_of_speaker = [text for by, text in messages if by == speaker]
+    words_of_message = frozenset(message[:_WORDS].split())
 
     def likeness(text: str) -> float:
         words = frozenset(text[:_WORDS].split())
-        return len(words & wanted) / (len(words | wanted) or 1)
+        return len(words & words_of_message) / (len(words | words_of_message) or 1)
 
-    return max(own or [text for _, text in messages], key=likeness, default=None)
-
-
-def _count_equal(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at the beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next(
-        (number for number, (a, b) in pairs if a != b), min(len(one), len(other))
+    return max(
+        texts_of_speaker or [text for _, text in messages], key=likeness, default=None
     )
 
 
-def text_difference(recorded: str, now: str) -> str:
+def _count_equal(first: str, second: str) -> int:
+    """Return how many characters two texts have in common at the beginning."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next(
+        (number for number, (a, b) in pairs if a != b), min(len(first), len(second))
+    )
+
+
+def text_difference(recorded: str, current: str) -> str:
     """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
-    before = _count_equal(recorded, now)
-    after = _count_equal(recorded[before:][::-1], now[before:][::-1])
+    prefix = _count_equal(recorded, current)
+    after = _count_equal(recorded[prefix:][::-1], current[prefix:][::-1])
     lines = []
-    for sign, text in (("-", recorded), ("+", now)):
+    for sign, text in (("-", recorded), ("+", current)):
         start, end = (
-            max(0, before - _AROUND),
+            max(0, prefix - _AROUND),
             min(len(text), len(text) - after + _AROUND),
         )
-        shown = text[start:end]
-        if len(shown) > 2 * _AROUND + _MIDDLE:
-            shown = f"{shown[: _AROUND + _MIDDLE]} … {shown[-_AROUND:]}"
-        shown = f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
-        lines.append(f"{sign} {shown}".replace("\n", "\\n"))
+        excerpt = text[start:end]
+        if len(excerpt) > 2 * _AROUND + _MIDDLE:
+            excerpt = f"{excerpt[: _AROUND + _MIDDLE]} … {excerpt[-_AROUND:]}"
+        excerpt = f"{'…' if start > 0 else ''}{excerpt}{'…' if end < len(text) else ''}"
+        lines.append(f"{sign} {excerpt}".replace("\n", "\\n"))
     return "\n".join(lines)
 
 
@@ -183,16 +185,16 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
             f"agent 'replay:{argument}': {run} holds the replies of several agents: {', '.join(labels)}. "
             f"Say which, as in replay:{argument}/{labels[0]}"
         )
-    wanted = labels[0] if label is None else label
-    if wanted not in labels:
-        hint = did_you_mean(wanted, labels)
+    chosen = labels[0] if label is None else label
+    if chosen not in labels:
+        hint = did_you_mean(chosen, labels)
         raise AgentError(
-            f"agent 'replay:{argument}': {run} has no agent {wanted!r}.{hint} It has {', '.join(labels)}"
+            f"agent 'replay:{argument}': {run} has no agent {chosen!r}.{hint} It has {', '.join(labels)}"
         )
     return Recordings(
         argument,
         run,
-        {name.place: path for name, path in paths.items() if name.agent == wanted},
+        {name.place: path for name, path in paths.items() if name.agent == chosen},
     )
 
 
@@ -220,15 +222,17 @@ class MasterLogReplay(Announced):
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
         self._left: dict[str, list[tuple[str, str]]] = {}
         self._speaker = ""
-        asked: dict[str, str] = {}
+        questions: dict[str, str] = {}
         for event in events:
             kind, text = event["type"], event["data"].get("message", "")
             folder, dash, example = event["test_id"].rpartition(" - ")
             speaker = f"{scenario_of(folder)}/{example}" if dash else ""
             if kind in {_MESSAGE, _FILLER}:
-                asked[speaker] = text
-            elif kind in {_REPLY, _FILLER_REPLY} and speaker in asked:
-                self._left.setdefault(speaker, []).append((asked.pop(speaker), text))
+                questions[speaker] = text
+            elif kind in {_REPLY, _FILLER_REPLY} and speaker in questions:
+                self._left.setdefault(speaker, []).append(
+                    (questions.pop(speaker), text)
+                )
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -236,21 +240,23 @@ class MasterLogReplay(Announced):
 
     def reply(self, message: str) -> str:
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
-        left = self._left.get(self._speaker, [])
-        messages = [text for text, _ in left]
+        exchanges = self._left.get(self._speaker, [])
+        messages = [text for text, _ in exchanges]
         # Exact texts first: many messages of one test differ in a word, and the nearest
         # may be another one.
         if message in messages:
-            return left.pop(messages.index(message))[1]
+            return exchanges.pop(messages.index(message))[1]
         answers = answers_of(message)
         if answers is not None:
             return reply_of(answers)
-        if not left:
+        if not exchanges:
             return "Understood."
         # Here: only master logs need it.
         from rapidfuzz import fuzz, process
 
-        return left.pop(process.extractOne(message, messages, scorer=fuzz.ratio)[2])[1]
+        return exchanges.pop(
+            process.extractOne(message, messages, scorer=fuzz.ratio)[2]
+        )[1]
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
@@ -290,8 +296,8 @@ class JournalReplay(Announced):
             for number in record.messages
         ]
         self._places: dict[tuple[str, str], list[int]] = {}
-        for place, said in enumerate(self._messages):
-            self._places.setdefault(said, []).append(place)
+        for place, by_and_text in enumerate(self._messages):
+            self._places.setdefault(by_and_text, []).append(place)
         self._speaker = ""
         # A number, not a set: it is saved with every reply.
         self._taken = 0
@@ -300,9 +306,9 @@ class JournalReplay(Announced):
         """The place of the message that was said last."""
         self._unshown: int | None = None
         """The same, until what the memory did for it has been asked for."""
-        told = (
+        taking_history = (
             {"AcceptsHistory"}
-            if any(each.told for each in record.transcript)
+            if any(exchange.told for exchange in record.transcript)
             else set()
         )
         self.max_message_tokens = (
@@ -311,7 +317,7 @@ class JournalReplay(Announced):
         # What is saved is a number of its own, whatever the recorded agent saved.
         grant_capabilities(
             self,
-            told.union(() if agent is None else agent.capabilities)
+            taking_history.union(() if agent is None else agent.capabilities)
             - {"Checkpointable"},
             None,
         )
@@ -350,24 +356,24 @@ class JournalReplay(Announced):
             raise AgentFault(self._why_not(recorded))
         self._taken |= 1 << place
         self._last = self._unshown = place
-        given = self._given[place]
-        if given is None:
+        answer = self._given[place]
+        if answer is None:
             raise AgentFault(
                 "the recording ends with this message: nobody replied any more"
             )
-        if isinstance(given, events.Fault):
-            fault = AgentFault(given.text, fatal=given.fatal)
-            fault.leak = given.leak
+        if isinstance(answer, events.Fault):
+            fault = AgentFault(answer.text, fatal=answer.fatal)
+            fault.leak = answer.leak
             raise fault
-        spent = given.usage is not None or given.cost_usd is not None  # then, not now
+        spent = answer.usage is not None or answer.cost_usd is not None  # then, not now
         return Reply(
-            given.text,
-            given.usage,
-            given.cost_usd,
+            answer.text,
+            answer.usage,
+            answer.cost_usd,
             spent,
-            given.finish_reason,
-            given.thoughts,
-            given.mishaps,
+            answer.finish_reason,
+            answer.thoughts,
+            answer.mishaps,
         )
 
     def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
@@ -388,38 +394,38 @@ class JournalReplay(Announced):
 
     def _retrieved(self) -> list[str]:
         """Return what was retrieved for the recorded reply; texts that were cut hold the needles that they held."""
-        given = self._given[self._last]
-        if not isinstance(given, events.ReplyReceived):
+        answer = self._given[self._last]
+        if not isinstance(answer, events.ReplyReceived):
             return []
-        held: dict[int, list[str]] = {}
-        for number, rank in given.places:
+        needles: dict[int, list[str]] = {}
+        for number, rank in answer.places:
             if number in self._numbers:
-                held.setdefault(rank, []).append(
+                needles.setdefault(rank, []).append(
                     self._messages[self._numbers.index(number)][1]
                 )
-        ranked = enumerate(given.retrieved or (), start=1)
+        ranked = enumerate(answer.retrieved or (), start=1)
         return [
-            "\n".join([text, *held.get(rank, ())]) if is_cut(text) else text
+            "\n".join([text, *needles.get(rank, ())]) if is_cut(text) else text
             for rank, text in ranked
         ]
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
         place, self._unshown = self._unshown, None
-        given = None if place is None else self._given[place]
-        done = given.memory if isinstance(given, events.ReplyReceived) else ()
+        answer = None if place is None else self._given[place]
+        operations = answer.memory if isinstance(answer, events.ReplyReceived) else ()
         return [
-            (one.what, one.record, one.text)
-            for one in done
-            if one.text is not None or one.what == "deleted"
+            (operation.what, operation.record, operation.text)
+            for operation in operations
+            if operation.text is not None or operation.what == "deleted"
         ]
 
     def _in_context(self) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
-        given, (speaker, _) = self._given[self._last], self._messages[self._last]
-        if not isinstance(given, events.ReplyReceived):
+        answer, (speaker, _) = self._given[self._last], self._messages[self._last]
+        if not isinstance(answer, events.ReplyReceived):
             return []
-        retrieved = {number for number, _ in given.places}
+        retrieved = {number for number, _ in answer.places}
         earlier = zip(self._numbers[: self._last], self._messages, strict=False)
         return [
             text
@@ -431,22 +437,22 @@ class JournalReplay(Announced):
         self._taken = 0
 
     def _why_not(self, text: str) -> str:
-        who = f" of {self._speaker}" if self._speaker else ""
+        speaker = f" of {self._speaker}" if self._speaker else ""
         if (self._speaker, text) in self._places:
-            return f"the recording holds no further reply to {text[:_SHOWN]!r}{who}. {WAY_OUT}"
+            return f"the recording holds no further reply to {text[:_SHOWN]!r}{speaker}. {WAY_OUT}"
         near = nearest_message(self._messages, self._speaker, text)
-        shown = (
+        difference = (
             None
             if near is None
             else f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
         )
-        diff = shown or "Nothing is recorded"
+        diff = difference or "Nothing is recorded"
         if not self._speaker and near in self._fillers:
             return (
                 f"the recording does not hold this filler. {diff}\nHow much filler is needed depends on all that is "
                 "said: replay the whole conversation as it was, or record it again with the agent itself"
             )
-        return f"the recording does not hold this message{who}. {diff}\n{WAY_OUT}"
+        return f"the recording does not hold this message{speaker}. {diff}\n{WAY_OUT}"
 
 
 class PromptedReplay(JournalReplay, Prompted):
@@ -550,11 +556,11 @@ def _first_event(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _readable(place: object, what: str = "journal") -> Iterator[None]:
-    """Report what fails in reading a file: that it cannot be read, or that it is no `what`."""
+def _readable(place: object, kind: str = "journal") -> Iterator[None]:
+    """Report what fails in reading a file: that it cannot be read, or that it is no `kind`."""
     try:
         yield
     except OSError as error:
         raise AgentError(f"{place}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise AgentError(f"{place}: not a {what} of JSON lines: {error}") from error
+        raise AgentError(f"{place}: not a {kind} of JSON lines: {error}") from error

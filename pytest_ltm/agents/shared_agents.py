@@ -139,9 +139,9 @@ class OneUser:
         """`is_shared`: others have the same agent, so it is not closed with this one."""
         self._agent, self._user, self._told = agent, user, told
         having = capabilities_of(agent)
-        taken = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
+        abilities = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
         members = [
-            name for kind in taken for name in protocol_members(CAPABILITIES[kind])
+            name for kind in abilities for name in protocol_members(CAPABILITIES[kind])
         ]
         closing = "" if is_shared else closing_method(agent)
         for member in filter(None, [*members, closing]):

@@ -72,7 +72,8 @@ class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
-_OWN_PROCESS, _OUR_PROCESS = frozenset({"cmd", "mcp"}), frozenset({"", "store", "ts"})
+_OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
+_OUR_PROCESS = frozenset({"", "store", "ts"})
 """Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
 
 
@@ -152,14 +153,14 @@ class AgentSource:
         wrong in foreign code, except `fatal` exceptions, which pass.
         """
         name = _conversation_id(folder)
-        made, agent = self._fresh(fatal, folder, name, timeout)
+        product, agent = self._fresh(fatal, folder, name, timeout)
         with contextlib.closing(self._door(fatal, timeout)) as door:
             having = door.examine("could not be examined", capabilities_of, agent)
             wants_id = door.examine(
                 "could not be examined", _takes_conversation_id, agent
             )
             keeps_users = "KeepsUsers" in having
-            if any(earlier() is made for earlier in self._made):
+            if any(earlier() is product for earlier in self._made):
                 if self.at_once and "Stateless" not in having:
                     raise AgentError(
                         f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played "
@@ -188,10 +189,10 @@ class AgentSource:
                     earlier for earlier in self._made if earlier() is not None
                 ]
                 try:
-                    self._made.append(weakref.ref(made))
+                    self._made.append(weakref.ref(product))
                 except TypeError:
                     if not self.owned:
-                        self._made.append(lambda: made)
+                        self._made.append(lambda: product)
             if wants_id:
                 door.call(
                     "could not be started",
@@ -219,27 +220,31 @@ class AgentSource:
     def _fresh(
         self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None
     ) -> tuple[object, Agent]:
-        at, produce, knew = self.at, self.produce, self._is_async
-        if at is not None and folder is not None:
+        make_in_folder, produce, knew = self.at, self.produce, self._is_async
+        if make_in_folder is not None and folder is not None:
             # The folder is for what people look up later, such as the stderr of a
             # process.
-            produce = functools.partial(at, folder)
+            produce = functools.partial(make_in_folder, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
-            made = door.call("could not be made", lambda: _reject_awaitable(produce()))
-            made = door.examine("could not be examined", _in_adapter, made, self.spec)
+            product = door.call(
+                "could not be made", lambda: _reject_awaitable(produce())
+            )
+            product = door.examine(
+                "could not be examined", _in_adapter, product, self.spec
+            )
             agent: Agent = door.examine(
-                "could not be examined", _adapt_agent, made, self.spec, self.calls
+                "could not be examined", _adapt_agent, product, self.spec, self.calls
             )
             register_control(
                 agent, embedded=self.embedded or self.spec.startswith("replay:")
             )
             if knew or not shares_loop(agent):
-                return made, agent
+                return product, agent
             self._is_async = True  # of a factory this is known only now
             if not has_thread():
-                return made, agent
+                return product, agent
             # What it has opened belongs to this thread, and it will be called in the
             # loop's: another one is made there.
             with contextlib.suppress(AgentError):  # nobody has talked to it
@@ -297,159 +302,164 @@ def dotted_source(
     path = functools.partial(
         DottedPath, what="agent", error=AgentError, hint=hint, may_be_module=True
     )
-    given = path(spec).resolve(base)
+    target = path(spec).resolve(base)
     owner, _, name = spec.rpartition(".")
-    if inspect.isfunction(given) and is_dotted(owner):
+    if inspect.isfunction(target) and is_dotted(owner):
         kind = path(owner).resolve(base)
         if isinstance(kind, type) and inspect.isfunction(
             inspect.getattr_static(kind, name)
         ):
             return agent_source(kind, spec=spec, calls=name)
-    return agent_source(given, spec=spec)
+    return agent_source(target, spec=spec)
 
 
 def agent_source(
-    given: object,
+    target: object,
     *,
     spec: str,
     settings: Mapping[str, Any] | None = None,
     unlimited: bool = False,
     calls: str = "",
-    known: object = None,
+    promise: object = None,
 ) -> AgentSource:
-    """Return the source of agents that `given` stands for.
+    """Return the source of agents that `target` stands for.
 
     A class or a callable that needs no argument, or only `conversation_id`, is called
     for each conversation; an object with `reply` or a callable that needs one argument
     is the agent of one conversation, and of more if it is Resettable or Stateless or
     has `start(conversation_id)`. `calls`: the method of a class that replies; "":
-    `reply`, or the only one of CALLS. `known`: what says what is known of its agents,
-    where not `given` does. Raises AgentError for anything else.
+    `reply`, or the only one of CALLS. `promise`: what says what is known of its agents,
+    where not `target` does. Raises AgentError for anything else.
     """
-    if isinstance(given, ModuleType):
-        given, spec = _find_only_agent(given, spec)
+    if isinstance(target, ModuleType):
+        target, spec = _find_only_agent(target, spec)
     # First of all: such an object may well take one argument, and would fail only when
     # it is asked.
-    given = _find_adapter(given, spec) or given
-    if not isinstance(given, type) and takes_messages(given):
-        given = functools.partial(MessagesAgent, cast("Callable[..., Any]", given))
-    if isinstance(given, type) or not callable(given):
-        calls = calls or method_that_replies(given, spec)
-    made = functools.partial(
+    target = _find_adapter(target, spec) or target
+    if not isinstance(target, type) and takes_messages(target):
+        target = functools.partial(MessagesAgent, cast("Callable[..., Any]", target))
+    if isinstance(target, type) or not callable(target):
+        calls = calls or method_that_replies(target, spec)
+    make_source = functools.partial(
         AgentSource,
         spec=spec,
         settings=settings,
         unlimited=unlimited,
-        given=known or given,
+        given=promise or target,
         calls=calls,
     )
     factory = (
-        _check_class(given, spec)
-        if isinstance(given, type)
-        else _agent_factory(given, spec)
+        _check_class(target, spec)
+        if isinstance(target, type)
+        else _agent_factory(target, spec)
     )
     if factory is not None:
-        return made(factory, owned=True)
-    agent = _adapt_agent(given, spec, calls)
+        return make_source(factory, owned=True)
+    agent = _adapt_agent(target, spec, calls)
     many = capabilities_of(agent) & {
         "Resettable",
         "Stateless",
     } or _takes_conversation_id(agent)
     kind = "one function" if isinstance(agent, Called) and not calls else "one object"
     refusal = "" if many else _single_conversation_refusal(spec, kind)
-    return made(lambda: given, owned=False, refusal=refusal)
+    return make_source(lambda: target, owned=False, refusal=refusal)
 
 
-def _in_adapter(made: object, spec: str) -> object:
+def _in_adapter(product: object, spec: str) -> object:
     """Return the agent that an object of a framework stands for; any other object as it is."""
-    adapter = _find_adapter(made, spec)
-    return made if adapter is None else adapter()
+    adapter = _find_adapter(product, spec)
+    return product if adapter is None else adapter()
 
 
-def _find_adapter(given: object, spec: str) -> type | None:
+def _find_adapter(candidate: object, spec: str) -> type | None:
     """Return the class of the agents that an object of a framework stands for; None for any other object."""
-    if not may_need_adapter(given):
+    if not may_need_adapter(candidate):
         return None
-    adapter: type | None = _adapter_class(given, spec)
+    adapter: type | None = _adapter_class(candidate, spec)
     return adapter
 
 
-def _adapt_agent(made: object, spec: str, calls: str = "") -> Agent:
+def _adapt_agent(candidate: object, spec: str, calls: str = "") -> Agent:
     """Return an instance or a function as an agent; AgentError for anything else."""
-    if isinstance(made, type):
+    if isinstance(candidate, type):
         raise AgentError(
-            f"agent {spec!r}: the factory returned the class {made.__name__}. Return {made.__name__}()."
+            f"agent {spec!r}: the factory returned the class {candidate.__name__}. Return {candidate.__name__}()."
         )
-    if not calls and hasattr(made, "reply"):
-        if not accepts_arguments(made.reply, 1):
-            raise AgentError(cannot_reply(type(made), spec))
-        return _asked_agent(made, made.reply) if takes_messages(made.reply) else made
-    if not calls and callable(made) and accepts_arguments(made, 1):
-        return _asked_agent(made, made)
+    if not calls and hasattr(candidate, "reply"):
+        if not accepts_arguments(candidate.reply, 1):
+            raise AgentError(cannot_reply(type(candidate), spec))
+        return (
+            _asked_agent(candidate, candidate.reply)
+            if takes_messages(candidate.reply)
+            else candidate
+        )
+    if not calls and callable(candidate) and accepts_arguments(candidate, 1):
+        return _asked_agent(candidate, candidate)
     if not (
-        made is None
-        or isinstance(made, (str, bytes, int, float, list, tuple, dict, set))
+        candidate is None
+        or isinstance(candidate, (str, bytes, int, float, list, tuple, dict, set))
     ):
-        calls = calls or method_that_replies(made, spec)
-    if not calls or not accepts_arguments(getattr(made, calls, None), 1):
+        calls = calls or method_that_replies(candidate, spec)
+    if not calls or not accepts_arguments(getattr(candidate, calls, None), 1):
         raise AgentError(
-            f"agent {spec!r} is {shown(made)}, which cannot reply. {_CURE}."
+            f"agent {spec!r} is {shown(candidate)}, which cannot reply. {_CURE}."
         )
-    return _asked_agent(made, getattr(made, calls))
+    return _asked_agent(candidate, getattr(candidate, calls))
 
 
-def _asked_agent(made: object, call: Callable[..., Any]) -> Agent:
+def _asked_agent(candidate: object, call: Callable[..., Any]) -> Agent:
     """Return an agent that is asked by some callable, with one message or with all so far."""
     if takes_messages(call):
         call = MessagesAgent(call).reply
-    return cast("Agent", Called(made, call))
+    return cast("Agent", Called(candidate, call))
 
 
-def _agent_factory(given: object, spec: str) -> Callable[[], object] | None:
-    """Return the callable for each conversation; None if `given` is itself an agent, or nothing at all."""
-    if hasattr(given, "reply") or not callable(given):
+def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
+    """Return the callable for each conversation; None if `candidate` is itself an agent, or nothing at all."""
+    if hasattr(candidate, "reply") or not callable(candidate):
         return None
     try:
-        positional, keywords = required_parameters(given)
+        positional, keywords = required_parameters(candidate)
     except (TypeError, ValueError) as error:
         raise AgentError(
-            f"agent {spec!r}: it is unclear which arguments {shown(given)} takes. Wrap it: `def answer(message): ...`."
+            f"agent {spec!r}: it is unclear which arguments {shown(candidate)} takes. "
+            "Wrap it: `def answer(message): ...`."
         ) from error
     if [*positional, *keywords] == [CONVERSATION_ID_PARAMETER]:
-        return given
+        return candidate
     if keywords or len(positional) > 1:
         raise AgentError(
             f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; a factory needs no argument and a "
             "function that replies needs one. If it is a method, name it on an instance."
         )
-    if not positional and inspect.iscoroutinefunction(given):
+    if not positional and inspect.iscoroutinefunction(candidate):
         raise AgentError(
             f"agent {spec!r} is an async factory. Make it a plain function; reply may be async."
         )
-    return None if positional else given
+    return None if positional else candidate
 
 
-def _check_class(given: type, spec: str) -> Callable[[], object]:
+def _check_class(kind: type, spec: str) -> Callable[[], object]:
     """Return the class itself, once it is known to be complete and to need no argument."""
-    lacking = sorted(getattr(given, "__abstractmethods__", ()))
-    if lacking:
-        lacks = f"{given.__name__} is abstract: it lacks {_quote_names(lacking)}"
+    missing = sorted(getattr(kind, "__abstractmethods__", ()))
+    if missing:
+        lacks = f"{kind.__name__} is abstract: it lacks {_quote_names(missing)}"
         raise AgentError(f"agent {spec!r}: {lacks}. Name a class that has them.")
     try:
         needed = [
             name
-            for names in required_parameters(given)
+            for names in required_parameters(kind)
             for name in names
             if name != CONVERSATION_ID_PARAMETER
         ]
     except (TypeError, ValueError):  # built in C: calling it will tell
-        return given
+        return kind
     if needed:
         raise AgentError(
-            f"agent {spec!r}: making a {given.__name__} needs {_quote_names(needed)}. Give a factory instead: "
-            f"`def make(): return {given.__name__}(...)`."
+            f"agent {spec!r}: making a {kind.__name__} needs {_quote_names(needed)}. Give a factory instead: "
+            f"`def make(): return {kind.__name__}(...)`."
         )
-    return given
+    return kind
 
 
 def _conversation_id(folder: Path | None) -> str:
@@ -479,14 +489,14 @@ def _takes_conversation_id(agent: object) -> bool:
     return _names_conversations(getattr(agent, "start", None))
 
 
-def _reject_awaitable(made: object, who: str = "the factory") -> object:
-    """Return what `who` returned, if it is not still to be awaited."""
-    if not inspect.isawaitable(made):
-        return made
-    if inspect.iscoroutine(made):
-        made.close()  # else Python warns about it, out of nowhere
+def _reject_awaitable(product: object, maker: str = "the factory") -> object:
+    """Return what `maker` returned, if it is not still to be awaited."""
+    if not inspect.isawaitable(product):
+        return product
+    if inspect.iscoroutine(product):
+        product.close()  # else Python warns about it, out of nowhere
     raise TypeError(
-        f"{who} returned an awaitable. Make it a plain function; reply may be async"
+        f"{maker} returned an awaitable. Make it a plain function; reply may be async"
     )
 
 
@@ -581,7 +591,7 @@ def shorten_foreign_text(text: str) -> str:
     return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
 
 
-def parse_calls(listed: object, who: str) -> tuple[Call, ...]:
+def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
     """Return the calls of a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`; AgentFault for another."""
     if listed is None:
         return ()
@@ -591,7 +601,7 @@ def parse_calls(listed: object, who: str) -> tuple[Call, ...]:
     ):
         form = '{"name": ..., "arguments": {...}}'
         raise AgentFault(
-            f"{who}: its calls are {shorten_foreign_text(json.dumps(listed))}, not a list of {form}"
+            f"{sender}: its calls are {shorten_foreign_text(json.dumps(listed))}, not a list of {form}"
         )
     return tuple(
         Call(row["name"], row.get("arguments") or {}, str(row.get("id") or ""))

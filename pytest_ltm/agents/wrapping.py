@@ -79,13 +79,13 @@ class FreshPromptAgent:
         """Return how a method of the other agent is told whose message it is."""
         return user_arguments(getattr(self._agent, method), Scope(user=user))
 
-    def _then(self, given: Any, does: Callable[[Any], Any]) -> Any:
+    def _then(self, value: Any, does: Callable[[Any], Any]) -> Any:
         """Return what is made of a value; if that has still to be awaited, so has this."""
 
         async def later() -> Any:
-            return does(await given)
+            return does(await value)
 
-        return later() if inspect.isawaitable(given) else does(given)
+        return later() if inspect.isawaitable(value) else does(value)
 
     def _made(self) -> Any:
         agent = self._model.make()
@@ -173,20 +173,22 @@ class Padded(FreshPromptAgent):
             self._agent.answer_alone(message), partial(self._padded, message)
         )
 
-    def _padded(self, message: str, given: str | Reply) -> str | Reply:
-        said = {"question": (message,), "filler": (self._heard,)}.get(self._padding, ())
-        left = count_tokens(message) if self._tokens is None else self._tokens
+    def _padded(self, message: str, reply: str | Reply) -> str | Reply:
+        sources = {"question": (message,), "filler": (self._heard,)}.get(
+            self._padding, ()
+        )
+        room = count_tokens(message) if self._tokens is None else self._tokens
         sentences = []
-        for sentence in cycle([each for each in said if each.strip()] or POLITE):
+        for sentence in cycle([text for text in sources if text.strip()] or POLITE):
             sentences.append(sentence)
-            left -= count_tokens(sentence)
-            if left <= 0:
+            room -= count_tokens(sentence)
+            if room <= 0:
                 break
         self._heard = message
         padding = " ".join(sentences)
-        if isinstance(given, Reply):
-            return replace(given, text=f"{given.text}\n\n{padding}")
-        return f"{given}\n\n{padding}"
+        if isinstance(reply, Reply):
+            return replace(reply, text=f"{reply.text}\n\n{padding}")
+        return f"{reply}\n\n{padding}"
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the padding and what the other agent tells of itself."""
@@ -228,13 +230,13 @@ def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSourc
     `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,
     and for what `find` does not know.
     """
-    name, (padding, tokens, rest) = f"padded:{argument}", _parse_padding(argument)
-    if not rest:
+    name, (padding, tokens, inner_spec) = f"padded:{argument}", _parse_padding(argument)
+    if not inner_spec:
         raise AgentError(
             f"agent {name!r} names no agent. Write it as in 'padded:1500:window:4k'."
         )
     return agent_source(
-        Padding(find(rest), _read_padding_tokens(tokens), padding), spec=name
+        Padding(find(inner_spec), _read_padding_tokens(tokens), padding), spec=name
     )
 
 
@@ -249,13 +251,13 @@ def padded_spec(spec: str) -> str:
 
 
 def _parse_padding(argument: str) -> tuple[str, str, str]:
-    padding, tokens, rest = PADDINGS[0], "1500", argument
-    first, _, behind = rest.partition(":")
+    padding, tokens, inner_spec = PADDINGS[0], "1500", argument
+    first, _, behind = inner_spec.partition(":")
     if first in PADDINGS:
-        padding, rest = first, behind
-    first, _, behind = rest.partition(":")
+        padding, inner_spec = first, behind
+    first, _, behind = inner_spec.partition(":")
     is_size = first[:1].isdigit() or first == SAME
-    return (padding, first, behind) if is_size else (padding, tokens, rest)
+    return (padding, first, behind) if is_size else (padding, tokens, inner_spec)
 
 
 def _read_padding_tokens(text: str) -> int | None:
@@ -335,22 +337,22 @@ class Timed(FreshPromptAgent):
         return self._agent.reset()
 
     def _save(self) -> Any:
-        before = None if self._before is None else self._before.isoformat()
+        time_text = None if self._before is None else self._before.isoformat()
         return self._then(
             self._agent.save(),
-            lambda state: json.dumps([before, b64encode(state).decode()]).encode(),
+            lambda state: json.dumps([time_text, b64encode(state).decode()]).encode(),
         )
 
     def _load(self, state: bytes) -> Any:
-        before, inner = json.loads(state)
+        time_text, inner = json.loads(state)
         self._now = self._before = (
-            None if before is None else datetime.fromisoformat(before)
+            None if time_text is None else datetime.fromisoformat(time_text)
         )
         return self._agent.load(b64decode(inner))
 
-    def _passed(self, given: Any) -> Any:
+    def _passed(self, reply: Any) -> Any:
         self._before = self._now
-        return given
+        return reply
 
 
 class TimedInTurn(InTurn, Timed):

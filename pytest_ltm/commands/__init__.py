@@ -53,9 +53,9 @@ class Command(NamedTuple):
     ]:
         """Return the function, and the one that adds its arguments: add_VERB_arguments in a module of several."""
         module = importlib.import_module(self.module)
-        own = f"add_{self.function.partition('_')[0]}_arguments"
+        adder_name = f"add_{self.function.partition('_')[0]}_arguments"
         return getattr(module, self.function), getattr(
-            module, own, None
+            module, adder_name, None
         ) or module.add_arguments
 
 
@@ -300,10 +300,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse knows no commands of two words: the two are looked up as one name
         if words[0] in FAMILIES:
             words[:2] = [" ".join(words[:2])]
-        name, rest = words[0], words[1:]
+        name, command_words = words[0], words[1:]
         family, _, second = name.partition(" ")
         if family in FAMILIES and second in {"", "-h", "--help"}:
-            return _show_family(family, asked=bool(second))
+            return _show_family(family, is_wanted=bool(second))
         if name == "help":
             name = "--help"
         if name.startswith("-"):
@@ -312,9 +312,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if command is None:
             return _refuse_unknown(name)
         run, _ = command.load()
-        given = _command_parser(name, command).parse_args(rest)
+        arguments = _command_parser(name, command).parse_args(command_words)
         try:
-            return run(given)
+            return run(arguments)
         except LtmError as error:
             print(f"{PROGRAM} {name}: {error}", file=sys.stderr)
             return USAGE
@@ -329,10 +329,10 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
 
     Raises ConfigurationError for a name that no installed feature has.
     """
-    rest, names = list(words), []
-    while rest and rest[0].startswith("-p"):
-        flag = rest.pop(0)
-        name = flag.removeprefix("-p") or (rest.pop(0) if rest else "")
+    remaining, names = list(words), []
+    while remaining and remaining[0].startswith("-p"):
+        flag = remaining.pop(0)
+        name = flag.removeprefix("-p") or (remaining.pop(0) if remaining else "")
         names.append(name.removeprefix("no:"))
         if not name.startswith("no:"):
             raise ConfigurationError(
@@ -344,13 +344,13 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
         installed = feature_names()
         for name in names:
             if name not in installed:
-                meant = did_you_mean(name, installed)
+                hint = did_you_mean(name, installed)
                 raise ConfigurationError(
-                    f"-p no:{name}: there is no such feature.{meant} There are {', '.join(installed)}."
+                    f"-p no:{name}: there is no such feature.{hint} There are {', '.join(installed)}."
                 )
         leave_out_features(names)
         _left_out.update(names)
-    return rest
+    return remaining
 
 
 def all_commands() -> Mapping[str, Command]:
@@ -389,11 +389,11 @@ def added_commands() -> dict[str, Command]:
     return added
 
 
-def _show_family(family: str, *, asked: bool) -> int:
+def _show_family(family: str, *, is_wanted: bool) -> int:
     """Print the commands that begin with a word; return the exit status."""
     lines = _summary_lines(_names_beginning(family))
-    print("\n".join(lines), file=sys.stdout if asked else sys.stderr)
-    return 0 if asked else USAGE
+    print("\n".join(lines), file=sys.stdout if is_wanted else sys.stderr)
+    return 0 if is_wanted else USAGE
 
 
 def _refuse_unknown(name: str) -> int:
@@ -408,11 +408,11 @@ def _refuse_unknown(name: str) -> int:
     if family in FAMILIES:
         names = _names_beginning(family)
     # Somebody who knows the command may have left out its first word.
-    meant = did_you_mean(name, all_commands())
+    suggestion = did_you_mean(name, all_commands())
     for word in FAMILIES:
-        meant = meant or did_you_mean(f"{word} {name}", bundled_commands())
+        suggestion = suggestion or did_you_mean(f"{word} {name}", bundled_commands())
     print(
-        f"{PROGRAM}: there is no command {name!r}.{meant} There are {', '.join(names)}.",
+        f"{PROGRAM}: there is no command {name!r}.{suggestion} There are {', '.join(names)}.",
         file=sys.stderr,
     )
     return USAGE

@@ -37,13 +37,17 @@ def amend_verdict(arguments: Namespace) -> int:
     """Correct one verdict by hand. The automatic one is kept, and every report says so."""
     amendment = amendments.Amendment(score=arguments.score, reason=arguments.reason)
     run = read_run(find_run(arguments.run, arguments.ltm_dir))
-    before = choose_result(run.result, arguments)
-    after = amendments.amend_verdict(run.path, run.result, before.nodeid, amendment)
+    original = choose_result(run.result, arguments)
+    after = amendments.amend_verdict(run.path, run.result, original.nodeid, amendment)
     amended = read_run(run.path)
     # summary.json shows the total.
     refresh_summary(amended)
-    print(one_line(before.nodeid))
-    verdicts = {"before: ": before, "now:    ": after, "automatic: ": before.automatic}
+    print(one_line(original.nodeid))
+    verdicts = {
+        "before: ": original,
+        "now:    ": after,
+        "automatic: ": original.automatic,
+    }
     for label, verdict in verdicts.items():
         if verdict is not None:
             reason = shorten_text(one_line(verdict.reason), _WIDTH, mark="…")
@@ -52,9 +56,9 @@ def amend_verdict(arguments: Namespace) -> int:
     return 0
 
 
-def _total_line(before: RunResult, after: RunResult, row: ScenarioResult) -> str:
+def _total_line(original: RunResult, after: RunResult, row: ScenarioResult) -> str:
     """Return what an amended row does to the total of its agent at its span."""
-    column, amended = _column_of(before, row), _column_of(after, row)
+    column, amended = _column_of(original, row), _column_of(after, row)
     verdicts = pluralize(amended.amended_verdicts, "verdict")
     by_hand = f"{verdicts} of {len(amended.rows):,} amended by hand"
     return (

@@ -123,7 +123,7 @@ def add_output(
     required: bool = False,
 ) -> None:
     """Add -o, --output: a path."""
-    made, told = (
+    default_path, help_text = (
         (Path(default), f"{text} (default: {default})") if default else (None, text)
     )
     parser.add_argument(
@@ -131,9 +131,9 @@ def add_output(
         "--output",
         type=Path,
         metavar=metavar,
-        default=made,
+        default=default_path,
         required=required,
-        help=told,
+        help=help_text,
     )
 
 

@@ -103,9 +103,9 @@ def _read_limit(words: str) -> tuple[Kind, float]:
         if kind == name.replace("-", " ").replace("_", " "):
             break
     else:
-        meant = did_you_mean(name, KINDS)
+        hint = did_you_mean(name, KINDS)
         raise ConfigurationError(
-            f"--at-most={words}: there is no kind {name!r}.{meant} There are {', '.join(KINDS)}"
+            f"--at-most={words}: there is no kind {name!r}.{hint} There are {', '.join(KINDS)}"
         )
     try:
         number = float(share.removesuffix("%"))

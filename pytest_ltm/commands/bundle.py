@@ -57,7 +57,7 @@ def eval_statements(
     statements, result = {}, run.automatic
     for column in result_columns(result):
         place = (column.agent, column.span_label)
-        held = tuple(
+        conversations = tuple(
             conversation
             for conversation in result.conversations
             if (conversation.agent, conversation.span_label) == place
@@ -65,15 +65,18 @@ def eval_statements(
         rule = claim or parse_limit_rule(
             f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
         )
-        part = structs.replace(result, conversations=held)
+        part = structs.replace(result, conversations=conversations)
         passed = decide_gate(part, [rule]).state == "passed"
         samples = [
             {"id": row.nodeid, "outcome": row.outcome, **dict(user_properties(row))}
             for row in part.scenarios
         ]
         agent, plans = (
-            held[0].agent_fingerprint.removeprefix("sha256:"),
-            sorted(one.plan_fingerprint for one in held),
+            conversations[0].agent_fingerprint.removeprefix("sha256:"),
+            sorted(
+                held_conversation.plan_fingerprint
+                for held_conversation in conversations
+            ),
         )
         suite = result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
@@ -122,17 +125,17 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
 def harness_digest() -> str:
     """Return a sha256 over the package's own code, by its names."""
     package = Path(__file__).parents[1]
-    whole = sha256()
+    digest = sha256()
     for path in sorted(
         package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()
     ):
-        whole.update(
+        digest.update(
             path.relative_to(package).as_posix().encode()
             + b"\0"
             + path.read_bytes()
             + b"\0"
         )
-    return whole.hexdigest()
+    return digest.hexdigest()
 
 
 FORMAT = "pytest-ltm bundle 1"
@@ -290,11 +293,14 @@ def _published_bytes(run: Path, name: str) -> bytes:
     data = read_regular(run / name)
     if name in (RUN_FILE, PARTS):
         record = json.loads(data)
-        for one in (
+        for run_record in (
             [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]
         ):
-            options, settings = one.get("options", {}), one.get("settings", {})
-            one["options"] = {
+            options, settings = (
+                run_record.get("options", {}),
+                run_record.get("settings", {}),
+            )
+            run_record["options"] = {
                 key: value
                 for key, value in options.items()
                 if not _PRIVATE.fullmatch(key)
@@ -337,14 +343,14 @@ def _zip_files(
         data=None if source is None else BundledData(source.name, source.digest),
         left_out=[] if source is None else ["the texts of the data set"],
     )
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         head = json_text(msgspec.to_builtins(manifest)).encode()
         for name, data in {MANIFEST: head, **stored}.items():
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
-    return out.getvalue(), sum(map(len, files.values()))
+    return buffer.getvalue(), sum(map(len, files.values()))
 
 
 # --- the texts of a data set, by their places
@@ -361,7 +367,8 @@ class DataTexts:
         except ValueError:
             values = list(map(json.loads, filter(str.strip, text.splitlines())))
         self._text = "\n".join(
-            json.dumps(one, ensure_ascii=False)[1:-1] for one in _texts_within(values)
+            json.dumps(value, ensure_ascii=False)[1:-1]
+            for value in _texts_within(values)
         )
 
     @cached_property
@@ -385,27 +392,27 @@ class DataTexts:
         """Return a text as parts: what is its own, and [place, length] for what stands in the data set."""
         source = self._text
         parts: list[Any] = []
-        start = at = 0
-        while at + _GRAM <= len(text):
-            there = self._places.get(text[at : at + _GRAM])
-            if there is None:
-                at += 1
+        start = position = 0
+        while position + _GRAM <= len(text):
+            place = self._places.get(text[position : position + _GRAM])
+            if place is None:
+                position += 1
                 continue
             end, back = _GRAM, 0
             while (
-                at + end < len(text)
-                and there + end < len(source)
-                and text[at + end] == source[there + end]
+                position + end < len(text)
+                and place + end < len(source)
+                and text[position + end] == source[place + end]
             ):
                 end += 1
             while (
-                at - back > start
-                and there > back
-                and text[at - back - 1] == source[there - back - 1]
+                position - back > start
+                and place > back
+                and text[position - back - 1] == source[place - back - 1]
             ):
                 back += 1
-            parts += [text[start : at - back], [there - back, back + end]]
-            at = start = at + end
+            parts += [text[start : position - back], [place - back, back + end]]
+            position = start = position + end
         return [*parts, text[start:]]
 
     def join(self, parts: list[Any], size: int) -> str:
@@ -429,8 +436,8 @@ def _texts_within(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts_within(one)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts_within(part)
 
 
 # --- reading one
@@ -457,8 +464,8 @@ def open_bundle(
                     )
                 source = DataTexts.read(data)
                 if source.digest != needed.sha256:
-                    why = f"is not the file that the run was played with: its sha256 is {source.digest}"
-                    raise LtmError(f"--data: {data} {why}")
+                    reason = f"is not the file that the run was played with: its sha256 is {source.digest}"
+                    raise LtmError(f"--data: {data} {reason}")
             differs = list(_unpack_files(archive, entries, manifest, source, run))
     except (
         zipfile.BadZipFile,
@@ -483,7 +490,7 @@ def _checked_entries(
     for info in infos:
         kind = stat.S_IFMT(info.external_attr >> 16)
         name = info.orig_filename  # zipfile cuts the other one at a null byte
-        why = (
+        reason = (
             "a bundle has no file of this name"
             if name != MANIFEST and not _KEPT.fullmatch(name)
             else "it occurs twice, perhaps in different case"
@@ -496,8 +503,8 @@ def _checked_entries(
             if info.file_size > max(_SMALL, _RATIO * info.compress_size)
             else ""
         )
-        if why:
-            raise LtmError(f"{path}: {name!r}: {why}. Nothing was unpacked")
+        if reason:
+            raise LtmError(f"{path}: {name!r}: {reason}. Nothing was unpacked")
     return {info.filename: info for info in infos}
 
 
@@ -518,9 +525,9 @@ def _read_manifest(
     try:
         found = msgspec.json.decode(data)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            said = found.get("format") if isinstance(found, dict) else None
+            form = found.get("format") if isinstance(found, dict) else None
             raise LtmError(
-                f"{path}: a bundle of format {said!r}; this version of pytest-ltm reads {FORMAT!r}"
+                f"{path}: a bundle of format {form!r}; this version of pytest-ltm reads {FORMAT!r}"
             )
         manifest = msgspec.convert(found, Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

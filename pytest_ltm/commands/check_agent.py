@@ -220,10 +220,10 @@ class _Visit:
         state: bytes | None = None
         with TemporaryDirectory() as name:
             folder = Path(name)
-            with self._conversation(folder) as before:
-                self._say(before, self._secret.telling)
+            with self._conversation(folder) as earlier:
+                self._say(earlier, self._secret.telling)
                 if "Checkpointable" in first.capabilities:
-                    state = before.save()
+                    state = earlier.save()
             with self._conversation(folder) as after:
                 if state is not None and "KeepsUsers" not in first.capabilities:
                     after.load(state)
@@ -342,13 +342,13 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
     for capability, protocol in CAPABILITIES.items():
         for name in protocol_members(protocol):
             owners[name] = capability
-    lacking = [name for name in owners if not hasattr(agent, name)]
+    missing = [name for name in owners if not hasattr(agent, name)]
     for name in dir(agent):
         is_own = not name.startswith("_") and name not in (*owners, *vars(object))
         if not is_own or not callable(getattr(agent, name, None)):
             continue
-        for meant in difflib.get_close_matches(name, lacking, 1, _CLOSE):
-            yield f"it has {name}(), which nothing calls. Did you mean {meant}() of {owners[meant]}?"
+        for near_name in difflib.get_close_matches(name, missing, 1, _CLOSE):
+            yield f"it has {name}(), which nothing calls. Did you mean {near_name}() of {owners[near_name]}?"
 
 
 # --- what is printed

@@ -95,10 +95,10 @@ def compare_results(arguments: Namespace) -> int:
                 one_line(redact_secrets(f"{side.name} {DIFFERS}: {text}")),
                 file=sys.stderr,
             )
-    before = one_agent(sides[0], how=WAYS.choose_agent)
+    baseline = one_agent(sides[0], how=WAYS.choose_agent)
     changes = [
         compare_sides(
-            before,
+            baseline,
             side,
             WAYS,
             common=arguments.plans == "overlapping",

@@ -73,7 +73,7 @@ def diagnose_environment(ltm_dir: Path) -> Environment:
             for name, note in DISTRIBUTIONS["noted"].items()
             if installed_version(name)
         ),
-        encodings={name: not why for name, why in encodings.items()},
+        encodings={name: not problem for name, problem in encodings.items()},
         keys=_keys_set(),
         ltm_dir=str(ltm_dir),
         writable=unwritable,
@@ -135,9 +135,9 @@ def _iter_problems(
     for name, installed in packages.items():
         if not installed:
             yield f"{name} is missing: pip install {name}"
-    for name, why in encodings.items():
-        if why:
-            yield f"the tokenizer {name} does not work: {why}"
+    for name, problem in encodings.items():
+        if problem:
+            yield f"the tokenizer {name} does not work: {problem}"
     if unwritable:
         yield f"{ltm_dir} cannot be written: {unwritable}"
 

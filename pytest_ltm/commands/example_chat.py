@@ -89,22 +89,22 @@ def _speech_lines(
 ) -> Iterator[str]:
     """Yield the exchanges, and how far apart they are."""
     if chat.record is None:
-        why = (
+        reason = (
             f"The transcript is missing: the run has no readable journal. {chat.damage}"
         )
-        yield from wrap_text(why.rstrip(), width, "  ")
+        yield from wrap_text(reason.rstrip(), width, "  ")
         return
     exchanges = _shown_exchanges(chat, full=full)
     if not exchanges:
         yield "The journal has none of its exchanges."
-    before: Exchange | None = None
+    former: Exchange | None = None
     for exchange in exchanges:
-        if before is not None and not full:
+        if former is not None and not full:
             transcript = chat.record.transcript
-            for line in distance_lines(chat.result, before, exchange, transcript):
+            for line in distance_lines(chat.result, former, exchange, transcript):
                 yield paint_text(line, "dim", color=color)
         yield from _exchange_lines(chat, exchange, width, color=color, full=full)
-        before = exchange
+        former = exchange
 
 
 def _exchange_lines(
@@ -148,8 +148,8 @@ def _shorten_message(text: str, keep: str, *, full: bool) -> str:
     """Return a text, of a long one its beginning and what decided."""
     if full or len(text) <= LONGEST:
         return shown_message(text)
-    rest = len(text) - LONGEST
-    shortened = f"{shown_message(text[:LONGEST])}\n[{rest:,} characters more: --full shows them]"
+    left_out = len(text) - LONGEST
+    shortened = f"{shown_message(text[:LONGEST])}\n[{left_out:,} characters more: --full shows them]"
     start = text.find(keep) if keep else -1
     if start < LONGEST:
         return shortened
@@ -200,20 +200,20 @@ def _shown_exchanges(chat: ExampleChat, *, full: bool) -> list[Exchange]:
     )
     numbers = {question.number for question in result.questions}
     numbers |= {needle.number for needle in _all_needles(result)}
-    shown = [
+    chosen = [
         exchange
         for exchange in exchanges
         if exchange.by == result.id or exchange.number in numbers
     ]
-    if not shown:
+    if not chosen:
         return []
-    if result.evidence and not _has_evidence(shown, result.evidence):
-        later = exchanges[exchanges.index(shown[-1]) + 1 :]
+    if result.evidence and not _has_evidence(chosen, result.evidence):
+        later = exchanges[exchanges.index(chosen[-1]) + 1 :]
         holding = [exchange for exchange in later if result.evidence in exchange.reply]
-        shown += holding[-1:]
+        chosen += holding[-1:]
     if not full:
-        return shown
-    first, last = shown[0].number, shown[-1].number
+        return chosen
+    first, last = chosen[0].number, chosen[-1].number
     return [exchange for exchange in exchanges if first <= exchange.number <= last]
 
 

@@ -83,13 +83,13 @@ class GateProof:
 
     def forecast(self, setting: Setting) -> Forecast:
         """Return what playing takes, from a dry run; ConfigurationError if the bot cannot be played."""
-        said = self._pytest(
+        process = self._pytest(
             [*setting.words(self._agent), "--ltm-dry-run"], is_shown=False
         )
-        text = " ".join(said.stdout.split())
+        text = " ".join(process.stdout.split())
         expected = _EXPECTED.search(text)
-        if said.returncode not in _SAVED or expected is None:
-            lines = (said.stdout + said.stderr).splitlines()
+        if process.returncode not in _SAVED or expected is None:
+            lines = (process.stdout + process.stderr).splitlines()
             errors = [line for line in lines if "ERROR" in line] or lines[-3:]
             raise ConfigurationError(
                 "\n".join(["the bot cannot be played:", *errors[:5]])
@@ -123,13 +123,16 @@ class GateProof:
                 f"--ltm-compare-fail={self._rule}",
                 f"--ltm-dir={elsewhere}",
             ]
-            said = self._pytest(words, is_shown=False)
-        lines = said.stdout.splitlines()
+            process = self._pytest(words, is_shown=False)
+        lines = process.stdout.splitlines()
         first = next(
-            (at for at, line in enumerate(lines) if line.startswith("gate:")), None
+            (number for number, line in enumerate(lines) if line.startswith("gate:")),
+            None,
         )
         verdict = lines[-1:] if first is None else lines[first : first + 2]
-        return said.returncode == _BREACHED, " ".join(line.strip() for line in verdict)
+        return process.returncode == _BREACHED, " ".join(
+            line.strip() for line in verdict
+        )
 
     def _pytest(
         self, words: Sequence[str], *, is_shown: bool

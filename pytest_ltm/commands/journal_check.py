@@ -157,8 +157,8 @@ def _repair_data(data: bytes) -> tuple[bytes, list[str]]:
     for damage in find_damages(data):
         place = f"line {damage.line}: {damage.what}"
         if damage.flipped is None:
-            lost = pluralize(repaired.count(b"\n", damage.start), "line")
-            notes.append(f"{place}. Cut before it: {lost} less")
+            lost_lines = pluralize(repaired.count(b"\n", damage.start), "line")
+            notes.append(f"{place}. Cut before it: {lost_lines} less")
             return repaired[: damage.start], notes
         repaired = flip_bit_back(repaired, damage)
         notes.append(f"{place}. Put back")

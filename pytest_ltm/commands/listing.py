@@ -48,8 +48,8 @@ def list_bundled(arguments: Namespace) -> int:
 
 def list_suites() -> Iterator[str]:
     """Yield the lines about the built-in suites: title, then entries with their parameters; and the data sets."""
-    known = _suite.scenario_names()
-    for suite in (_suite.built_in(name, known) for name in _suite.built_in_names()):
+    scenarios = _suite.scenario_names()
+    for suite in (_suite.built_in(name, scenarios) for name in _suite.built_in_names()):
         yield f"{suite.title}  ({pluralize(len(suite.entries), 'scenario')})"
         for entry in suite.entries:
             facts = [f"{name}={value!r}" for name, value in entry.parameters.items()]
@@ -105,8 +105,8 @@ def list_agents() -> Iterator[str]:
     width = max(len(kind.example) for kind in kinds)
     yield from (f"{kind.example:{width}}  {kind.help}" for kind in kinds)
     yield f"Presets of memory systems: {', '.join(PRESETS)}."
-    others = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
-    yield f"Any other agent is {others}."
+    otherwise = "a dotted path, such as mypkg.bot:Bot, a YAML file, or a name from the ini value ltm_agents"
+    yield f"Any other agent is {otherwise}."
 
 
 def list_commands() -> Iterator[str]:

@@ -27,6 +27,7 @@ from pytest_ltm.datasets.interchange import History, HistoryReader, write_interc
 from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
+from pytest_ltm.figures.statistics.totals import group_by
 
 _FILE = "sessions and questions, JSON lines"
 CHAT = "chat"
@@ -52,22 +53,22 @@ def check_logs(arguments: Namespace) -> int:
         print("\n".join(file.faults))
         return 1
     places = [place for user in file.users.values() for place in user.sessions.values()]
-    asked = [
+    questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]
-    whose = f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
+    of_users = (
+        f" of {pluralize(len(file.users), 'user')}" if "" not in file.users else ""
+    )
     turns, dates = sum(place.turns for place in places), [place.at for place in places]
-    sizes = f"{pluralize(len(places), 'session')}{whose}, {pluralize(turns, 'turn')}"
+    sizes = f"{pluralize(len(places), 'session')}{of_users}, {pluralize(turns, 'turn')}"
     print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
-    for kind, count in sorted(Counter(one.kind for one in asked).items()):
-        mine = [one for one in asked if one.kind == kind]
-        gold, never = (
-            sum(bool(one.golds) for one in mine),
-            sum(one.never_told for one in mine),
-        )
-        known = f"gold answers: {gold}, never told: {never}, with evidence: {sum(bool(one.evidence) for one in mine)}"
-        print(f"  {kind}: {pluralize(count, 'question')}; {known}")
-    notes = [] if asked else [f"no questions yet: add lines such as {EXAMPLE}"]
+    for kind, of_kind in sorted(group_by(questions, lambda row: row.kind).items()):
+        gold = sum(bool(question.golds) for question in of_kind)
+        never = sum(question.never_told for question in of_kind)
+        cited = sum(bool(question.evidence) for question in of_kind)
+        counts = f"gold answers: {gold}, never told: {never}, with evidence: {cited}"
+        print(f"  {kind}: {pluralize(len(of_kind), 'question')}; {counts}")
+    notes = [] if questions else [f"no questions yet: add lines such as {EXAMPLE}"]
     notes += file_notes(file)
     # any salt will do: these stand-ins are thrown away
     text = _redact_lines(file, Redactor(b"only to count"), write=lambda _: None)
@@ -205,12 +206,12 @@ def convert_data(arguments: Namespace) -> int:
         file = LogsFile(arguments.output)
         file.check()
     places = [place for user in file.users.values() for place in user.sessions.values()]
-    asked = sum(len(user.questions) for user in file.users.values())
+    question_count = sum(len(user.questions) for user in file.users.values())
     text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
-    _print_note(f"{arguments.output}: {text}, {pluralize(asked, 'question')}")
-    for why, count in sorted((+counts).items()):
-        _print_note(f"{count:>9,}  {why}")
-    if not asked:
+    _print_note(f"{arguments.output}: {text}, {pluralize(question_count, 'question')}")
+    for reason, count in sorted((+counts).items()):
+        _print_note(f"{count:>9,}  {reason}")
+    if not question_count:
         _print_note(
             f"next: ltm data logs-redact, and lines that ask something, such as {EXAMPLE}"
         )
@@ -231,8 +232,8 @@ def _reader_of(arguments: Namespace) -> tuple[str, str, HistoryReader]:
     try:
         zone = ZoneInfo(arguments.timezone) if arguments.timezone else None
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        why = f"--timezone: there is no zone {arguments.timezone!r}. Name one such as Europe/Berlin"
-        raise DatasetError(why) from error
+        reason = f"--timezone: there is no zone {arguments.timezone!r}. Name one such as Europe/Berlin"
+        raise DatasetError(reason) from error
     splitting = Splitting(
         gap=gap, order=arguments.dates, assistants=tuple(arguments.assistant), zone=zone
     )

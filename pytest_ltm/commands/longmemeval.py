@@ -82,20 +82,20 @@ def score_longmemeval(arguments: Namespace) -> int:
     right = {"yes": True, "no": False, "unscored": None}
     verdicts = [
         evaluation.QuestionVerdict(
-            one.question_id, one.question_type, right[said.verdict]
+            answer.question_id, answer.question_type, right[ruling.verdict]
         )
-        for one, said in ruled
+        for answer, ruling in ruled
     ]
     sums = evaluation.aggregate_verdicts(verdicts)
     if arguments.json:
         values = {
             "rows": [
                 {
-                    "question_id": one.question_id,
-                    "verdict": said.verdict,
-                    "reason": said.reason,
+                    "question_id": answer.question_id,
+                    "verdict": ruling.verdict,
+                    "reason": ruling.reason,
                 }
-                for one, said in ruled
+                for answer, ruling in ruled
             ],
             "by_type": {
                 name: accuracy.as_json() for name, accuracy in sums.by_type.items()
@@ -119,50 +119,55 @@ def _judge_answers(
     answered: Sequence[Answered], arguments: Namespace
 ) -> list[tuple[Answered, Ruling]]:
     if arguments.labels:
-        if silent := next((one for one in answered if one.label is None), None):
-            why = f"no {LABELS[0]}: {arguments.file} holds no judge's verdicts. Leave out the option"
-            raise DatasetError(f"{silent.where}: {why}")
+        if silent := next(
+            (answer for answer in answered if answer.label is None), None
+        ):
+            reason = f"no {LABELS[0]}: {arguments.file} holds no judge's verdicts. Leave out the option"
+            raise DatasetError(f"{silent.where}: {reason}")
         return [
             (
-                one,
+                answer,
                 Ruling(
-                    "yes" if one.label else "no", f"as {one.judge or 'its judge'} said"
+                    "yes" if answer.label else "no",
+                    f"as {answer.judge or 'its judge'} said",
                 ),
             )
-            for one in answered
+            for answer in answered
         ]
     ruled = [
         (
-            one,
+            answer,
             evaluation.rule_on_hypothesis(
-                question_id=one.question_id,
-                question_type=one.question_type,
-                question=one.question,
-                answer=one.answer,
-                hypothesis=one.hypothesis,
+                question_id=answer.question_id,
+                question_type=answer.question_type,
+                question=answer.question,
+                answer=answer.answer,
+                hypothesis=answer.hypothesis,
             ),
         )
-        for one in answered
+        for answer in answered
     ]
     if arguments.judge is None:
         return ruled
     with judge_session(arguments.judge) as ask:
-        for number, (one, said) in enumerate(ruled):
-            if not arguments.judge_all and said.verdict != "unscored":
+        for number, (answer, ruling) in enumerate(ruled):
+            if not arguments.judge_all and ruling.verdict != "unscored":
                 continue
-            prompt = evaluation.prompt_for(one.question_id, one.question_type)
+            prompt = evaluation.prompt_for(answer.question_id, answer.question_type)
             inquiry = prompt.inquiry(
-                question=one.question, reference=str(one.answer), answer=one.hypothesis
+                question=answer.question,
+                reference=str(answer.answer),
+                answer=answer.hypothesis,
             )
             # the published evaluation asks once
             decision = decide_by_votes(ask, inquiry, votes=1)
             if isinstance(decision, JudgeDecision):
                 ruled[number] = (
-                    one,
+                    answer,
                     Ruling("yes" if decision.grade == "yes" else "no", str(decision)),
                 )
             else:
-                ruled[number] = one, Ruling("unscored", decision.reason)
+                ruled[number] = answer, Ruling("unscored", decision.reason)
     return ruled
 
 
@@ -229,39 +234,39 @@ def read_answers(path: Path, data: Path | None) -> tuple[list[Answered], list[st
         rows = read_json_rows(path, HYPOTHESIS)
         return [_parse_answered(where, row, row) for where, row in rows], []
     file = LongMemEvalFile(data)
-    known = {entry.id: entry for entry in file.entries}
-    given: dict[str, Answered] = {}
+    entry_by_id = {entry.id: entry for entry in file.entries}
+    answers: dict[str, Answered] = {}
     for where, row in read_json_rows(path, HYPOTHESIS):
         name = row["question_id"]
-        if not isinstance(name, str) or name not in known:
+        if not isinstance(name, str) or name not in entry_by_id:
             raise DatasetError(
-                f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), known)}"
+                f"{where}: {data} has no question {name!r}.{did_you_mean(str(name), entry_by_id)}"
             )
-        if name in given:
+        if name in answers:
             raise DatasetError(
-                f"{where}: a second answer to {name!r}; the first is at {given[name].where}"
+                f"{where}: a second answer to {name!r}; the first is at {answers[name].where}"
             )
         record = file.record(name)
-        about = {
+        facts = {
             "question_id": name,
             "question_type": record.type,
             "question": record.question,
         }
-        given[name] = _parse_answered(where, about | {"answer": record.answer}, row)
-    return list(given.values()), [name for name in known if name not in given]
+        answers[name] = _parse_answered(where, facts | {"answer": record.answer}, row)
+    return list(answers.values()), [name for name in entry_by_id if name not in answers]
 
 
-def _parse_answered(where: str, about: dict[str, Any], row: dict[str, Any]) -> Answered:
-    if missing := [name for name in COMPLETE if name not in about and name not in row]:
+def _parse_answered(where: str, facts: dict[str, Any], row: dict[str, Any]) -> Answered:
+    if missing := [name for name in COMPLETE if name not in facts and name not in row]:
         hint = "Answers alone need their questions: --data FILE, the file that has them"
         raise DatasetError(f"{where}: the field {missing[0]!r} is missing. {hint}")
-    kind = about["question_type"]
+    kind = facts["question_type"]
     if kind not in TYPES:
         hint = did_you_mean(str(kind), TYPES)
         raise DatasetError(
             f"{where}: unknown question_type {kind!r}.{hint} Known are {', '.join(TYPES)}"
         )
-    fields = {name: about[name] for name in COMPLETE if name in about} | {
+    fields = {name: facts[name] for name in COMPLETE if name in facts} | {
         "hypothesis": row["hypothesis"]
     }
     for name in ("question_id", "question", "hypothesis"):
@@ -299,7 +304,7 @@ def _choose_conversations(
         arguments.agent,
         dict.fromkeys(conversation.result.agent for conversation in run.conversations),
     )
-    held = [
+    conversations = [
         conversation
         for conversation in run.conversations
         if conversation.result.agent == agent
@@ -307,34 +312,45 @@ def _choose_conversations(
     trial = _only_name(
         "--trial",
         arguments.trial,
-        dict.fromkeys(each.result.name.planned_name.trial for each in held),
+        dict.fromkeys(
+            chosen.result.name.planned_name.trial for chosen in conversations
+        ),
     )
-    return [each for each in held if each.result.name.planned_name.trial == trial]
+    return [
+        chosen
+        for chosen in conversations
+        if chosen.result.name.planned_name.trial == trial
+    ]
 
 
-def _only_name(flag: str, wanted: str, known: Iterable[str]) -> str:
-    names = list(known)
-    if wanted in names:
-        return wanted
-    if not wanted and len(names) == 1:
+def _only_name(flag: str, chosen: str, existing: Iterable[str]) -> str:
+    names = list(existing)
+    if chosen in names:
+        return chosen
+    if not chosen and len(names) == 1:
         return names[0]
-    what = f"{wanted!r} is not one of them" if wanted else "say whose"
-    raise ConfigurationError(f"{flag}: {what}. There are {', '.join(names)}")
+    problem = f"{chosen!r} is not one of them" if chosen else "say whose"
+    raise ConfigurationError(f"{flag}: {problem}. There are {', '.join(names)}")
 
 
 def _asked_questions(
-    held: Iterable[ConversationFolder],
+    conversations: Iterable[ConversationFolder],
 ) -> Iterator[tuple[ConversationFolder, ScenarioResult, dict[str, Any]]]:
     """Yield the results that are about LongMemEval questions, with what their definitions say of them."""
-    for each in held:
-        for row in each.result.scenarios:
-            path = each.path / "definitions" / row.scenario / f"{row.example}.def.json"
+    for conversation in conversations:
+        for row in conversation.result.scenarios:
+            path = (
+                conversation.path
+                / "definitions"
+                / row.scenario
+                / f"{row.example}.def.json"
+            )
             try:
                 facts = json.loads(read_regular(path))["parameters"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             if isinstance(facts, dict) and {"id", "type", "ability"} <= facts.keys():
-                yield each, row, facts
+                yield conversation, row, facts
 
 
 # --- longmemeval-export
@@ -411,15 +427,15 @@ def measure_retrieval(arguments: Namespace) -> int:
     for conversation in _choose_conversations(run, arguments):
         record = conversation.record()
         for _, row, facts in _asked_questions([conversation]):
-            asked = (
+            exchange = (
                 record.exchange(row.questions[-1].number)
                 if record and row.questions
                 else None
             )
-            wanted, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
-            if asked is not None and asked.retrieved is not None and wanted:
+            wanted_turns, turns = facts.get("wanted_turns"), facts.get("user_turns", {})
+            if exchange is not None and exchange.retrieved is not None and wanted_turns:
                 values[facts["id"]] = evaluation.retrieval_figures(
-                    asked.retrieved, wanted, turns
+                    exchange.retrieved, wanted_turns, turns
                 )
     if not values:
         raise DatasetError(

@@ -117,7 +117,9 @@ class _Tools:
         )
         values = json.loads(text)
         # JSON that is cut in its middle is none, so whole examples are left out.
-        lengths = accumulate(len(json.dumps(each)) + 2 for each in values["examples"])
+        lengths = accumulate(
+            len(json.dumps(example)) + 2 for example in values["examples"]
+        )
         room = (
             LONGEST - len(json.dumps({**values, "examples": []})) - len(_LEFT_OUT) - 20
         )

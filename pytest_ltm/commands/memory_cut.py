@@ -49,14 +49,14 @@ def _let_go(agent: Any) -> None:
 @hookimpl(tryfirst=True, optionalhook=True)
 def pytest_ltm_make_agent(config: Any, spec: str) -> Any:
     """Return, for any spec, a factory of agents whose memory is cut."""
-    others = config.pluginmanager.subset_hook_caller(
+    other_plugins = config.pluginmanager.subset_hook_caller(
         "pytest_ltm_make_agent", remove_plugins=[sys.modules[__name__]]
     )
-    given = others(config=config, spec=spec)
+    made_elsewhere = other_plugins(config=config, spec=spec)
     source = (
         find_agent(spec, base=config.rootpath)
-        if given is None
-        else agent_source(given, spec=spec)
+        if made_elsewhere is None
+        else agent_source(made_elsewhere, spec=spec)
     )
     is_async = inspect.iscoroutinefunction(source.sample().reply)
     kind = CutAsyncMemory if is_async else CutMemory

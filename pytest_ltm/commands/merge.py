@@ -104,10 +104,12 @@ def merge_runs(arguments: Namespace) -> int:
         names: dict[Path, list[str]] = {}
         for part in chosen:
             names.setdefault(part.path.parent, []).append(part.path.name)
-        if known := [
-            one for run, held in names.items() for one in run_parts(run, held)
+        if part_records := [
+            part_record
+            for run, folder_names in names.items()
+            for part_record in run_parts(run, folder_names)
         ]:
-            (beside / PARTS).write_bytes(json_text({"parts": known}).encode())
+            (beside / PARTS).write_bytes(json_text({"parts": part_records}).encode())
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
     lines = [f"merged {pluralize(len(runs), 'run')}: {joined} -> {target}"]
@@ -130,13 +132,13 @@ def merge_parts(
     Raises ConfigurationError that says which plans differ, and in what, where they
     cannot be one run, or which journals are damaged.
     """
-    every = [folder for run in runs for folder in run.conversations]
-    if damages := [damage for part in every if (damage := part.damage())]:
+    folders = [folder for run in runs for folder in run.conversations]
+    if damages := [damage for part in folders if (damage := part.damage())]:
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
-    _refuse_strangers(every)
+    _refuse_strangers(folders)
     chosen: dict[str, ConversationFolder] = {}
     repeated: list[str] = []
-    for part in every:
+    for part in folders:
         first = chosen.setdefault(part.path.name, part)
         if first is part:
             continue
@@ -144,9 +146,13 @@ def merge_parts(
             part.path.name,
             f"{part.path.name} is in {first.path.parent} and in {part.path.parent}",
         )
-        journals = [each.path / "journal.jsonl" for each in (first, part)]
+        journals = [candidate.path / "journal.jsonl" for candidate in (first, part)]
         contents = [read_regular(path) if path.is_file() else None for path in journals]
-        complete = [each for each in (first, part) if each.result.ended == "complete"]
+        complete = [
+            candidate
+            for candidate in (first, part)
+            if candidate.result.ended == "complete"
+        ]
         if first.result == part.result and contents[0] == contents[1]:
             repeated.append(f"{where}: the same, taken once")
         elif len(complete) == 1:
@@ -162,55 +168,56 @@ def merge_parts(
     return list(chosen.values()), repeated, _missing_parts(runs, chosen.values())
 
 
-def _refuse_strangers(every: Sequence[ConversationFolder]) -> None:
+def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
     """Raise ConfigurationError where conversations are of other agents or plans than those with their labels."""
     by_agent: dict[str, ConversationFolder] = {}
-    for part in every:
-        one = by_agent.setdefault(part.result.agent, part)
-        if one.result.agent_fingerprint != part.result.agent_fingerprint:
+    for part in folders:
+        namesake = by_agent.setdefault(part.result.agent, part)
+        if namesake.result.agent_fingerprint != part.result.agent_fingerprint:
             raise ConfigurationError(
-                f"the agent {part.result.agent!r} is not the same in {one.path.parent} ({one.result.agent_spec}, "
-                f"{one.path.name}) and in {part.path.parent} ({part.result.agent_spec}, {part.path.name}): their "
-                "configurations differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
+                f"the agent {part.result.agent!r} is not the same in {namesake.path.parent} "
+                f"({namesake.result.agent_spec}, {namesake.path.name}) and in {part.path.parent} "
+                f"({part.result.agent_spec}, {part.path.name}): their configurations "
+                "differ. Two agents in one run need two labels: --ltm-agent=NAME=SPEC"
             )
     by_place: dict[tuple[str, str], ConversationFolder] = {}
-    for part in every:
+    for part in folders:
         first = by_place.setdefault((part.result.span_label, part.result.trial), part)
         if first.result.plan_fingerprint != part.result.plan_fingerprint:
             try:
                 plans = [
-                    Plan.from_json(each.plan(), where=str(each.path))
-                    for each in (first, part)
+                    Plan.from_json(folder.plan(), where=str(folder.path))
+                    for folder in (first, part)
                 ]
             except DefinitionError as error:
-                why = f"The fingerprints differ, and a plan cannot be read: {error}"
-                raise _merge_refusal(first, part, [why]) from None
+                reason = f"The fingerprints differ, and a plan cannot be read: {error}"
+                raise _merge_refusal(first, part, [reason]) from None
             changed_by_hand = (
                 "The fingerprints differ: one of the files was changed by hand."
             )
             raise _merge_refusal(
                 first, part, plan_differences(*plans) or [changed_by_hand]
             )
-        plan, other = every[0].plan(), part.plan()
+        plan, other_plan = folders[0].plan(), part.plan()
         sentences = [
             f"The plan's {name} is {json.dumps(plan.get(name), ensure_ascii=False)} in one and "
-            f"{json.dumps(other.get(name), ensure_ascii=False)} in the other."
+            f"{json.dumps(other_plan.get(name), ensure_ascii=False)} in the other."
             for name in MUST_BE_EQUAL
-            if plan and other and plan.get(name) != other.get(name)
+            if plan and other_plan and plan.get(name) != other_plan.get(name)
         ]
         if sentences:
-            raise _merge_refusal(every[0], part, sentences)
+            raise _merge_refusal(folders[0], part, sentences)
 
 
 def _merge_refusal(
-    one: ConversationFolder, other: ConversationFolder, sentences: Sequence[str]
+    first: ConversationFolder, second: ConversationFolder, sentences: Sequence[str]
 ) -> ConfigurationError:
-    why = "these are not parts of one run, because plans differ:"
+    reason = "these are not parts of one run, because plans differ:"
     listed = first_and_rest(
         sentences, MAX_LISTED_DIFFERENCES, "… and {} more differences"
     )
     return ConfigurationError(
-        "\n  ".join([why, str(one.path), str(other.path), *listed])
+        "\n  ".join([reason, str(first.path), str(second.path), *listed])
     )
 
 
@@ -224,9 +231,11 @@ def _missing_parts(
     missing = []
     for of in sorted({text.partition("/")[2] for text in shards}):
         if of.isdecimal():
-            wanted = [f"{number}/{of}" for number in range(1, int(of) + 1)]
+            expected_shards = [f"{number}/{of}" for number in range(1, int(of) + 1)]
             missing += [
-                f"no run is shard {text}" for text in wanted if text not in shards
+                f"no run is shard {text}"
+                for text in expected_shards
+                if text not in shards
             ]
     # Threads within a conversation are not in the settings, so folders are compared by
     # what was planned.
@@ -274,8 +283,8 @@ def _summed_up(
     notices = [notice for run in runs for notice in run.result.notices]
     notices += [f"merged: {sentence}" for sentence in missing]
     notices += [
-        f"{why.replace(str(beside), str(target))}: seconds are summed over the rest"
-        for why in untimed
+        f"{reason.replace(str(beside), str(target))}: seconds are summed over the rest"
+        for reason in untimed
     ]
     result = structs.replace(
         merged.result,
@@ -287,8 +296,8 @@ def _summed_up(
     )
     # shards are played at the same time, so the longest counts
     walls = [run.summary.get("wall_seconds") for run in runs]
-    known = [seconds for seconds in walls if isinstance(seconds, int | float)]
-    wall = max(known) if len(known) == len(runs) else None
+    known_walls = [seconds for seconds in walls if isinstance(seconds, int | float)]
+    wall = max(known_walls) if len(known_walls) == len(runs) else None
     fields = {**runs[0].summary, "plan": joined, "wall_seconds": wall}
     write_summary(beside / "summary.json", rewrite_summary(result, fields))
     write_verdicts(beside, result)
@@ -305,8 +314,8 @@ def _merged_paces(target: Path, run: LoadedRun) -> tuple[tuple[Pace, ...], list[
             (conversation.result.agent, conversation.result.span_label),
         )
         if path.is_file():
-            timed, why = timings.load_all_timings(path)
-            if why:
-                untimed.append(why)
+            timed, problem = timings.load_all_timings(path)
+            if problem:
+                untimed.append(problem)
             entries.setdefault(key, []).extend(timed)
     return agent_paces(entries), untimed

@@ -20,9 +20,9 @@ class NewFiles:
     def check(self, paths: Iterable[Path]) -> None:
         """Raise ConfigurationError for files that are there already, and for those that cannot be made."""
         paths = list(paths)
-        there = [path for path in paths if path.is_symlink() or path.exists()]
-        if there:
-            names = ", ".join(self._short_name(path) for path in there)
+        existing = [path for path in paths if path.is_symlink() or path.exists()]
+        if existing:
+            names = ", ".join(self._short_name(path) for path in existing)
             raise ConfigurationError(
                 f"there already: {names}. No file is overwritten. Move them, or name another folder: "
                 "ltm init FOLDER"
@@ -59,14 +59,14 @@ class NewFiles:
             return list(lines)
         self._check_inside(path)
         try:
-            there = read_regular(path).decode().splitlines()
+            existing = read_regular(path).decode().splitlines()
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not a text in UTF-8"
             raise ConfigurationError(
                 f"{self._short_name(path)}: {reason}. Save it as one, or give it these lines yourself: "
                 f"{', '.join(lines)}"
             ) from error
-        return [line for line in lines if line not in there]
+        return [line for line in lines if line not in existing]
 
     def add_lines(self, path: Path, lines: Sequence[str]) -> None:
         """Add lines to the end of a file, which keeps what it has and how its lines end."""
@@ -95,24 +95,24 @@ class NewFiles:
 
     def take_back(self) -> None:
         """Make everything as it was before the first file."""
-        for path, before in self._before.items():
-            if before is None:
+        for path, content in self._before.items():
+            if content is None:
                 path.unlink(missing_ok=True)
             else:
-                write_output(path, before)
+                write_output(path, content)
         self._before.clear()
 
     def _replace(self, path: Path, content: bytes) -> None:
-        before = read_regular(path) if path.exists() else None
-        self._before.setdefault(path, before)
+        former = read_regular(path) if path.exists() else None
+        self._before.setdefault(path, former)
         write_output(path, content)
 
     def _short_name(self, path: Path) -> str:
-        here = Path.cwd()
+        folder = Path.cwd()
         # Its folder is made out, not the file itself, which may be a link.
         place = path.parent.resolve() / path.name
         return (
-            place.relative_to(here).as_posix()
-            if place.is_relative_to(here)
+            place.relative_to(folder).as_posix()
+            if place.is_relative_to(folder)
             else str(path)
         )

@@ -140,10 +140,11 @@ def plot_figure(arguments: Namespace) -> int:
 
 
 def _plot_content(arguments: Namespace) -> Content:
-    named = arguments.runs or [LATEST]
+    run_names = arguments.runs or [LATEST]
     if arguments.kind == "compare":
         sides = [
-            find_side(text, arguments.baselines, arguments.ltm_dir)[0] for text in named
+            find_side(text, arguments.baselines, arguments.ltm_dir)[0]
+            for text in run_names
         ]
         if len(sides) > 2:
             raise ConfigurationError(
@@ -161,14 +162,14 @@ def _plot_content(arguments: Namespace) -> Content:
                 )
             sides *= 2
         pairs = zip(sides, agents, strict=True)
-        before, after = (
+        baseline, after = (
             one_agent(side, agent, how=WAYS.choose_agent) for side, agent in pairs
         )
         changes = compare_sides(
-            before, after, WAYS, common=arguments.plans == "overlapping"
+            baseline, after, WAYS, common=arguments.plans == "overlapping"
         )
         return plot_data.difference_forest(changes, arguments.span)
-    runs = [read_run(find_run(text, arguments.ltm_dir)) for text in named]
+    runs = [read_run(find_run(text, arguments.ltm_dir)) for text in run_names]
     material = plot_data.chosen_material(runs, arguments.agent, arguments.span)
     if arguments.kind == "frontier":
         return plot_data.accuracy_frontier(material, arguments.published)

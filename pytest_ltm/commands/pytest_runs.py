@@ -21,11 +21,11 @@ def play_run(
     `cwd`: where pytest runs, for one that must find neither tests nor settings of the
     project.
     """
-    run, said = run_pytest(
+    run, printed = run_pytest(
         [*(f"--ltm-agent={spec}" for spec in specs), *words], folder, cwd=cwd
     )
     if run is None:
-        lines = [line for line in said if line.startswith("ERROR")] or said[-12:]
+        lines = [line for line in printed if line.startswith("ERROR")] or printed[-12:]
         raise LtmError(
             "nothing was played; pytest says:\n"
             + "\n".join(f"  {line}" for line in lines)

@@ -99,23 +99,23 @@ def score_part_again(
     if is_apart:
         words.append(f"--rootdir={apart}")
     words += arguments.pytest
-    made, printed = run_pytest(
+    rescored_run, printed = run_pytest(
         words,
         work / "ltm",
         python=arguments.python,
         cwd=apart if is_apart else None,
     )
-    if made is None or not any(made.glob(f"*/{RESULTS}")):
-        why = f"verdicts were not reached again: {_printed_reason(printed)}"
+    if rescored_run is None or not any(rescored_run.glob(f"*/{RESULTS}")):
+        reason = f"verdicts were not reached again: {_printed_reason(printed)}"
         if not is_bundled:
-            why += ". Its tests are those of a project: verify it there, at the commit that was tested"
-        verification.unchecked.append(why)
+            reason += ". Its tests are those of a project: verify it there, at the commit that was tested"
+        verification.unchecked.append(reason)
         return
-    summary = json.loads(read_regular(made / "summary.json"))
+    summary = json.loads(read_regular(rescored_run / "summary.json"))
     is_same = summary.get("pytest_ltm_version") == verification.made_by
-    differences = compare_results(source, made, same_version=is_same)
+    differences = compare_results(source, rescored_run, same_version=is_same)
     verification.differs.extend(differences)
-    _note_rescoring(source, made, summary, verification)
+    _note_rescoring(source, rescored_run, summary, verification)
 
 
 def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
@@ -147,25 +147,30 @@ def _printed_reason(printed: Sequence[str]) -> str:
 
 
 def _note_rescoring(
-    source: Path, made: Path, summary: Mapping[str, Any], verification: Verification
+    source: Path,
+    rescored_run: Path,
+    summary: Mapping[str, Any],
+    verification: Verification,
 ) -> None:
     """Add what was reached again, by which version, and what was not."""
     rescored = summary.get("rescored") or {}
     names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
-    for name, why in rescored.get("definitions", {}).items():
-        verification.differs.append(Discrepancy(f"{name}, definition", why))
+    for name, reason in rescored.get("definitions", {}).items():
+        verification.differs.append(Discrepancy(f"{name}, definition", reason))
     # A damaged conversation was left out, and may be there anew.
-    made_names = {path.parent.name for path in made.glob(f"*/{RESULTS}")}
+    made_names = {path.parent.name for path in rescored_run.glob(f"*/{RESULTS}")}
     for name in names:
         if name not in made_names:
             verification.unchecked.append(f"{name}: it was not played again")
-    for name, why in rescored.get("kept", {}).items():
-        sentence = f"{name}: its verdict was not reached again: {why}"
+    for name, reason in rescored.get("kept", {}).items():
+        sentence = f"{name}: its verdict was not reached again: {reason}"
         verification.unchecked.append(sentence)
-    lost = _lost_verdicts(source, made, sorted(made_names.intersection(names)))
-    if lost:
-        verdicts = pluralize(len(lost), "verdict")
-        examples = ", ".join(lost[:_MOST_NAMED])
+    lost_verdicts = _lost_verdicts(
+        source, rescored_run, sorted(made_names.intersection(names))
+    )
+    if lost_verdicts:
+        verdicts = pluralize(len(lost_verdicts), "verdict")
+        examples = ", ".join(lost_verdicts[:_MOST_NAMED])
         verification.unchecked.append(f"{verdicts} not reached again: {examples}")
     version = summary.get("pytest_ltm_version")
     replies = _count_replies(source, names)
@@ -185,9 +190,9 @@ def _note_rescoring(
         )
 
 
-def _lost_verdicts(source: Path, made: Path, names: Sequence[str]) -> list[str]:
+def _lost_verdicts(source: Path, rescored_run: Path, names: Sequence[str]) -> list[str]:
     """Return the examples that had a score and are not among those scored again."""
-    reached = {(name, row.id) for name, row in _read_rows(made, names)}
+    reached = {(name, row.id) for name, row in _read_rows(rescored_run, names)}
     return [
         row.id
         for name, row in _read_rows(source, names)

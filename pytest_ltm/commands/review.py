@@ -42,8 +42,10 @@ SAME = 0.01
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the run, what it is compared with, and how much is listed."""
-    before = "a baseline or a run: verdicts that moved much against it are listed, too"
-    add_option(parser, "--compare", "BASELINE", before)
+    compare_help = (
+        "a baseline or a run: verdicts that moved much against it are listed, too"
+    )
+    add_option(parser, "--compare", "BASELINE", compare_help)
     add_option(
         parser,
         "--most",
@@ -63,12 +65,12 @@ def review_run(arguments: Namespace) -> int:
     `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """
     path = find_run(arguments.run, arguments.ltm_dir)
-    before = (
+    baseline = (
         find_side(arguments.compare, arguments.baselines, arguments.ltm_dir)[0]
         if arguments.compare
         else None
     )
-    cases = read_cases(path, before)
+    cases = read_cases(path, baseline)
     if arguments.json:
         print(json.dumps(_cases_json(cases), indent=1))
     else:
@@ -76,22 +78,24 @@ def review_run(arguments: Namespace) -> int:
     return 0
 
 
-def _queue_lines(cases: Cases, most: int) -> Iterator[str]:
+def _queue_lines(cases: Cases, limit: int) -> Iterator[str]:
     """Yield how many verdicts deserve a look and why, and the first of them."""
     yield f"{pluralize(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
     for kind in KINDS:
-        of_kind = sum(any(why.kind == kind for why in case.why) for case in cases.queue)
+        of_kind = sum(
+            any(reason.kind == kind for reason in case.why) for case in cases.queue
+        )
         if of_kind:
             yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
-    for case in cases.queue[:most]:
+    for case in cases.queue[:limit]:
         score = verdict_text(case.row, "none")
         yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
         yield from (
-            clip_text(f"       {why.kind}: {one_line(why.text)}", _WIDTH)
-            for why in case.why
+            clip_text(f"       {reason.kind}: {one_line(reason.text)}", _WIDTH)
+            for reason in case.why
         )
-    if len(cases.queue) > most:
-        yield f"       … and {len(cases.queue) - most:,} more"
+    if len(cases.queue) > limit:
+        yield f"       … and {len(cases.queue) - limit:,} more"
     yield from (f"note: {one_line(notice)}" for notice in cases.notices)
 
 
@@ -103,7 +107,9 @@ def _cases_json(cases: Cases) -> dict[str, Any]:
             {
                 "nodeid": case.row.nodeid,
                 "score": case.row.score,
-                "why": [{"kind": why.kind, "text": why.text} for why in case.why],
+                "why": [
+                    {"kind": reason.kind, "text": reason.text} for reason in case.why
+                ],
             }
             for case in cases.queue
         ],
@@ -154,8 +160,8 @@ class Case(Struct, frozen=True, kw_only=True):
     @property
     def expected(self) -> str:
         """What its definition says of right answers, as text; "" where it says nothing."""
-        said = self.definition.get("expected")
-        return "" if said is None else text_of(said)
+        answer = self.definition.get("expected")
+        return "" if answer is None else text_of(answer)
 
 
 class Cases(Struct, frozen=True, kw_only=True, dict=True):
@@ -175,18 +181,18 @@ class Cases(Struct, frozen=True, kw_only=True, dict=True):
         placed: list[tuple[int, int, int, Case]] = []
         for case in self.cases:
             if case.why:
-                kind = min(KINDS.index(why.kind) for why in case.why)
+                kind = min(KINDS.index(reason.kind) for reason in case.why)
                 turns[kind, case.row.scenario] += 1
                 placed.append(
                     (kind, turns[kind, case.row.scenario], -len(case.why), case)
                 )
-        return tuple(case for *_, case in sorted(placed, key=lambda each: each[:3]))
+        return tuple(case for *_, case in sorted(placed, key=lambda entry: entry[:3]))
 
 
-def read_cases(path: Path, before: GateSide | None = None) -> Cases:
+def read_cases(path: Path, baseline: GateSide | None = None) -> Cases:
     """Return the examples of a run folder that can be reviewed, each with the reasons to look at it.
 
-    `before`: what the run is compared with. LtmError if there are no results to read.
+    `baseline`: what the run is compared with. LtmError if there are no results to read.
     """
     result, notices = results_in(path)
     if not result:
@@ -196,34 +202,38 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
         )
     # The scores that agents had, those of the only agent where it has another name.
     earlier: dict[tuple[str, ...], float] = {}
-    known = before.agents if before else ()
-    for agent in {held.result.agent for held in result}:
-        if before and (agent in known or len(known) == 1):
-            rows = one_agent(before, agent if agent in known else "").result.scenarios
+    agents_before = baseline.agents if baseline else ()
+    for agent in {conversation.result.agent for conversation in result}:
+        if baseline and (agent in agents_before or len(agents_before) == 1):
+            rows = one_agent(
+                baseline, agent if agent in agents_before else ""
+            ).result.scenarios
             earlier |= {
                 (agent, *_case_key(row)[1:]): row.score
                 for row in rows
                 if row.score is not None
             }
     cases: list[Case] = []
-    for held in result:
+    for conversation in result:
         definitions = {
-            name: one
-            for name, one in plan_definitions(held.plan()).items()
-            if isinstance(one, dict)
+            name: definition
+            for name, definition in plan_definitions(conversation.plan()).items()
+            if isinstance(definition, dict)
         }
-        votes = _split_votes(held.path / "journal.jsonl", held.result)
-        for row in held.result.scenarios:
+        votes = _split_votes(conversation.path / "journal.jsonl", conversation.result)
+        for row in conversation.result.scenarios:
             if row.scored or row.cause in ("unscored", "ungraded"):
                 case = Case(
-                    row=row, folder=held.path, definition=definitions.get(row.id, {})
+                    row=row,
+                    folder=conversation.path,
+                    definition=definitions.get(row.id, {}),
                 )
-                why = tuple(
+                reasons = tuple(
                     _review_reasons(
                         case, votes.get(row.id, ""), earlier.get(_case_key(row))
                     )
                 )
-                cases.append(structs.replace(case, why=why))
+                cases.append(structs.replace(case, why=reasons))
     return Cases(
         run_id=path.resolve().name,
         path=path,
@@ -232,7 +242,9 @@ def read_cases(path: Path, before: GateSide | None = None) -> Cases:
     )
 
 
-def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Why]:
+def _review_reasons(
+    case: Case, votes: str, earlier_score: float | None
+) -> Iterator[Why]:
     row = case.row
     if not row.scored:
         yield Why("unsure", row.reason)
@@ -241,19 +253,21 @@ def _review_reasons(case: Case, votes: str, before: float | None) -> Iterator[Wh
         yield Why("split votes", votes)
     if (
         row.score is not None
-        and before is not None
-        and abs(row.score - before) >= MOVED
+        and earlier_score is not None
+        and abs(row.score - earlier_score) >= MOVED
     ):
-        yield Why("moved", f"{score_text(before)} before, {score_text(row.score)} now")
+        yield Why(
+            "moved", f"{score_text(earlier_score)} before, {score_text(row.score)} now"
+        )
     if row.score is None or not SAME < row.score < 1 - SAME:
         return
     step = 1 / len(row.checks) if len(row.checks) > 1 else NEAR
     if abs(row.score - row.threshold) <= step + 1e-9:
-        what = "one check" if len(row.checks) > 1 else f"{NEAR:.0%} of full marks"
-        way = "passes" if row.score >= row.threshold else "fails"
+        margin = "one check" if len(row.checks) > 1 else f"{NEAR:.0%} of full marks"
+        outcome = "passes" if row.score >= row.threshold else "fails"
         yield Why(
             "near the limit",
-            f"it {way} with {score_text(row.score)} by no more than {what}",
+            f"it {outcome} with {score_text(row.score)} by no more than {margin}",
         )
 
 
@@ -277,23 +291,23 @@ def _by_words(case: Case) -> Iterator[Why]:
     says_yes = parse_grade(_BY_WORDS.assess(inquiry), inquiry.grades) == "yes"
     if says_yes == (row.score > SAME):
         return
-    there = f"its words are{'' if says_yes else ' not'} those of {reference[:80]!r}"
+    finding = f"its words are{'' if says_yes else ' not'} those of {reference[:80]!r}"
     if row.judge_calls:
         yield Why(
             "judge and rules",
-            f"the judge {'fails' if says_yes else 'passes'} it, and {there}",
+            f"the judge {'fails' if says_yes else 'passes'} it, and {finding}",
         )
     else:
-        yield Why("words", f"the rules give {score_text(row.score)}, and {there}")
+        yield Why("words", f"the rules give {score_text(row.score)}, and {finding}")
 
 
 _BY_WORDS = RulesJudge()
 
 
-def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
+def _split_votes(journal: Path, conversation: ConversationResult) -> dict[str, str]:
     """Return by example how the judge's votes on one question differ, where they do, as far as the journal is read."""
     votes: dict[tuple[str, str], Counter[str]] = {}
-    asked_often = any(row.judge_calls > 1 for row in held.scenarios)
+    asked_often = any(row.judge_calls > 1 for row in conversation.scenarios)
     for _, line in whole_lines(journal) if asked_often and journal.is_file() else ():
         # Most lines are of other events: decoding those as well would take most of the
         # time.
@@ -312,8 +326,8 @@ def _split_votes(journal: Path, held: ConversationResult) -> dict[str, str]:
                 and prompt is not None
             ):
                 grade = parse_grade(event.reply, prompt.grades)
-                said = "no grade" if isinstance(grade, Unscored) else grade
-                votes.setdefault((event.example, event.prompt), Counter())[said] += 1
+                vote = "no grade" if isinstance(grade, Unscored) else grade
+                votes.setdefault((event.example, event.prompt), Counter())[vote] += 1
     return {
         example: "the judge's votes: "
         + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())

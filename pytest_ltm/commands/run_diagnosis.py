@@ -323,8 +323,8 @@ def _has_conversations_to_begin(
         return False
     if not isinstance(agents, dict) or not isinstance(spans, dict):
         return False
-    begun = {name.planned_name for name in _conversation_names(diagnoses)}
-    return len(begun) < len(agents) * len(spans) * trials
+    begun_names = {name.planned_name for name in _conversation_names(diagnoses)}
+    return len(begun_names) < len(agents) * len(spans) * trials
 
 
 def _conversation_names(

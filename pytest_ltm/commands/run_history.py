@@ -80,8 +80,8 @@ def list_runs(arguments: Namespace) -> int:
     resumed, and its totals. Nothing is changed.
     """
     if not arguments.folder.is_dir():
-        why = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
-        raise ConfigurationError(why)
+        reason = f"there is no folder {str(arguments.folder)!r}: no run was made here. Name one, as in .ltm"
+        raise ConfigurationError(reason)
     pasts = map(read_past, run_folders(arguments.folder))
     result = [
         past for past in pasts if not arguments.agent or arguments.agent in past.agents
@@ -89,7 +89,9 @@ def list_runs(arguments: Namespace) -> int:
     if arguments.since:
         since = parse_moment(arguments.since)
         result = [past for past in result if past.at is not None and past.at >= since]
-    states = {each.name: _state_text(each, arguments.folder) for each in result}
+    states = {
+        past_run.name: _state_text(past_run, arguments.folder) for past_run in result
+    }
     if arguments.json:
         names = (
             "agent",
@@ -155,8 +157,8 @@ def parse_moment(text: str) -> datetime:
     try:
         return wall_time() - duration(text)
     except (ScenarioError, OverflowError):
-        why = f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
-        raise ConfigurationError(why) from None
+        reason = f"--since: {text!r} is neither a date, as in 2026-03-01, nor a time ago, as in 7d"
+        raise ConfigurationError(reason) from None
 
 
 def _state_text(past: Past, ltm_dir: Path) -> str:
@@ -188,10 +190,12 @@ def _state_text(past: Past, ltm_dir: Path) -> str:
 def _run_lines(
     pasts: Sequence[Past], states: dict[str, str], width: int
 ) -> Iterator[str]:
-    names = [one_line(each.name) for each in pasts]
+    names = [one_line(past.name) for past in pasts]
     room = min(max(map(columns_of, names)), 24)
-    most = max(len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30)
-    state = min(max(map(columns_of, states.values())), most)
+    widest = max(
+        len("gate unmeasurable"), width - room - len(_DATE) - 3 * len(_GAP) - 30
+    )
+    state = min(max(map(columns_of, states.values())), widest)
     heads = [
         pad_right("run", room),
         pad_right("begun (UTC)", len(_DATE)),
@@ -200,26 +204,33 @@ def _run_lines(
     yield clip_text(
         _GAP.join([*heads, "totals, from the shortest span"]), width
     ).rstrip()
-    for name, each in zip(names, pasts, strict=True):
-        at = f"{each.at:%Y-%m-%d %H:%M}" if each.at else NOTHING
+    for name, past in zip(names, pasts, strict=True):
+        time_text = f"{past.at:%Y-%m-%d %H:%M}" if past.at else NOTHING
         # The totals of each agent, from its shortest span to the longest: `bot 10.00
         # 8.50 of 11 at 2k, 32k`.
         rows = sorted(
-            each.standings, key=lambda standing: each.spans.index(standing.span_label)
+            past.standings, key=lambda standing: past.spans.index(standing.span_label)
         )
         agents = group_by(rows, lambda standing: standing.agent).items()
         points = ", ".join(
-            f"{one_line(agent)} {' '.join(row.points for row in held)}"
-            for agent, held in agents
+            f"{one_line(agent)} {' '.join(row.points for row in standings)}"
+            for agent, standings in agents
         )
         full = {row.full for row in rows if row.low is not None}
         of = f" of {full.pop()}" if len(full) == 1 else ""
-        totals, said = (
-            (f"{points}{of} at {', '.join(map(one_line, each.spans))}" if rows else ""),
-            states[each.name],
+        totals, state_text = (
+            (f"{points}{of} at {', '.join(map(one_line, past.spans))}" if rows else ""),
+            states[past.name],
         )
-        line = [pad_right(clip_text(name, room), room), pad_right(at, len(_DATE))]
-        line += [pad_right(clip_text(said, state), state), totals] if totals else [said]
+        line = [
+            pad_right(clip_text(name, room), room),
+            pad_right(time_text, len(_DATE)),
+        ]
+        line += (
+            [pad_right(clip_text(state_text, state), state), totals]
+            if totals
+            else [state_text]
+        )
         yield from _fit_totals(_GAP.join(line).rstrip(), totals, width)
     yield pluralize(len(pasts), "run")
 
@@ -248,8 +259,8 @@ def add_draw_arguments(parser: ArgumentParser) -> None:
         parser, agents="(repeatable; default: those under test, without bundled ones)"
     )
     add_since(parser)
-    every = "list every result, not just the last 30 of each of the last 5 plans"
-    parser.add_argument("--all", action="store_true", help=every)
+    all_help = "list every result, not just the last 30 of each of the last 5 plans"
+    parser.add_argument("--all", action="store_true", help=all_help)
     add_json(parser)
     add_baselines(parser)
     add_ltm_dir(parser)
@@ -277,7 +288,7 @@ def draw_trend(arguments: Namespace) -> int:
             "".join(UNICODE_SIGNS).encode(sys.stdout.encoding or "utf-8")
             signs = PLAIN if is_plain(sys.stdout) else UNICODE_SIGNS
         lines = trend_lines(
-            series, width, color=color, signs=signs, whole=arguments.all
+            series, width, color=color, signs=signs, is_complete=arguments.all
         )
         print("\n".join(lines or [why_nothing_to_draw(result, arguments.paths)]))
     for note in notes:
@@ -320,7 +331,11 @@ def gather_points(
             folders += run_folders(path) if paths else ()
             # the JSON files in a folder with a run or with runs are no baselines
             if not (path / "runs").is_dir() and not (path / "run.json").exists():
-                files += sorted(each for each in path.glob("*.json") if each.is_file())
+                files += sorted(
+                    candidate
+                    for candidate in path.glob("*.json")
+                    if candidate.is_file()
+                )
         elif paths:
             folders.append(find_run(text, ltm_dir))
     for past in map(read_past, folders):
@@ -340,37 +355,37 @@ def gather_points(
 def _of_baseline(path: Path, notes: list[str]) -> Iterator[TrendPoint]:
     """Yield the points of each committed version of a baseline, and of the file as it is where that is another."""
     try:
-        now = read_regular(path)
+        current = read_regular(path)
         changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
     except OSError as error:
         raise ConfigurationError(
             f"{path}: cannot be read ({error.strerror})"
         ) from error
     versions = file_versions(path)
-    if not versions or versions[0].content != now:
+    if not versions or versions[0].content != current:
         # the file was changed since its last commit
-        versions.append(Version("", changed, now))
-    lost = 0
-    for commit, at, content in versions:
+        versions.append(Version("", changed, current))
+    lost_versions = 0
+    for commit, moment, content in versions:
         try:
             side = parse_baseline(content, str(path), path.stem)
         except LtmError as error:
-            lost += 1
-            why = str(error)
+            lost_versions += 1
+            reason = str(error)
             continue
         for standing in result_standings(side.result):
             facts = partial(tuple, side.plans)
             yield TrendPoint(
                 name=path.stem,
                 kind="baseline",
-                at=at,
+                at=moment,
                 commit=commit,
                 standing=standing,
                 facts=facts,
             )
-    if lost:
+    if lost_versions:
         notes.append(
-            f"baseline {path.stem}: {pluralize(lost, 'version')} left out: {why}"
+            f"baseline {path.stem}: {pluralize(lost_versions, 'version')} left out: {reason}"
         )
 
 
@@ -398,9 +413,9 @@ def file_versions(path: Path) -> list[Version]:
         path.parent, "log", f"-n{MAX_FILE_VERSIONS}", "--format=%H %ct", "--", name
     ).decode()
     commits = [line.split() for line in listed.split("\n") if line]
-    asked = "".join(f"{commit}:{name}\n" for commit, _ in commits)
+    request = "".join(f"{commit}:{name}\n" for commit, _ in commits)
     answer = (
-        _git_output(path.parent, "cat-file", "--batch", said=asked.encode())
+        _git_output(path.parent, "cat-file", "--batch", standard_input=request.encode())
         if commits
         else b""
     )
@@ -421,7 +436,7 @@ def file_versions(path: Path) -> list[Version]:
     return versions
 
 
-def _git_output(folder: Path, *words: str, said: bytes = b"") -> bytes:
+def _git_output(folder: Path, *words: str, standard_input: bytes = b"") -> bytes:
     # settings of the repository must neither start programs nor change what is printed
     safe: Sequence[str] = (
         "-c",
@@ -431,14 +446,14 @@ def _git_output(folder: Path, *words: str, said: bytes = b"") -> bytes:
         "--no-pager",
     )
     try:
-        done = subprocess.run(  # noqa: S603 - fixed words, and the name of a file behind --
+        process = subprocess.run(  # noqa: S603 - fixed words, and the name of a file behind --
             ["git", *safe, *words],  # noqa: S607 - the git that the user has
             cwd=folder,
-            input=said,
+            input=standard_input,
             capture_output=True,
             check=False,
             timeout=_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return b""
-    return done.stdout if done.returncode == 0 else b""
+    return process.stdout if process.returncode == 0 else b""

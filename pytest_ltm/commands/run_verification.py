@@ -52,10 +52,10 @@ def _rule_imported_again(run: LoadedRun, verification: Verification) -> None:
     for folder, sentence in differences:
         discrepancy = Discrepancy(f"{folder}/{RESULTS}", sentence)
         verification.differs.append(discrepancy)
-    rest = len(run.result.scenarios) - count
-    if rest:
-        why = "as published: nothing here says how to reach them again"
-        verification.unchecked.append(f"{pluralize(rest, 'verdict')} {why}")
+    unruled = len(run.result.scenarios) - count
+    if unruled:
+        reason = "as published: nothing here says how to reach them again"
+        verification.unchecked.append(f"{pluralize(unruled, 'verdict')} {reason}")
     if count:
         how = "reached again by rules from the published answers"
         verification.held.append(f"{pluralize(count, 'verdict')} {how}")
@@ -70,22 +70,22 @@ def _score_again(
     foreign: bool,
 ) -> None:
     """Score the conversations of a run again whose journals are whole."""
-    named = {
+    with_journal = {
         conversation.path.name
         for conversation in run.conversations
         if conversation.result.journal
     }
     recorded = sorted(path.parent.name for path in run.path.glob(f"*/{JOURNAL}"))
     for name in recorded:
-        if name not in named:
-            why = "its results do not name the journal that they are made from"
-            verification.unchecked.append(f"{name}: {why}")
+        if name not in with_journal:
+            reason = "its results do not name the journal that they are made from"
+            verification.unchecked.append(f"{name}: {reason}")
     damaged = _damaged_conversations(verification.differs)
-    whole = [name for name in recorded if name not in damaged]
-    parts = run_parts(run.path, whole)
-    if whole and not parts:
-        why = "no run.json says how it was started"
-        verification.unchecked.append(f"verdicts were not reached again: {why}")
+    undamaged = [name for name in recorded if name not in damaged]
+    parts = run_parts(run.path, undamaged)
+    if undamaged and not parts:
+        reason = "no run.json says how it was started"
+        verification.unchecked.append(f"verdicts were not reached again: {reason}")
     for number, part in enumerate(parts):
         score_part_again(
             run, part, work / str(number), arguments, verification, foreign=foreign

@@ -48,9 +48,9 @@ def serve_pages(arguments: Namespace) -> int:
 
     listening = _listening_socket(arguments)
     port = listening.getsockname()[1]
-    shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     hosts = {
-        f"{shown}:{port}",
+        f"{host}:{port}",
         *(
             {f"localhost:{port}", f"127.0.0.1:{port}"}
             if _is_loopback(arguments.host)
@@ -67,9 +67,11 @@ def serve_pages(arguments: Namespace) -> int:
         strangers=strangers,
     )
     if not _is_loopback(arguments.host):
-        who = f"anyone who can reach {shown}:{port}"
-        print(f"Warning: runs in {arguments.ltm_dir} are served unencrypted to {who}")
-    print(f"http://{shown}:{port}{ENTRANCE}{secret}", flush=True)
+        audience = f"anyone who can reach {host}:{port}"
+        print(
+            f"Warning: runs in {arguments.ltm_dir} are served unencrypted to {audience}"
+        )
+    print(f"http://{host}:{port}{ENTRANCE}{secret}", flush=True)
     print("Ctrl-C ends it; runs do not need it.", flush=True)
     config = uvicorn.Config(
         app,

@@ -94,17 +94,17 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
     where = at_span(standing.agent, standing.span_label) if standing else past.name
     shard = next((note for note in past.notes if note.startswith("shard")), "")
     if shard or past.state in ("interrupted", "in progress"):
-        message, colour, why = INCOMPLETE, GREY, shard or past.why
+        message, colour, reason = INCOMPLETE, GREY, shard or past.why
     elif past.state != "finished" or standing is None:
-        message, colour, why = UNMEASURABLE, GREY, past.why or past.state
+        message, colour, reason = UNMEASURABLE, GREY, past.why or past.state
     elif standing.unmeasured or past.gate == "unmeasurable":
-        message, colour, why = (
+        message, colour, reason = (
             UNMEASURABLE,
             GREY,
             standing.unmeasured or "the gate could not be measured",
         )
     else:
-        message, interval, why = (
+        message, interval, reason = (
             f"{standing.points} of {standing.full}",
             standing.interval,
             "",
@@ -126,7 +126,7 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
             message, colour = f"{message}, {past.gate}", "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
     facts += [f"commit {past.source.commit[:7]}"] if past.source else []
-    title = f"{where}: {message} ({'; '.join([*facts, *([why] if why else [])])})"
+    title = f"{where}: {message} ({'; '.join([*facts, *([reason] if reason else [])])})"
     name = clip_text(_xml_text(label or f"memory of {where}"), _LONGEST)
     return Badge(label=name, message=message, colour=colour, title=_xml_text(title))
 
@@ -162,9 +162,9 @@ def badge_svg(badge: Badge) -> str:
     left, right = (
         round(columns_of(text) * _LETTER) for text in (badge.label, badge.message)
     )
-    at, width = left + 2 * _PAD, left + right + 4 * _PAD
+    border, width = left + 2 * _PAD, left + right + 4 * _PAD
     reply = f"{badge.label}: {badge.message}"
-    words = ((_PAD, left, badge.label), (at + _PAD, right, badge.message))
+    words = ((_PAD, left, badge.label), (border + _PAD, right, badge.message))
     texts = "".join(
         f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
         for x, room, text in words
@@ -173,8 +173,8 @@ def badge_svg(badge: Badge) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" viewBox="0 0 {width} {_HEIGHT}" '
         f'role="img" aria-label={quoteattr(reply)}>'
         f"<title>{escape(badge.title)}</title>"
-        f'<path fill="{_LABEL}" d="M{at} 0H3a3 3 0 0 0-3 3v14a3 3 0 0 0 3 3H{at}z"/>'
-        f'<path fill="{COLOURS[badge.colour]}" d="M{at} 0H{width - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{at}z"/>'
+        f'<path fill="{_LABEL}" d="M{border} 0H3a3 3 0 0 0-3 3v14a3 3 0 0 0 3 3H{border}z"/>'
+        f'<path fill="{COLOURS[badge.colour]}" d="M{border} 0H{width - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{border}z"/>'
         f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
     )
 
@@ -289,8 +289,8 @@ def export_runs(arguments: Namespace) -> int:
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
     with _exporting(arguments.to):
         write_all(written, force=arguments.force)
-        for each in written:
-            print(each)
+        for target in written:
+            print(target)
     differs = [
         text
         for run in results.runs
@@ -378,38 +378,48 @@ def draw_badge(arguments: Namespace) -> int:
             name=path.stem, path=path, at=None, state="finished", standings=standings
         )
     # The agent under test, at the longest of its spans.
-    own = [standing for standing in past.standings if standing.own] or past.standings
-    named = (
+    own_standings = [
+        standing for standing in past.standings if standing.own
+    ] or past.standings
+    of_agent = (
         [standing for standing in past.standings if standing.agent == arguments.agent]
         if arguments.agent
-        else own
+        else own_standings
     )
-    held = [each for each in named if arguments.span in ("", each.span_label)]
-    agents = {each.agent for each in held}
+    chosen = [
+        candidate
+        for candidate in of_agent
+        if arguments.span in ("", candidate.span_label)
+    ]
+    agents = {candidate.agent for candidate in chosen}
     if past.standings and len(agents) != 1:
-        why = (
+        problem = (
             "has no such agent or span"
             if arguments.agent
             else "tests no agent of yours"
         )
         raise ConfigurationError(
-            f"{past.name} {'tests several agents' if agents else why}. Choose with --agent and --span: agents "
+            f"{past.name} {'tests several agents' if agents else problem}. Choose with --agent and --span: agents "
             f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
         )
-    made = badge_of(
-        past, max(held, key=lambda each: each.span or 0, default=None), arguments.label
+    badge = badge_of(
+        past,
+        max(chosen, key=lambda candidate: candidate.span or 0, default=None),
+        arguments.label,
     )
     if amended and path.is_file():
-        claim = f"{made.message}, {amended:,} amended by hand"
-        made = structs.replace(
-            made, message=claim, title=f"{made.title}, amended by hand"
+        claim = f"{badge.message}, {amended:,} amended by hand"
+        badge = structs.replace(
+            badge, message=claim, title=f"{badge.title}, amended by hand"
         )
     elif amended:
         left_out = f"{pluralize(amended, 'amended verdict')} left out"
-        made = structs.replace(made, title=f"{made.title} ({left_out})")
-    write_output(arguments.output, for_file(WRITTEN[arguments.output.suffix](made)))
+        badge = structs.replace(badge, title=f"{badge.title} ({left_out})")
+    write_output(arguments.output, for_file(WRITTEN[arguments.output.suffix](badge)))
     # a script that reads stdout should not take a badge without a score for a result
-    print(one_line(made.title), file=sys.stderr if made.colour == GREY else sys.stdout)
+    print(
+        one_line(badge.title), file=sys.stderr if badge.colour == GREY else sys.stdout
+    )
     return 0
 
 

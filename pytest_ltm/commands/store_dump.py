@@ -31,7 +31,9 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
     """
     subject = Subject(store_maker(find_agent(spec, base=Path.cwd())), Pace())
     try:
-        power = next((way for way in ("export", "list") if subject.can(way)), "")
+        power = next(
+            (method for method in ("export", "list") if subject.can(method)), ""
+        )
         if not power:
             raise ConfigurationError(
                 f"{spec} has neither export() nor list(), so its memories cannot be read. Audit a dump instead"
@@ -51,13 +53,13 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
 
 def _part(subject: Subject, power: str, user: str) -> Dump:
     """Return what one user's memory holds, each record with its own fields where it has some."""
-    who = Scope(user=user)
+    scope = Scope(user=user)
     if power == "export":
-        made = _json_value(subject.exported(who))
-        whole = dump_of_value(user, made)
-        if whole.rows and isinstance(whole.rows[0], dict) and len(whole.rows[0]) > 1:
-            return _of_user(whole, user)
-    kinds = subject.listed(power, who)
+        exported = _json_value(subject.exported(scope))
+        dump = dump_of_value(user, exported)
+        if dump.rows and isinstance(dump.rows[0], dict) and len(dump.rows[0]) > 1:
+            return _of_user(dump, user)
+    kinds = subject.listed(power, scope)
     hits = [(kind, hit) for kind in kinds for hit in kinds[kind]]
     rows = [_row(hit) for _, hit in hits]
     places = [f"{kind}[{number}]" for number, (kind, _) in enumerate(hits)]
@@ -73,14 +75,14 @@ def _of_user(dump: Dump, user: str) -> Dump:
 
 
 def _row(hit: Hit) -> Mapping[str, Any]:
-    named = {"text": hit.text, "id": hit.key, "at": hit.at and hit.at.isoformat()}
-    return {name: value for name, value in named.items() if value is not None}
+    fields = {"text": hit.text, "id": hit.key, "at": hit.at and hit.at.isoformat()}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _json_value(made: Any) -> Any:
+def _json_value(exported: Any) -> Any:
     """Return what an export gave as JSON has it; ConfigurationError where it cannot be written so."""
     try:
-        return json.loads(json.dumps(made, default=_plain))
+        return json.loads(json.dumps(exported, default=_plain))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"export() did not return JSON values: {describe_error(error)}"

@@ -193,9 +193,9 @@ class Trial:
 
     def exchanges_left(self) -> int:
         """Return how many more exchanges there is time for."""
-        most = _EXCHANGES - self.exchanges if self.reach is None else 10_000
+        limit = _EXCHANGES - self.exchanges if self.reach is None else 10_000
         in_time = (self._seconds - self.elapsed) / max(self.pace, 1e-4)
-        return max(0, min(most, int(0.9 * in_time)))
+        return max(0, min(limit, int(0.9 * in_time)))
 
     @contextmanager
     def conversation(self, folder: Path) -> Iterator[Talk]:
@@ -282,13 +282,13 @@ def try_other_user(trial: Trial, folder: Path) -> Finding:
     with trial.conversation(folder / "first-user") as first:
         first.say(f"The name of my parrot is {name}.")
         first.say(_SMALL_TALK[2])
-        own = first.say(question)
+        own_answer = first.say(question)
     with trial.conversation(folder / "second-user") as second:
-        other = second.say(question)
+        other_answer = second.say(question)
     talk = [*first.exchanges, *second.exchanges]
-    if _names(name, other):
+    if _names(name, other_answer):
         text, good = f"mixes users: it told another one {name}", False
-    elif _names(name, own):
+    elif _names(name, own_answer):
         text, good = f"keeps users apart: only the one who said it hears {name}", True
     else:
         text, good = "tells other users nothing, nor the one who said it", None
@@ -302,20 +302,20 @@ def try_restart(trial: Trial, folder: Path) -> Finding:
         text = "not tried: it cannot be made again. Name its class or a factory"
         return Finding(topic=topic, text=text, good=None)
     name = trial.rng.choice(_NAMES)
-    with trial.conversation(folder / "restart") as before:
-        before.say(f"My dentist is called {name}.")
-        before.say(_SMALL_TALK[0])
-        known = before.say("What is my dentist called?")
-        can_load = "Checkpointable" in before.caller.capabilities
-        state = before.caller.save() if can_load else None
+    with trial.conversation(folder / "restart") as first_talk:
+        first_talk.say(f"My dentist is called {name}.")
+        first_talk.say(_SMALL_TALK[0])
+        answer_before = first_talk.say("What is my dentist called?")
+        can_load = "Checkpointable" in first_talk.caller.capabilities
+        state = first_talk.caller.save() if can_load else None
     with trial.conversation(folder / "restart") as after:
         if state is not None:
             after.caller.load(state)
         answer = after.say("Tell me again: what is my dentist called?")
-    talk = [*before.exchanges, *after.exchanges]
+    talk = [*first_talk.exchanges, *after.exchanges]
     if _names(name, answer):
         text, good = f"still knows {name} after it was made again", True
-    elif _names(name, known):
+    elif _names(name, answer_before):
         text, good = f"loses {name} when it is made again", False
     else:
         text, good = f"does not know {name}, before a restart or after it", False
@@ -325,23 +325,23 @@ def try_restart(trial: Trial, folder: Path) -> Finding:
 def try_invention(trial: Trial, folder: Path) -> Finding:
     """Tell one dog's name, and ask for that of another, which was never told."""
     name = trial.rng.choice(_NAMES)
-    told, question = (
+    statement, question = (
         f"My sister's dog is called {name}.",
         "What is my brother's dog called?",
     )
     with trial.conversation(folder / "invention") as talk:
-        talk.say(told)
+        talk.say(statement)
         answer = talk.say(question)
-    shown = f"{clip_text(one_line(answer), _SHOWN)!r}"
-    new_words = content_stems(answer) - content_stems(f"{told} {question}")
+    quotation = f"{clip_text(one_line(answer), _SHOWN)!r}"
+    new_words = content_stems(answer) - content_stems(f"{statement} {question}")
     if tells_nothing(answer):
         text, good = "says that it was never told, where it was not", True
     elif _names(name, answer):
         text, good = f"gives one dog's name, {name}, as another's", False
     elif new_words and re.search(r"\b[A-Z][a-z]{2,}\b", answer[1:]):
-        text, good = f"invents what it was never told: {shown}", False
+        text, good = f"invents what it was never told: {quotation}", False
     else:
-        text, good = f"does not say that it was never told: {shown}", False
+        text, good = f"does not say that it was never told: {quotation}", False
     return Finding(topic="invention", text=text, good=good, talk=talk.exchanges)
 
 
@@ -353,16 +353,16 @@ def try_order(trial: Trial, folder: Path) -> Finding:
         talk.say(f"Then I phoned {second}.")
         talk.say(f"After that I phoned {third}.")
         answer = talk.say("Whom did I phone second this morning?")
-    named = [name for name in (first, second, third) if _names(name, answer)]
-    if named == [second]:
+    named_people = [name for name in (first, second, third) if _names(name, answer)]
+    if named_people == [second]:
         text, good = f"keeps the order of three events: {second} was second", True
-    elif named:
+    elif named_people:
         text, good = (
-            f"mixes up three events: {second} was second, not {named[0]}",
+            f"mixes up three events: {second} was second, not {named_people[0]}",
             False,
         )
-        if second in named:
-            text = f"does not say which of three events was second: {', '.join(named)}"
+        if second in named_people:
+            text = f"does not say which of three events was second: {', '.join(named_people)}"
     else:
         text, good = "names none of three events it was told of", False
     return Finding(topic="order", text=text, good=good, talk=talk.exchanges)
@@ -389,18 +389,18 @@ class DistanceSearch:
         self._planted: list[Planted] = []
         self._asked: set[int] = set()
 
-    def plant(self, most: int) -> None:
-        """Tell `most` codes at most, the farthest one first."""
+    def plant(self, limit: int) -> None:
+        """Tell `limit` codes at most, the farthest one first."""
         distances = [float(_NEAREST)]
-        ratio = max(_FINEST, (self._reach / _NEAREST) ** (1 / max(1, most - 1)))
+        ratio = max(_FINEST, (self._reach / _NEAREST) ** (1 / max(1, limit - 1)))
         while distances[-1] < self._reach:
             distances.append(distances[-1] * ratio)
         things = self._trial.rng.sample(_THINGS, min(len(distances), len(_THINGS)))
         distances = distances[-len(things) :]
         codes = self._trial.rng.sample(range(1000, 10_000), len(things))
         gaps = [
-            round(further - nearer)
-            for nearer, further in zip([0.0, *distances], distances, strict=False)
+            round(farther - nearer)
+            for nearer, farther in zip([0.0, *distances], distances, strict=False)
         ]
         for thing, code, gap in zip(things, codes, reversed(gaps), strict=True):
             self._talk.say(f"The code of my {thing} is {code}.")
@@ -418,10 +418,10 @@ class DistanceSearch:
 
     def _small_talk(self, tokens: int) -> Iterator[str]:
         """Yield texts with `tokens` together, each short enough for a message."""
-        most = min(self._chunk, self._talk.caller.max_message_tokens)
+        longest = min(self._chunk, self._talk.caller.max_message_tokens)
         end = self._tokens + tokens
         while end - self._tokens > _LEAST_TALK:
-            yield self._filler.make(min(end - self._tokens, most), most).message
+            yield self._filler.make(min(end - self._tokens, longest), longest).message
 
     @property
     def _tokens(self) -> int:
@@ -439,33 +439,33 @@ class DistanceSearch:
     def distance(self, number: int) -> int:
         """Return the tokens between a code and what is said next."""
         planted = self._planted[number]
-        told = self._talk.exchanges[planted.exchange].message
-        return self._tokens_from(planted.exchange) - self._trial.count(told)
+        message = self._talk.exchanges[planted.exchange].message
+        return self._tokens_from(planted.exchange) - self._trial.count(message)
 
     def bisect(self, votes: int) -> tuple[int, int]:
         """Return the largest distance at which most is known, and the smallest beyond it at which it is not.
 
         Either is 0 where there is none.
         """
-        known, lost = self._ask_near(0, max(votes, 3))
-        if not known:
-            return 0, lost
-        if not lost:
-            further, lost = self._ask_near(self._reach, votes, above=known)
-            known = max(known, further)
-        if not lost:
-            return known, 0
-        while lost > _FINEST * known:
-            further, nearer = self._ask_near(
-                sqrt(known * lost), votes, above=known, below=lost
+        known_at, lost_at = self._ask_near(0, max(votes, 3))
+        if not known_at:
+            return 0, lost_at
+        if not lost_at:
+            farther, lost_at = self._ask_near(self._reach, votes, above=known_at)
+            known_at = max(known_at, farther)
+        if not lost_at:
+            return known_at, 0
+        while lost_at > _FINEST * known_at:
+            farther, nearer = self._ask_near(
+                sqrt(known_at * lost_at), votes, above=known_at, below=lost_at
             )
-            if not further and not nearer:
+            if not farther and not nearer:
                 break
-            known, lost = max(known, further), min(lost, nearer or lost)
-        return known, lost
+            known_at, lost_at = max(known_at, farther), min(lost_at, nearer or lost_at)
+        return known_at, lost_at
 
     def _ask_near(
-        self, wanted: float, votes: int, *, above: int = 0, below: int = 10**9
+        self, target: float, votes: int, *, above: int = 0, below: int = 10**9
     ) -> tuple[int, int]:
         """Ask for the codes nearest to a distance; return the largest known one's and the smallest lost one's.
 
@@ -478,51 +478,64 @@ class DistanceSearch:
             for number in range(len(self._planted))
             if number not in self._asked and above < self.distance(number) < below
         ]
-        numbers.sort(key=lambda number: abs(self.distance(number) - wanted))
-        known: list[int] = []
-        lost: list[int] = []
+        numbers.sort(key=lambda number: abs(self.distance(number) - target))
+        known_distances: list[int] = []
+        lost_distances: list[int] = []
         for number in numbers[:votes]:
             distance = self.distance(number)
-            (known if self._is_known(number) else lost).append(distance)
-        if known and lost and max(known) > min(lost):
-            return (max(known), 0) if len(known) > len(lost) else (0, min(lost))
-        return max(known, default=0), min(lost, default=0)
+            (known_distances if self._is_known(number) else lost_distances).append(
+                distance
+            )
+        if (
+            known_distances
+            and lost_distances
+            and max(known_distances) > min(lost_distances)
+        ):
+            return (
+                (max(known_distances), 0)
+                if len(known_distances) > len(lost_distances)
+                else (0, min(lost_distances))
+            )
+        return max(known_distances, default=0), min(lost_distances, default=0)
 
     def _is_known(self, number: int) -> bool:
         planted = self._planted[number]
         self._asked.add(number)
         answer = self._talk.say(f"What is the code of my {planted.thing}?")
-        others = {other.code for other in self._planted} - {planted.code}
+        other_codes = {rival.code for rival in self._planted} - {planted.code}
         # Who recites all codes does not know which one is asked for.
-        recited = others & set(re.findall(r"\d{4}", answer))
+        recited = other_codes & set(re.findall(r"\d{4}", answer))
         return planted.code in answer and not recited
 
 
 def try_distance(trial: Trial, folder: Path) -> Finding:
     """Tell codes, small talk between them, and look for the distance at which they are lost."""
-    left = trial.exchanges_left()
+    remaining = trial.exchanges_left()
     chunk = _CHUNK if trial.reach is None else _LONG_CHUNK
     votes = 1 if trial.reach is None else 3
-    questions = votes * (2 + ceil(log2(max(2, left / 3))))
+    questions = votes * (2 + ceil(log2(max(2, remaining / 3))))
     # A message for each code, and for what lies between them up to two.
-    told = max(2, (left - questions) // 3)
+    code_count = max(2, (remaining - questions) // 3)
     # Beyond what is asked about, so that it lies between two answers.
-    reach = told * chunk if trial.reach is None else round(1.2 * trial.reach)
-    most = told if trial.reach is None else len(_THINGS)
+    reach = code_count * chunk if trial.reach is None else round(1.2 * trial.reach)
+    limit = code_count if trial.reach is None else len(_THINGS)
     with trial.conversation(folder / "distance") as talk:
         search = DistanceSearch(trial, talk, reach, chunk)
-        search.plant(most)
-        known, lost = search.bisect(votes)
+        search.plant(limit)
+        known_at, lost_at = search.bisect(votes)
     good: bool | None = None
-    tokens = known or lost
-    if not known:
-        text, good = f"does not know a code it was told {lost:,} tokens before", False
-    elif not lost:
-        text = f"reaches back {known:,} tokens or more, which is as far as this went"
+    tokens = known_at or lost_at
+    if not known_at:
+        text, good = (
+            f"does not know a code it was told {lost_at:,} tokens before",
+            False,
+        )
+    elif not lost_at:
+        text = f"reaches back {known_at:,} tokens or more, which is as far as this went"
         good = True
     else:
-        tokens = round(sqrt(known * lost))
-        text = f"reaches back about {tokens:,} tokens: {known:,} yes, {lost:,} no"
+        tokens = round(sqrt(known_at * lost_at))
+        text = f"reaches back about {tokens:,} tokens: {known_at:,} yes, {lost_at:,} no"
     return Finding(
         topic="distance", text=text, good=good, talk=talk.exchanges, tokens=tokens
     )
@@ -609,7 +622,9 @@ def try_agent(arguments: Namespace) -> int:
                 "text": finding.text,
                 "good": finding.good,
                 "tokens": finding.tokens,
-                "talk": [[one.message, one.reply] for one in finding.talk],
+                "talk": [
+                    [exchange.message, exchange.reply] for exchange in finding.talk
+                ],
             }
             for finding in findings
         ]
@@ -665,13 +680,13 @@ def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) ->
         tokens = arguments.to + messages * 30
     price = read_price(arguments.price) if arguments.price else _known_price(source)
     # A chat is sent again with each message, at worst all of it.
-    again = tokens * messages // 2
+    resent_tokens = tokens * messages // 2
     if source.embedded:
         cost = "free"
     elif price is None:
         cost = "price: what your bot pays for that (--price=IN/OUT names it)"
     else:
-        cost = f"at most ${price.cost_of_tokens(again, messages * 100):.2f}"
+        cost = f"at most ${price.cost_of_tokens(resent_tokens, messages * 100):.2f}"
     return (
         f"{source.spec}: about {messages} messages with {tokens:,} tokens, {messages} s at a second a reply, "
         f"at most {seconds:g} s; {cost}"

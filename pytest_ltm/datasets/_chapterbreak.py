@@ -88,9 +88,9 @@ def chapter_from_dataset(
             f"{where}: expected 'negs', a list of texts (fields: {', '.join(sorted(record))})."
         )
     context, true = (_record_text(record, name, where) for name in ("ctx", "pos"))
-    others = tuple(_record_text({"negs": text}, "negs", where) for text in negatives)
+    endings = tuple(_record_text({"negs": text}, "negs", where) for text in negatives)
     context = _last_sentences(context, context_characters)
-    return Chapter(work=f"{work}_{number}", context=context, true=true, others=others)
+    return Chapter(work=f"{work}_{number}", context=context, true=true, others=endings)
 
 
 def chapter_from_book(
@@ -117,13 +117,13 @@ def chapter_from_book(
         )
     following = rng.randrange(len(chapters) - others - 1) + 1
     wrong = rng.sample(range(following + 1, len(chapters)), others)
-    before = "\n\n".join(
+    beginning = "\n\n".join(
         f"{heading}\n\n{body}" for heading, body in chapters[:following]
     )
     true, *wrongs = (
         _first_sentences(chapters[number][1]) for number in (following, *wrong)
     )
-    context = _last_sentences(before, context_characters)
+    context = _last_sentences(beginning, context_characters)
     return Chapter(
         work=f"{file.name}_{following}",
         context=context,
@@ -140,8 +140,8 @@ def book_chapters(text: str) -> list[tuple[str, str]]:
             chapters.append((line.strip(), []))
         elif chapters:
             chapters[-1][1].append(line)
-    whole = [(heading, "\n".join(lines).strip()) for heading, lines in chapters]
-    return [(heading, body) for heading, body in whole if len(body) > _LONGEST_HEADING]
+    bodies = [(heading, "\n".join(lines).strip()) for heading, lines in chapters]
+    return [(heading, body) for heading, body in bodies if len(body) > _LONGEST_HEADING]
 
 
 @lru_cache(maxsize=1)

@@ -207,17 +207,19 @@ def write_interchange(
     """
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        body, whole = Path(folder) / "body", Path(folder) / "whole"
+        body, complete = Path(folder) / "body", Path(folder) / "whole"
         _write_lines(body, history_lines(read(paths, counts)))
         _check_anything_read(body, counts)
-        notes = tuple(f"{why}: {count:,}" for why, count in sorted((+counts).items()))
+        notes = tuple(
+            f"{reason}: {count:,}" for reason, count in sorted((+counts).items())
+        )
         notes += tuple(dict.fromkeys(filter(None, map(hub_address, paths))))
         header = Header(
             format=FORMAT, version=VERSION, source=source, opening=opening, notes=notes
         )
-        with open_regular(body) as rest:
-            _write_lines(whole, chain(history_lines((), header), rest))
-        whole.replace(
+        with open_regular(body) as lines:
+            _write_lines(complete, chain(history_lines((), header), lines))
+        complete.replace(
             target
         )  # all of it or nothing: another run may be reading the same place
     return counts
@@ -247,7 +249,7 @@ def hub_address(path: Path) -> str:
 
 def _check_anything_read(body: Path, counts: Counter[str]) -> None:
     """Raise DatasetError, with the first reason, where rows could not be read and no session or question was."""
-    reasons = [why for why in counts if why.startswith(UNREADABLE)]
+    reasons = [reason for reason in counts if reason.startswith(UNREADABLE)]
     if not reasons:
         return
     with open_regular(body) as lines:

@@ -79,10 +79,10 @@ def is_choice(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
         r"\b(?:choice|option)\b", "", box[1] if box else answer, flags=re.IGNORECASE
     )
     signs = dict.fromkeys(map(ord, str(options.get("strip_chars", "."))))
-    chosen, wanted = text.translate(signs).strip().upper(), gold.strip().upper()
-    if options.get("require_non_empty", True) and not (chosen and wanted):
+    chosen, expected = text.translate(signs).strip().upper(), gold.strip().upper()
+    if options.get("require_non_empty", True) and not (chosen and expected):
         return False
-    return chosen == wanted
+    return chosen == expected
 
 
 _NOT_LETTERS = frozenset(
@@ -108,10 +108,10 @@ def _letters_in(text: str) -> set[str]:
 
 def are_choices(answer: str, gold: str, options: Mapping[str, Any]) -> bool:
     """Return whether an answer names the letters of the gold one, and no others."""
-    chosen, wanted = _letters_in(answer), _letters_in(gold)
-    if options.get("require_non_empty", True) and not (chosen and wanted):
+    chosen, expected = _letters_in(answer), _letters_in(gold)
+    if options.get("require_non_empty", True) and not (chosen and expected):
         return False
-    return chosen == wanted
+    return chosen == expected
 
 
 _PHRASE_RULES: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
@@ -168,11 +168,11 @@ def _squad(text: str) -> str:
     return " ".join(re.sub(r"\b(?:a|an|the)\b", " ", text).split())
 
 
-def _squad_f1(said: str, gold: str) -> float:
+def _squad_f1(spoken: str, gold: str) -> float:
     special = {"yes", "no", "noanswer"}
-    if said != gold and (said in special or gold in special):
+    if spoken != gold and (spoken in special or gold in special):
         return 0.0
-    first, second = said.split(), gold.split()
+    first, second = spoken.split(), gold.split()
     common = sum((Counter(first) & Counter(second)).values())
     if not common:
         return 0.0
@@ -182,11 +182,11 @@ def _squad_f1(said: str, gold: str) -> float:
 
 def squad_figures(output: str, golds: Sequence[str]) -> dict[str, float]:
     """Return exact match, F1 and substring match with the nearest gold answer."""
-    said, wanted = _squad(output), [_squad(gold) for gold in golds]
+    spoken, squad_golds = _squad(output), [_squad(gold) for gold in golds]
     return {
-        "exact_match": float(said in wanted),
-        "f1": max(_squad_f1(said, gold) for gold in wanted),
-        "substring_exact_match": float(any(gold in said for gold in wanted)),
+        "exact_match": float(spoken in squad_golds),
+        "f1": max(_squad_f1(spoken, gold) for gold in squad_golds),
+        "substring_exact_match": float(any(gold in spoken for gold in squad_golds)),
     }
 
 
@@ -204,8 +204,8 @@ def memoryagentbench_figures(
         return line
     if "eventqa" in source:
         return line | {"eventqa_recall": float(all(found))}
-    whole = squad_figures(output, golds)
-    figures = {name: max(value, line[name]) for name, value in whole.items()}
+    all_figures = squad_figures(output, golds)
+    figures = {name: max(value, line[name]) for name, value in all_figures.items()}
     if "choice_eng" in source and len(golds) > 1:
         figures["substring_exact_match"] = float(found[1])
         figures["exact_match"] = max(figures["exact_match"], float(found[1]))
@@ -241,10 +241,10 @@ def beam_order_score(reference: Sequence[str], lines: Sequence[str]) -> float | 
     `lines`: the answer's, those that name an item replaced by it. None where all are
     tied, as tau-b is not defined then.
     """
-    wanted, named = set(reference), set(lines)
-    right = len(wanted & named)
-    extra = sum(line not in wanted for line in lines)
-    missing = sum(item not in named for item in reference)
+    expected, listed = set(reference), set(lines)
+    right = len(expected & listed)
+    extra = sum(line not in expected for line in lines)
+    missing = sum(item not in listed for item in reference)
     precision = right / (right + extra) if right + extra else 0.0
     recall = right / (right + missing) if right + missing else 0.0
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0

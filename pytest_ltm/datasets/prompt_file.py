@@ -116,15 +116,15 @@ def _read_questions(
     return {kind: text.text() for kind, text in texts.items()}
 
 
-def _check_parts(item: Field, known: frozenset[str], *, needed: str) -> None:
+def _check_parts(item: Field, parts: frozenset[str], *, needed: str) -> None:
     """Raise DefinitionError for a part that nobody fills in, or without the one that is needed."""
     try:
         names = {name for _, name, _, _ in Formatter().parse(item.text()) if name}
     except ValueError as error:
         raise item.fault(f"{error}. Write {{{{ and }}}} for braces.") from None
-    for name in sorted(names - known):
+    for name in sorted(names - parts):
         raise item.fault(
-            f"nobody fills in {{{name}}}: known are {', '.join(sorted(known))}. Write {{{{ and }}}} for braces."
+            f"nobody fills in {{{name}}}: known are {', '.join(sorted(parts))}. Write {{{{ and }}}} for braces."
         )
     if needed not in names:
         raise item.fault(f"does not name {{{needed}}}.")
@@ -132,12 +132,12 @@ def _check_parts(item: Field, known: frozenset[str], *, needed: str) -> None:
 
 def verbatim_prompt(facts: Mapping[str, Any]) -> JudgePrompt | None:
     """Return the prompt that the parameters of a definition hold; None where they hold none."""
-    if not (held := facts.get("judge_prompt")):
+    if not (prompt := facts.get("judge_prompt")):
         return None
     return JudgePrompt(
-        name=f"file-{held['sha256'][:12]}",
+        name=f"file-{prompt['sha256'][:12]}",
         version=1,
-        text=held["text"],
+        text=prompt["text"],
         verbatim=True,
-        parameters=held["parameters"],
+        parameters=prompt["parameters"],
     )

@@ -51,22 +51,22 @@ def complete_definition(
         # the keywords of the folder's other examples; not those that share a word with
         # the expected ones
         ours = {word for group in definition.expected for word in group}
-        others: list[list[str]] = []
-        for other in sorted(path.parent.glob(f"*{ENDING}")):
+        other_groups: list[list[str]] = []
+        for neighbour in sorted(path.parent.glob(f"*{ENDING}")):
             with suppress(
                 DefinitionError
             ):  # what is wrong with that file is said where its own example is read
                 groups = keyword_groups(
-                    read_json(other).mapping(required=["expected_responses"])[
+                    read_json(neighbour).mapping(required=["expected_responses"])[
                         "expected_responses"
                     ]
                 )
-                others += [
+                other_groups += [
                     group
                     for group in groups
-                    if group not in others and not ours.intersection(group)
+                    if group not in other_groups and not ours.intersection(group)
                 ]
-        extra = {"other_messages": others}
+        extra = {"other_messages": other_groups}
     elif scenario == "restaurant" and (file := menu_above(path)):
         sections = read_json(file).mapping().items()
         extra = {
@@ -243,8 +243,8 @@ def _parse_steps(fields: dict[str, Field]) -> Iterable[Step]:
         )
     # zip ends with the script: what follows it is the question of run time, and the
     # wait after it.
-    for text, asked, wait in zip(script, flags, waits, strict=False):
-        yield Ask(text) if asked else Say(text)
+    for text, is_question, wait in zip(script, flags, waits, strict=False):
+        yield Ask(text) if is_question else Say(text)
         if wait != Wait():
             yield wait
 
@@ -271,7 +271,10 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
                 raise expected.error("legs such as 'From Mill, go 2km North to Inn.'")
             result = {
                 "start": legs[0][0],
-                "route": [[float(km), way.lower(), goal] for _, km, way, goal in legs],
+                "route": [
+                    [float(km), direction_word.lower(), goal]
+                    for _, km, direction_word, goal in legs
+                ],
             }
         case "prospective_memory":
             result = _prospective_data(expected, fields["script"])
@@ -280,7 +283,7 @@ def _expected_data(scenario: str, fields: dict[str, Field]) -> Any:
         case "trigger_response":  # version 1 has "say: '…'" around the sentence
             texts = [item.text() for item in expected.items("texts")]
             result = [
-                said[1] if (said := _SAID.fullmatch(text)) else text for text in texts
+                match[1] if (match := _SAID.fullmatch(text)) else text for text in texts
             ]
         case _:
             result = expected.json()
@@ -326,10 +329,10 @@ def _prospective_data(expected: Field, script: Field) -> dict[str, Any]:
 class DefinitionsFolder:
     """A folder `DIR/<scenario or published folder name>/<example>.def.json`, with or without a `config.yml`."""
 
-    def __init__(self, path: str | Path, known: Iterable[str] = ()) -> None:
+    def __init__(self, path: str | Path, more_names: Iterable[str] = ()) -> None:
         """Look into the folder, reading nothing but `config.yml`; DefinitionError if it cannot be used.
 
-        `known`: names of scenarios beyond the published ones.
+        `more_names`: names of scenarios beyond the published ones.
         """
         self.path = Path(path)
         self._files = _definition_files(self.path)
@@ -341,7 +344,7 @@ class DefinitionsFolder:
         """The names of the examples (the files' stems, as node ids have them) by scenario, in natural order."""
         self.is_published = any((self.path / name).is_dir() for name in FOLDERS)
         """Whether its folders have the names of the published benchmark's."""
-        names = {*FOLDERS.values(), *known}
+        names = {*FOLDERS.values(), *more_names}
         self.unknown = tuple(name for name in self.examples if name not in names)
         """The scenarios in `examples` that nobody knows."""
 
@@ -377,11 +380,11 @@ def _definition_files(folder: Path) -> dict[str, dict[str, Path]]:
                 )
             for file in files:
                 label = node_label(file.name.removesuffix(ENDING))
-                other = paths.setdefault(name, {}).setdefault(label, file)
-                if other is not file:
+                first_file = paths.setdefault(name, {}).setdefault(label, file)
+                if first_file is not file:
                     cure = "Give one of them another name"
                     raise DefinitionError(
-                        f"{file}: {other.name} is example {label!r}, too. {cure}."
+                        f"{file}: {first_file.name} is example {label!r}, too. {cure}."
                     )
     except OSError as error:
         raise DefinitionError(
@@ -483,8 +486,8 @@ def load_any_suite(path: str | Path, known: Collection[str] | None = None) -> Su
         if field in common
     }
     unhonoured = (
-        f"{Path(path).name}: config.{name}: {why}"
-        for name, why in _UNHONOURED.items()
+        f"{Path(path).name}: config.{name}: {reason}"
+        for name, reason in _UNHONOURED.items()
         if name in config
     )
     return Suite(

@@ -124,10 +124,10 @@ def no_list(start: bytes) -> str:
     )
 
 
-def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field]:
+def fields_of(top: Field, required: Iterable[str], kind: str) -> dict[str, Field]:
     """Return the fields of a record; DefinitionError says which one is missing, and which there are instead.
 
-    `what`: what a record with all of them would be.
+    `kind`: what a record with all of them would be.
     """
     fields = top.mapping()
     for name in required:
@@ -136,7 +136,7 @@ def fields_of(top: Field, required: Iterable[str], what: str) -> dict[str, Field
                 [*list(fields)[:_FIELDS], *(["..."] if len(fields) > _FIELDS else [])]
             )
             raise top.fault(
-                f"no {what}: the field {name!r} is missing (fields: {names or 'none'})."
+                f"no {kind}: the field {name!r} is missing (fields: {names or 'none'})."
             )
     return fields
 

@@ -359,8 +359,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def cost_usd(self) -> float | None:
         """Dollars for the replies of the conversations of which that is known; None if of none."""
-        known: float | None = self.sum_of("cost_usd")
-        return known
+        cost: float | None = self.sum_of("cost_usd")
+        return cost
 
     @cached_property
     def mishap_share(self) -> float:
@@ -371,8 +371,8 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         replies = self.sum_of("metered")
         return max(
             (
-                min(1.0, each.times / (each.of or replies or math.inf))
-                for each in total.values()
+                min(1.0, mishap.times / (mishap.of or replies or math.inf))
+                for mishap in total.values()
             ),
             default=0.0,
         )
@@ -411,24 +411,28 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
     # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to
     # read.
-    agents = group_by(run.conversations, lambda held: held.agent).values()
+    agents = group_by(
+        run.conversations, lambda conversations: conversations.agent
+    ).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
     places = [
-        held
+        conversations
         for of_agent in agents
-        for held in group_by(of_agent, lambda held: held.span_label).values()
+        for conversations in group_by(
+            of_agent, lambda conversations: conversations.span_label
+        ).values()
     ]
     names = [(place[0].agent, place[0].span_label) for place in places]
     return tuple(
         Column(
-            conversations=held,
+            conversations=conversations,
             pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]),
         )
-        for held, name in zip(places, names, strict=True)
+        for conversations, name in zip(places, names, strict=True)
     )
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:
     """Return the sum of what is known; None if nothing is."""
-    known = [value for value in values if value is not None]
-    return reduce(operator.add, known) if known else None
+    known_values = [value for value in values if value is not None]
+    return reduce(operator.add, known_values) if known_values else None

@@ -37,34 +37,34 @@ class ComparisonText(NamedTuple):
 
 
 def comparison_text(
-    one: str,
-    other: str,
+    after: str,
+    before: str,
     pairs: Sequence[Pair],
     comparison: Comparison,
     *,
     looks: int = 1,
 ) -> ComparisonText:
-    """Return what `one`, the later side of the pairs, is against `other`; `looks`: the number of comparisons shown.
+    """Return what `after`, the later side of the pairs, is against `before`; `looks`: the number of comparisons shown.
 
     A claim takes a probability of at most 0.05, either way, shared among those shown.
     """
     if not pairs:
-        none = f"{one} and {other} share no example that both have a score for."
+        none = f"{after} and {before} share no example that both have a score for."
         return ComparisonText("Unknown", none, "", "unknown")
     if comparison.is_identical:
-        same = f"{HERE} {one} and {other} have equal scores in all {pluralize(comparison.pairs, 'example')}."
+        same = f"{HERE} {after} and {before} have equal scores in all {pluralize(comparison.pairs, 'example')}."
         return ComparisonText("No difference", same, "", "equal")
     alpha = ALPHA / max(1, looks)
     many = f", one of {looks} comparisons" if looks > 1 else ""
     difference = comparison.difference or 0.0
     p = chance_here(pairs, alpha=ALPHA)
-    shown = p is not None and p <= alpha
+    is_shown = p is not None and p <= alpha
     real = comparison.can_tell and comparison.p is not None and comparison.p <= alpha
     short = (
         "Yes"
         if real
         else "On these texts"
-        if shown
+        if is_shown
         else "Too little to tell"
         if p is None
         else "Not shown"
@@ -77,22 +77,22 @@ def comparison_text(
         if p is None
         else f"two-sided p {p_text(p)}{many}"
     )
-    explained = "" if shown or p is None else ", which chance explains"
+    explained = "" if is_shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
     # More digits where two would show nothing.
     share = f"{abs(difference):.{2 if abs(difference) >= 0.005 else 4}f}"
     where = (
-        f"{word} than {other} by {share} of full marks"
+        f"{word} than {before} by {share} of full marks"
         if difference
-        else f"level with {other}"
+        else f"level with {before}"
     )
-    here = f"{HERE} {one} is {where}{explained}: {counts} ({how})."
+    sentence_here = f"{HERE} {after} is {where}{explained}: {counts} ({how})."
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
         ends = comparison.interval
         details = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
         details += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
-        claim = f"{word}, too" if real and shown else word if real else "not shown"
+        claim = f"{word}, too" if real and is_shown else word if real else "not shown"
         elsewhere, beyond = (
             f"{ELSEWHERE}: {claim} ({details}).",
             f"elsewhere p {p_text(comparison.p)}",
@@ -104,15 +104,15 @@ def comparison_text(
         )
     more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
     brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
-    return ComparisonText(short, here, elsewhere + more, brief)
+    return ComparisonText(short, sentence_here, elsewhere + more, brief)
 
 
-def _what_would_settle(pairs: Sequence[Pair], held: int) -> str:
+def _what_would_settle(pairs: Sequence[Pair], conversation_count: int) -> str:
     needed = trials_to_tell(pairs)
     if needed is None:
         return "Only many more trials would tell so small a difference."
-    more = "" if held == 1 else f" in place of {held}"
-    examples = pluralize(needed * len(pairs) // held, "example")
+    more = "" if conversation_count == 1 else f" in place of {conversation_count}"
+    examples = pluralize(needed * len(pairs) // conversation_count, "example")
     return (
         f"{needed} trials of each{more} (--ltm-trials={needed}) would mostly tell a difference as large: "
         f"it takes at least {examples} of each."

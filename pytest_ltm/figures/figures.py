@@ -271,8 +271,8 @@ _is_estimated = _get("is_estimated")
 
 def mean_reply_seconds(column: Column) -> float | None:
     """Return how long a reply took on average; None without timings."""
-    asked = (column.sum_of("exchanges") or 0) - (column.sum_of("told") or 0)
-    return _ratio(_agent_seconds(column), asked)
+    replies = (column.sum_of("exchanges") or 0) - (column.sum_of("told") or 0)
+    return _ratio(_agent_seconds(column), replies)
 
 
 def tokens_a_reply(column: Column) -> float | None:
@@ -368,9 +368,9 @@ def _measured_spans(column: Column) -> list[int]:
 _agent_seconds = _get("pace.asking.total")
 
 
-def _pass_k(*, every: bool) -> Callable[[Column], float | None]:
+def _pass_k(*, in_all: bool) -> Callable[[Column], float | None]:
     return lambda column: (
-        pass_k(column.rows, column.pass_k_trials, every=every)
+        pass_k(column.rows, column.pass_k_trials, every=in_all)
         if column.pass_k_trials
         else None
     )
@@ -497,7 +497,7 @@ SCORES = (
     Figure(
         "pass_k.all",
         "share",
-        _pass_k(every=True),
+        _pass_k(in_all=True),
         _tries_label("pass^{}: all trials"),
         missing="null",
         reports="terminal markdown",
@@ -505,7 +505,7 @@ SCORES = (
     Figure(
         "pass_k.any",
         "share",
-        _pass_k(every=False),
+        _pass_k(in_all=False),
         _tries_label("pass@{}: any trial"),
         missing="null",
         reports="terminal markdown",

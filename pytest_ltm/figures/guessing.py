@@ -93,5 +93,7 @@ def _divergence(share: float, expected: float) -> float:
     if expected >= 1.0:
         return 0.0
     gained = share * math.log(share / expected) if share else 0.0
-    lost = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
-    return gained + lost
+    lost_part = (
+        (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
+    )
+    return gained + lost_part

@@ -47,7 +47,7 @@ def bullet_list(sentences: Sequence[str]) -> list[str]:
         )
         for sentence in sentences
     ]
-    return ["\n".join(f"- {each}" for each in plain)] if plain else []
+    return ["\n".join(f"- {text}" for text in plain)] if plain else []
 
 
 def folded_section(summary: str, body: str) -> str:

@@ -45,8 +45,8 @@ def _facts(
 
 
 def _counted(values: Iterable[float | None]) -> tuple[float, int]:
-    known = [value for value in values if value is not None]
-    return sum(known), len(known)
+    numbers = [value for value in values if value is not None]
+    return sum(numbers), len(numbers)
 
 
 def _is_written(fact: FactMemory) -> bool:
@@ -136,9 +136,11 @@ PLACES = ("never written", "written, not found", "found, not used")
 def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
     """Return the number of facts of which it is known what became of them; None where no memory is known."""
     # no memory is not an empty one: nothing is shown of it
-    known = [row.memory for row in rows if row.memory is not None]
+    memories = [row.memory for row in rows if row.memory is not None]
     return (
-        sum(fact.known for memory in known for fact in memory.facts) if known else None
+        sum(fact.known for memory in memories for fact in memory.facts)
+        if memories
+        else None
     )
 
 
@@ -154,7 +156,7 @@ def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
     rows_of_facts: list[tuple[str, ...]] = []
     for row in rows:
         for fact in row.memory.facts if row.memory is not None else ():
-            told = (
+            fact_text = (
                 f"{fact.subject}: {fact.value or 'withdrawn'}"
                 if fact.subject
                 else fact.value
@@ -171,12 +173,12 @@ def needle_rows(rows: Iterable[ScenarioResult]) -> list[tuple[str, ...]]:
             )
             found = {None: NOTHING, 0: "no"}.get(fact.rank, f"at rank {fact.rank}")
             earned = NOTHING if row.score is None else f"{row.score:.2f}"
-            text, lost = (
-                f"#{fact.needle} {shorten_text(told, _LONGEST)}",
+            text, loss = (
+                f"#{fact.needle} {shorten_text(fact_text, _LONGEST)}",
                 row.memory.lost if row.memory else "",
             )
             rows_of_facts.append(
-                (f"{row.agent} {row.id}", text, written, found, earned, lost or NOTHING)
+                (f"{row.agent} {row.id}", text, written, found, earned, loss or NOTHING)
             )
     return rows_of_facts
 

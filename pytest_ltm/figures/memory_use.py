@@ -75,12 +75,12 @@ def _count_duplicates(
         return 0, 0
     duplicates = 0
     for subject, value in history.repeated:
-        about = history.words_about(subject)
+        subject_words = history.words_about(subject)
         texts = [
             ledger.text_at(record, last_exchange) or ""
             for record in ledger.holders([value], last_exchange)
         ]
-        duplicates += sum(_is_about(text, about) for text in texts) > 1
+        duplicates += sum(_is_about(text, subject_words) for text in texts) > 1
     return duplicates, len(history.repeated)
 
 
@@ -139,15 +139,15 @@ class _TellingHistory:
         self.facts.append(fact)
         values.append((number, value))
 
-    def current(self, subject: str, before: int) -> tuple[int, str | None]:
+    def current(self, subject: str, exchange: int) -> tuple[int, str | None]:
         """Return when the value of a subject was told that counts before an exchange, and the value."""
-        pairs = [pair for pair in self._values[subject] if pair[0] < before]
+        pairs = [pair for pair in self._values[subject] if pair[0] < exchange]
         return pairs[-1]
 
-    def former_values(self, subject: str, before: int) -> set[str]:
+    def former_values(self, subject: str, exchange: int) -> set[str]:
         """Return the other values that it had until then."""
-        current = self.current(subject, before)[1]
-        values = {value for number, value in self._values[subject] if number < before}
+        current = self.current(subject, exchange)[1]
+        values = {value for number, value in self._values[subject] if number < exchange}
         return {value for value in values if value is not None and value != current}
 
     def words_about(self, subject: str) -> set[str]:
@@ -191,11 +191,11 @@ class _Search:
                 continue
             if value is None or not former:
                 continue
-            about = self._history.words_about(subject)
-            lag = find_lag(self._ledger, number, value, about)
+            subject_words = self._history.words_about(subject)
+            lag = find_lag(self._ledger, number, value, subject_words)
             if lag is not None and number + lag < self.number:
                 subjects += 1
-                stale += self._finds_any(former, about, value)
+                stale += self._finds_any(former, subject_words, value)
         return stale, subjects
 
     def count_deleted(self) -> tuple[int, int]:
@@ -204,9 +204,9 @@ class _Search:
         for subject in self.subjects:
             if self._history.current(subject, self.number)[1] is None:
                 former = self._history.former_values(subject, self.number)
-                about = self._history.words_about(subject)
+                subject_words = self._history.words_about(subject)
                 subjects += 1
-                found += self._finds_any(former, about)
+                found += self._finds_any(former, subject_words)
         if subjects:
             return found, subjects
         ghosts = sum(self._was_deleted(operation.record) for operation in self.found)
@@ -231,11 +231,17 @@ class _Search:
             texts.append(text)
         return texts
 
-    def _finds_any(self, values: set[str], about: set[str], current: str = "") -> bool:
+    def _finds_any(
+        self, values: set[str], subject_words: set[str], current: str = ""
+    ) -> bool:
         """Return whether a text was found with one of these values, and without the current one."""
         for text in self._texts():
             is_current = bool(current) and has_value(text, current)
-            if not is_current and _is_about(text, about) and _has_any(text, values):
+            if (
+                not is_current
+                and _is_about(text, subject_words)
+                and _has_any(text, values)
+            ):
                 return True
         return False
 
@@ -258,8 +264,8 @@ def _measure_fact(
 ) -> FactMemory:
     if fact.change == "withdrawal":
         return fact
-    about = history.words_about(fact.subject)
-    lag = find_lag(ledger, fact.needle, fact.value, about, unchosen)
+    subject_words = history.words_about(fact.subject)
+    lag = find_lag(ledger, fact.needle, fact.value, subject_words, unchosen)
     if lag is None:
         has_known_value = bool(fact.subject) or not ledger.writes.get(fact.needle)
         is_known = has_known_value and not ledger.hides_writes
@@ -310,12 +316,12 @@ def find_lag(
     ledger: MemoryLedger,
     told_at: int,
     value: str,
-    about: AbstractSet[str],
+    subject_words: AbstractSet[str],
     unchosen: Collection[str] = (),
 ) -> int | None:
     """Return after how many exchanges a record had a value; None: never.
 
-    A later record must also share a word with what it is `about`: the value may come up
+    A later record must also share a word with what it is `subject_words`: the value may come up
     elsewhere. A record with a value that was offered beside it and not chosen
     (`unchosen`) only has the offer.
     """
@@ -329,7 +335,7 @@ def find_lag(
         number
         for number, texts in ledger.writes.items()
         if number >= told_at
-        and any(holds(text) and _is_about(text, about) for text in texts)
+        and any(holds(text) and _is_about(text, subject_words) for text in texts)
     ]
     return min(later) - told_at if later else None
 
@@ -361,8 +367,8 @@ def _is_unsaid(ledger: MemoryLedger, word: str, exchange: int) -> bool:
     return min(numbers) > exchange
 
 
-def _is_about(text: str, about: AbstractSet[str]) -> bool:
-    return not about or not about.isdisjoint(plain_words(text))
+def _is_about(text: str, subject_words: AbstractSet[str]) -> bool:
+    return not subject_words or not subject_words.isdisjoint(plain_words(text))
 
 
 def _has_any(text: str, values: Iterable[str]) -> bool:

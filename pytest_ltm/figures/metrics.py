@@ -117,12 +117,12 @@ class AgentMetrics(Struct, frozen=True):
         by_scenario = {
             scenario: self.cells.get((scenario, name)) for scenario in self.examples
         }
-        some = [
-            one
-            for one, cell in by_scenario.items()
-            if cell is not None and cell.count < self.examples[one]
+        lacking = [
+            scenario_name
+            for scenario_name, cell in by_scenario.items()
+            if cell is not None and cell.count < self.examples[scenario_name]
         ]
-        return frozenset([*some, ""] if some else some)
+        return frozenset([*lacking, ""] if lacking else lacking)
 
 
 def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
@@ -138,9 +138,12 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
         both = [
             (place, metric) for scenario, metric in values for place in (scenario, "")
         ]
-        cells = group_by(both, lambda each: (each[0], each[1].name)).items()
+        cells = group_by(both, lambda pair: (pair[0], pair[1].name)).items()
         averages = {
-            key: Averaged(fmean(one.value for _, one in result), len(result))
+            key: Averaged(
+                fmean(averaged_metric.value for _, averaged_metric in result),
+                len(result),
+            )
             for key, result in cells
         }
         contrasts = {
@@ -186,16 +189,18 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     return [*lines, ""]
 
 
-def quiet_line(one: AgentMetrics) -> str:
+def quiet_line(agent_metric: AgentMetrics) -> str:
     """Return the means over all examples in one line."""
-    figures = ", ".join(f"{name} {one.text('', name).strip()}" for name in one.names)
-    return f"{one.label}: {figures}"
+    figures = ", ".join(
+        f"{name} {agent_metric.text('', name).strip()}" for name in agent_metric.names
+    )
+    return f"{agent_metric.label}: {figures}"
 
 
 def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     """Return the means of one agent at one span as JSON values, by measure."""
     metrics: dict[str, Any] = {}
-    one = next(
+    column_metrics = next(
         (
             metric
             for metric in agent_metrics(run)
@@ -203,20 +208,20 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
         ),
         None,
     )
-    if one is None:
+    if column_metrics is None:
         return metrics
-    for name in one.names:
+    for name in column_metrics.names:
         cells = {
-            place: one.cells[place, name]
-            for place in ("", *one.examples)
-            if (place, name) in one.cells
+            place: column_metrics.cells[place, name]
+            for place in ("", *column_metrics.examples)
+            if (place, name) in column_metrics.cells
         }
         parts = {
             place: {"mean": cell.mean, "count": cell.count}
             for place, cell in cells.items()
         }
         metrics[name] = parts.pop("") | {"scenarios": parts}
-        if (against := one.contrasts.get(name)) is not None:
+        if (against := column_metrics.contrasts.get(name)) is not None:
             ends = (interval := _difference_interval(against)) and [
                 interval.low,
                 interval.high,
@@ -230,18 +235,18 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
     return metrics
 
 
-def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
+def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> list[str]:
     """Return the table of one agent, broken into several where the terminal is too narrow, each below a blank line."""
     # Names come from files that anybody may have written, figures from us.
-    rows = [[one_line(name), *figures] for name, *figures in one.rows()]
+    rows = [[one_line(name), *figures] for name, *figures in agent_metric.rows()]
     heads = [("", ""), ("", "examples")]
-    for name in one.names:
+    for name in agent_metric.names:
         # `recall` over `repaired`; a blank leaves room for the stars below it
-        (first, _, rest), blank = (
+        (first, _, second), blank = (
             name.partition("_"),
-            (" " if name in one.partial else ""),
+            (" " if name in agent_metric.partial else ""),
         )
-        heads.append((first + blank, rest + blank) if rest else ("", name + blank))
+        heads.append((first + blank, second + blank) if second else ("", name + blank))
     slots = [
         max(map(columns_of, [*head, *(row[i] for row in rows)]))
         for i, head in enumerate(heads)
@@ -251,7 +256,10 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
     room = width - slots[0] - slots[1] - len(_GAP)
     pages: list[list[int]] = [[]]
     for i in range(2, len(heads)):
-        if pages[-1] and sum(len(_GAP) + slots[at] for at in [*pages[-1], i]) > room:
+        if (
+            pages[-1]
+            and sum(len(_GAP) + slots[place] for place in [*pages[-1], i]) > room
+        ):
             pages.append([])
         pages[-1].append(i)
 
@@ -262,9 +270,9 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
         ).rstrip()
 
     lines = []
-    title = shorten_text(one.label, width, mark="…")
+    title = shorten_text(agent_metric.label, width, mark="…")
     for page in pages:
-        tops = [line([half[at] for half in heads], page) for at in (0, 1)]
+        tops = [line([half[place] for half in heads], page) for place in (0, 1)]
         rule = paint_text("─" * max(map(columns_of, tops)), "dim", color=color)
         lines += [
             "",
@@ -272,8 +280,8 @@ def _measure_table(one: AgentMetrics, width: int, *, color: bool) -> list[str]:
             *filter(None, tops),
             rule,
         ]
-        *each, whole = (line(row, page) for row in rows)
-        lines += [*each, *([rule, whole] if len(each) > 1 else [])]
+        *scenario_lines, total = (line(row, page) for row in rows)
+        lines += [*scenario_lines, *([rule, total] if len(scenario_lines) > 1 else [])]
     return lines
 
 

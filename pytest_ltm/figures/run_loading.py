@@ -78,12 +78,12 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         cls, result: RunResult, summary: Mapping[str, Any] | None = None
     ) -> LoadedRun:
         """Return a run of which its result is known, and some of what its `summary.json` will say."""
-        held = tuple(
+        folders = tuple(
             ConversationFolder(result=conversation, path=Path())
             for conversation in result.conversations
         )
         return cls(
-            path=Path(), result=result, conversations=held, summary=summary or {}
+            path=Path(), result=result, conversations=folders, summary=summary or {}
         )
 
     @property
@@ -110,24 +110,24 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     summary = _read_json_object(path / "summary.json")
     conversation_folders, notices = results or results_in(path)
     if not conversation_folders:
-        why = (
+        reason = (
             f": {notices[0]}"
             if notices
             else "; a run folder has a results.json for each conversation"
         )
-        raise LtmError(f"{path}: no results to report{why}")
+        raise LtmError(f"{path}: no results to report{reason}")
     plan, noted = summary.get("plan"), summary.get("notices")
     noted = noted if isinstance(noted, list) else []
-    named = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
+    planned = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     # Merged and edited runs may hold agents that no plan names: those come last.
     agents = [
-        *named,
+        *planned,
         *sorted(
             {
                 conversation_folder.result.agent
                 for conversation_folder in conversation_folders
             }
-            - set(named)
+            - set(planned)
         ),
     ]
 
@@ -161,8 +161,10 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
     conversations = tuple(
-        structs.replace(each, result=held)
-        for held, each in zip(amended.conversations, conversation_folders, strict=True)
+        structs.replace(each, result=amended_result)
+        for amended_result, each in zip(
+            amended.conversations, conversation_folders, strict=True
+        )
     )
     return LoadedRun(
         path=path, result=amended, conversations=conversations, summary=summary

@@ -30,17 +30,17 @@ _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_sp
 
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
-    agents = group_by(run.conversations, lambda held: held.agent)
+    agents = group_by(run.conversations, lambda conversations: conversations.agent)
     # one point is no curve: without either place there is nothing to keep, or nothing
     # to lose
     both = {
-        agent: held
-        for agent, held in agents.items()
-        if len({each.span is None for each in held}) > 1
+        agent: conversations
+        for agent, conversations in agents.items()
+        if len({conversation.span is None for conversation in conversations}) > 1
     }
     rows = {
-        agent: [row for each in held for row in each.scenarios]
-        for agent, held in both.items()
+        agent: [row for conversation in conversations for row in conversation.scenarios]
+        for agent, conversations in both.items()
     }
     return {agent: _effective_span(of) for agent, of in rows.items()}
 
@@ -109,11 +109,11 @@ def span_sentence(result: EffectiveSpan) -> str:
     curve = ", ".join(
         f"{share} {place}" for share, place in zip(shares, places, strict=True)
     )
-    known, short = "not known: more trials would narrow it", short_span(result)
+    finding, short = "not known: more trials would narrow it", short_span(result)
     if result.low or not _reaches_last_span(result):
-        known = f"{short} tokens"
-    what = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
-    return f"effective memory span {known} ({what}); this run kept {curve}"
+        finding = f"{short} tokens"
+    meaning = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
+    return f"effective memory span {finding} ({meaning}); this run kept {curve}"
 
 
 def short_span(result: EffectiveSpan) -> str:
@@ -131,8 +131,8 @@ def short_span(result: EffectiveSpan) -> str:
         return f"less than {_span_text(result.curve[0].span)}"
     if result.low == result.high:
         return _span_text(result.low)
-    most = _span_text(result.high)
-    return f"{_span_text(result.low)} to {most}" if result.low else f"at most {most}"
+    upper = _span_text(result.high)
+    return f"{_span_text(result.low)} to {upper}" if result.low else f"at most {upper}"
 
 
 def _reaches_last_span(result: EffectiveSpan) -> bool:
@@ -178,7 +178,7 @@ def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
     sentences = []
     for precheck in run.prechecks:
-        who = (
+        title = (
             f"isolation probe of {precheck.of!r}"
             if precheck.kind == "probe"
             else f"judge's {precheck.kind}"
@@ -191,16 +191,16 @@ def precheck_sentences(run: RunResult) -> list[str]:
         parts = [
             pluralize(precheck.calls, "message" if precheck.kind == "probe" else "call")
         ]
-        about = "~" * precheck.estimated
+        sign = "~" * precheck.estimated
         if precheck.tokens:
-            parts.append(f"{about}{pluralize(precheck.tokens, 'token')}")
+            parts.append(f"{sign}{pluralize(precheck.tokens, 'token')}")
         parts += (
             []
             if precheck.cost_usd is None
-            else [f"{about}${exact_dollars(precheck.cost_usd)}"]
+            else [f"{sign}${exact_dollars(precheck.cost_usd)}"]
         )
         spent = f" ({', '.join(parts)})" if precheck.calls else ""
-        sentences.append(f"{who}: {text}{_rates_by_kind(precheck)}{spent}")
+        sentences.append(f"{title}: {text}{_rates_by_kind(precheck)}{spent}")
     return sentences
 
 

@@ -103,16 +103,17 @@ def _table_layout(table: TextTable, width: int) -> _Layout:
 def _table_pages(table: TextTable, layout: _Layout) -> list[list[_Part]]:
     """Return the parts that stand side by side: agents whole, where one fits into a table at all."""
     # At least one column, even where it is wider than the terminal: nothing is dropped.
-    most = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
+    column_count = max((layout.room + _GAP) // (layout.slot + _GAP), 1)
     pages: list[list[_Part]] = [[]]
     used = 0
     for agent, group in groupby(
-        range(len(table.heads)), key=lambda at: table.heads[at][0]
+        range(len(table.heads)), key=lambda place: table.heads[place][0]
     ):
         places = tuple(group)
         label = shorten_text(one_line(agent), layout.room, mark="…")
         for part in (
-            places[start : start + most] for start in range(0, len(places), most)
+            places[start : start + column_count]
+            for start in range(0, len(places), column_count)
         ):
             needed = layout.group(label, len(part))
             if pages[-1] and used + _GROUP_GAP + needed > layout.room:
@@ -126,12 +127,12 @@ def _page_lines(
     table: TextTable, layout: _Layout, page: Sequence[_Part], *, color: bool
 ) -> list[str]:
     agents = []
-    for agent, at in page:
-        width = layout.group(agent, len(at))
-        rest = width - columns_of(agent) - 1
+    for agent, places in page:
+        width = layout.group(agent, len(places))
+        line_width = width - columns_of(agent) - 1
         agents.append(
-            f"{agent} {'─' * rest}"
-            if len(at) > 1 and rest > 0
+            f"{agent} {'─' * line_width}"
+            if len(places) > 1 and line_width > 0
             else pad_left(agent, width)
         )
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
@@ -174,12 +175,14 @@ def _row_cells(
 ) -> list[str]:
     """Return the cells of one line, a text for each agent."""
     parts = []
-    for agent, at in page:
-        texts = [pad_left(row[i][0], layout.slot) for i in at]
-        spare = layout.group(agent, len(at)) - len(at) * (layout.slot + _GAP) + _GAP
+    for agent, places in page:
+        texts = [pad_left(row[i][0], layout.slot) for i in places]
+        spare = (
+            layout.group(agent, len(places)) - len(places) * (layout.slot + _GAP) + _GAP
+        )
         painted = [
             paint_text(text, row[i][1], color=color)
-            for text, i in zip(texts, at, strict=True)
+            for text, i in zip(texts, places, strict=True)
         ]
         parts.append(" " * spare + (" " * _GAP).join(painted))
     return parts

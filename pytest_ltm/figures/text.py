@@ -58,16 +58,14 @@ def shorten_text(text: str, width: int, keep: str = "", mark: str = " … ") -> 
     """
     if columns_of(text) <= width:
         return text
-    at = text.find(keep) if keep else -1
-    if at < 0:
+    position = text.find(keep) if keep else -1
+    if position < 0:
         room = max(width - columns_of(mark), 2)
         return f"{_fitting_part(text, room - room // 2)}{mark}{_fitting_part(text, room // 2, ends=True)}"
-    before, after = text[:at], text[at + len(keep) :]
+    head, after = text[:position], text[position + len(keep) :]
     room = max(width - columns_of(keep), 0)
-    taken = min(room // 2, columns_of(before))
-    return (
-        f"{_shorten_around(before, taken)}{keep}{_shorten_around(after, room - taken)}"
-    )
+    width_before = min(room // 2, columns_of(head))
+    return f"{_shorten_around(head, width_before)}{keep}{_shorten_around(after, room - width_before)}"
 
 
 def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
@@ -111,9 +109,11 @@ def score_text(score: float, upper: float | None = None) -> str:
     return "0.01" if rounded == "0.00" and score > 0 else rounded
 
 
-def verdict_text(given: ScenarioResult | Automatic, without: str = "no score") -> str:
+def verdict_text(verdict: ScenarioResult | Automatic, without: str = "no score") -> str:
     """Return the score of a verdict as it is shown; `without`: where it has none."""
-    return without if given.score is None else score_text(given.score, given.upper)
+    return (
+        without if verdict.score is None else score_text(verdict.score, verdict.upper)
+    )
 
 
 def short_count(number: int) -> str:
@@ -128,13 +128,13 @@ def short_count(number: int) -> str:
 def span_of_time(seconds: float) -> str:
     """Return a duration in its two largest units: `45s`, `20m`, `5h 20m`, `2d 3h`."""
     # A scenario may wait for longer than timedelta holds.
-    whole = timedelta(
+    duration = timedelta(
         seconds=min(round(seconds), timedelta.max // timedelta(seconds=1))
     )
-    if whole < timedelta(minutes=1):
-        return f"{whole.seconds}s"
-    hours, rest = divmod(whole.seconds, 3600)
-    parts = [(whole.days, "d"), (hours, "h"), (rest // 60, "m")]
+    if duration < timedelta(minutes=1):
+        return f"{duration.seconds}s"
+    hours, seconds_left = divmod(duration.seconds, 3600)
+    parts = [(duration.days, "d"), (hours, "h"), (seconds_left // 60, "m")]
     while not parts[0][0]:
         parts.pop(0)
     return " ".join(f"{number}{unit}" for number, unit in parts[:2] if number)

@@ -45,13 +45,15 @@ def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
     waiting: list[tuple[tuple[str, ...], Any]] = [((), row)]
     for path, value in waiting:
         for name, inner in _items_of(value):
-            way = (*path, *words_as_path(name))
+            inner_path = (*path, *words_as_path(name))
             entered = isinstance(inner, dict) or _is_entered(inner, name)
-            if entered and len(way) < _DEPTH:
-                waiting.append((way, inner))
+            if entered and len(inner_path) < _DEPTH:
+                waiting.append((inner_path, inner))
             else:
-                around = frozenset(word for step in way[:-1] for word in words_of(step))
-                leaves.append(Leaf(way, words_of(way[-1]), around, inner))
+                around = frozenset(
+                    word for step in inner_path[:-1] for word in words_of(step)
+                )
+                leaves.append(Leaf(inner_path, words_of(inner_path[-1]), around, inner))
     return leaves
 
 
@@ -67,7 +69,9 @@ def _items_of(value: Any) -> Sequence[tuple[str, Any]]:
 
 
 def _is_entered(value: Any, name: str) -> bool:
-    if not isinstance(value, list) or not any(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not any(
+        isinstance(member, dict) for member in value
+    ):
         return False
     return not _ENTERED.isdisjoint(words_of(name))
 
@@ -119,8 +123,10 @@ def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
     words, around = set(leaf.words), leaf.around
     if not _APART.isdisjoint(words) and role not in ("grade", "error"):
         return None
-    others = (_word_rank(other, words, around) for other in _ROLES[role]["yields to"])
-    if any(rank is not None for rank in others):
+    rival_ranks = (
+        _word_rank(rival, words, around) for rival in _ROLES[role]["yields to"]
+    )
+    if any(rank is not None for rank in rival_ranks):
         return None
     if role == "grade" and leaf.words[-1:] == ("answer",):
         return None
@@ -129,17 +135,17 @@ def _rank_of(leaf: Leaf, role: str) -> tuple[int, int] | None:
 
 
 def _word_rank(role: str, words: set[str], around: frozenset[str]) -> int | None:
-    named: Sequence[str] = _ROLES[role]["words"]
-    for rank, word in enumerate(named):
+    role_words: Sequence[str] = _ROLES[role]["words"]
+    for rank, word in enumerate(role_words):
         if word in words:
             return rank
     if "answer" in words and not words.isdisjoint(_ROLES[role].get("answers", ())):
-        return len(named)
+        return len(role_words)
     # a plain name, such as `text`, is what the object around it is
     plain = words <= set(_TABLE["plain"]) or all(word.isdigit() for word in words)
-    for rank, word in enumerate(named):
+    for rank, word in enumerate(role_words):
         if plain and word in around:
-            return rank + len(named)
+            return rank + len(role_words)
     return None
 
 
@@ -153,10 +159,12 @@ def text_in(value: Any) -> str | None:
     if isinstance(value, str | int | float):
         return str(value)
     if isinstance(value, list) and value:
-        messages = [one for one in value if isinstance(one, dict)]
-        asked = [one for one in messages if one.get("role") in ("user", "human")]
+        messages = [member for member in value if isinstance(member, dict)]
+        user_messages = [
+            member for member in messages if member.get("role") in ("user", "human")
+        ]
         if messages:
-            return text_in((asked or messages)[-1].get("content"))
+            return text_in((user_messages or messages)[-1].get("content"))
         return text_in(value[0])
     if isinstance(value, dict):
         return text_in(value.get("text") or value.get("content"))
@@ -174,7 +182,7 @@ def grade_in(value: Any) -> float | None:
         except ValueError:
             return None
     if isinstance(value, list):
-        grades = [grade for one in value if (grade := grade_in(one)) is not None]
+        grades = [grade for member in value if (grade := grade_in(member)) is not None]
         return (
             sum(grades) / len(grades) if grades and len(grades) == len(value) else None
         )
@@ -200,8 +208,8 @@ def published_grade(fields: RowFields) -> float | None:
     ]
     numbered = all(leaf.words[-1].isdigit() for leaf in alike)
     grades = [grade_in(leaf.value) for leaf in (alike if numbered else [best])]
-    known = [grade for grade in grades if grade is not None]
-    return sum(known) / len(known)
+    numbers = [grade for grade in grades if grade is not None]
+    return sum(numbers) / len(numbers)
 
 
 # --- Errors of a provider, which are no answers.
@@ -212,15 +220,15 @@ _ERROR_KIND = re.compile(_TABLE["error kinds"], re.IGNORECASE)
 
 def provider_error(fields: RowFields, gold: str) -> str:
     """Return the error that a row holds in the place of an answer; "" if it holds an answer."""
-    said = next((text_in(leaf.value) for leaf in fields.said), None)
-    if not said or not said.strip():
+    answer = next((text_in(leaf.value) for leaf in fields.said), None)
+    if not answer or not answer.strip():
         found = (_error_text(leaf.value) for leaf in fields.error)
         return next(filter(None, found), "")
     # a question may ask for an error
-    asked_for = bool(gold.strip()) and gold.strip().lower() in said.lower()
-    start = _ERROR_START.match(said)
-    if start and _ERROR_KIND.search(said[:_FIRST]) and not asked_for:
-        return said
+    asked_for = bool(gold.strip()) and gold.strip().lower() in answer.lower()
+    start = _ERROR_START.match(answer)
+    if start and _ERROR_KIND.search(answer[:_FIRST]) and not asked_for:
+        return answer
     return ""
 
 

@@ -122,14 +122,14 @@ def read_published_answers(
 
     `data`: the file that was asked, for what rows do not say themselves.
     """
-    known = _KnownQuestions(data)
+    questions = _KnownQuestions(data)
     found = PublishedAnswers([], [], [])
-    seen: dict[tuple[str, str, str, str], str] = {}
+    places: dict[tuple[str, str, str, str], str] = {}
     for path in paths:
         for where, group, row in _file_rows(path):
             try:
-                for answer in _parse_answers(where, group, row, known):
-                    _add_answer(found, answer, seen)
+                for answer in _parse_answers(where, group, row, questions):
+                    _add_answer(found, answer, places)
             except ProviderError as error:
                 found.errors.append(f"{where}: {error}")
             except DatasetError as error:
@@ -144,11 +144,11 @@ class ProviderError(Exception):
 def _add_answer(
     found: PublishedAnswers,
     answer: PublishedAnswer,
-    seen: dict[tuple[str, str, str, str], str],
+    places: dict[tuple[str, str, str, str], str],
 ) -> None:
     # ids of some files name a conversation, and of others a question
     key = (answer.agent, answer.group, answer.id, answer.question)
-    first = seen.setdefault(key, answer.where)
+    first = places.setdefault(key, answer.where)
     if first == answer.where:
         found.answers.append(answer)
         return
@@ -273,8 +273,8 @@ def is_row(value: Any) -> bool:
     if any(is_row(part) for part in value.values() if isinstance(part, dict)):
         return False
     fields = RowFields(value)
-    asked = fields.question or any(name in value for name in _NAMES["id"])
-    return bool(asked and (fields.said or fields.error))
+    names_question = fields.question or any(name in value for name in _NAMES["id"])
+    return bool(names_question and (fields.said or fields.error))
 
 
 # --- one row
@@ -296,7 +296,7 @@ class _KnownQuestions:
             value = json.loads(text)
         except ValueError:
             value = [_line_value(line) for line in text.splitlines() if line.strip()]
-        kept = (
+        names = (
             *_NAMES["id"],
             "question",
             "answer",
@@ -304,12 +304,12 @@ class _KnownQuestions:
             *_NAMES["kind"],
             "sample_id",
         )
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict) and isinstance(one.get("qa"), list):
-                self._add_questions(one["qa"], str(one.get("sample_id", "")))
-            elif isinstance(one, dict) and "question" in one:
-                own = {name: one[name] for name in kept if name in one}
-                self._add_questions([own], str(one.get("sample_id", "")))
+        for record in value if isinstance(value, list) else [value]:
+            if isinstance(record, dict) and isinstance(record.get("qa"), list):
+                self._add_questions(record["qa"], str(record.get("sample_id", "")))
+            elif isinstance(record, dict) and "question" in record:
+                question = {name: record[name] for name in names if name in record}
+                self._add_questions([question], str(record.get("sample_id", "")))
 
     def _add_questions(self, rows: Iterable[Row], group: str) -> None:
         for row in rows:
@@ -321,7 +321,7 @@ class _KnownQuestions:
                 self._rows.setdefault(name, row)
                 self._rows.setdefault(f"{group}\0{name}", row)
 
-    def find(self, row: Row, asked: str, group: str) -> Row | None:
+    def find(self, row: Row, question: str, group: str) -> Row | None:
         """Return what is known of the question of a row; None without a data set.
 
         DatasetError for a question that the data set does not have.
@@ -329,33 +329,37 @@ class _KnownQuestions:
         if not self._rows:
             return None
         names = [str(row[name]) for name in _NAMES["id"] if row.get(name)]
-        if asked:
-            names.append(asked)
+        if question:
+            names.append(question)
         keys = [f"{group}\0{name}" for name in names] + names
-        known = next((self._rows[key] for key in keys if key in self._rows), None)
-        if known is None:
+        question_row = next(
+            (self._rows[key] for key in keys if key in self._rows), None
+        )
+        if question_row is None:
             raise DatasetError(
                 f"the data set has no question {show_value(names[0] if names else None)}"
             )
-        return known
+        return question_row
 
 
 def _parse_answers(
-    where: str, group: str, row: Any, known: _KnownQuestions
+    where: str, group: str, row: Any, questions: _KnownQuestions
 ) -> Iterator[PublishedAnswer]:
     if not isinstance(row, dict):
         raise DatasetError(f"not an object: {show_value(row)}")
     fields = RowFields(row)
     question = _first_text(fields.question)
-    asked = known.find(row, question, group)
-    own = row
-    row = row | (asked or {})
-    gold = _gold_of(fields, asked)
+    question_row = questions.find(row, question, group)
+    answer_row = row
+    row = row | (question_row or {})
+    gold = _gold_of(fields, question_row)
     if error := provider_error(fields, gold or ""):
         raise ProviderError(one_line(error))
-    answers = _answers_of(fields, own, asked)
+    answers = _answers_of(fields, answer_row, question_row)
     question_id = _text(row, _NAMES["id"])
-    question = str(asked.get("question") or question) if asked else question
+    question = (
+        str(question_row.get("question") or question) if question_row else question
+    )
     kind, category = _kind_of(row, question_id)
     if gold is None and category is not Category.ADVERSARIAL:
         raise DatasetError(NEEDS_DATA)
@@ -390,20 +394,20 @@ def _first_text(leaves: Iterable[Leaf]) -> str:
     return next(filter(None, texts), "")
 
 
-def _gold_of(fields: RowFields, asked: Row | None) -> str | None:
+def _gold_of(fields: RowFields, question_row: Row | None) -> str | None:
     """Return the expected answer; None where nobody names one."""
-    values = [asked.get("answer")] if asked else []
+    values = [question_row.get("answer")] if question_row else []
     values += [leaf.value for leaf in fields.gold]
     texts = [text_in(value) for value in values if value is not None]
     return texts[0] if texts else None
 
 
-def _answers_of(fields: RowFields, row: Row, asked: Row | None) -> list[Leaf]:
+def _answers_of(fields: RowFields, row: Row, question_row: Row | None) -> list[Leaf]:
     """Return the fields with answers; beside a data set a bare `answer` is one."""
     if fields.answers:
         return fields.answers
     bare = [leaf for leaf in fields.gold if leaf.path == ("answer",)]
-    if asked and "answer" in row and not bare:
+    if question_row and "answer" in row and not bare:
         bare = [Leaf(("answer",), ("answer",), frozenset(), row["answer"])]
     if not bare:
         raise DatasetError("it has no answer: no field such as response or prediction")

@@ -58,8 +58,8 @@ class AskedModel:
                 f"--model {self._name}: {error}. What is complete is kept: run it again"
             ) from error
         except Exception as error:
-            what = f"raised {describe_error(error)}. What is complete is kept"
-            raise DatasetError(f"--model {self._name}: {what}") from error
+            problem = f"raised {describe_error(error)}. What is complete is kept"
+            raise DatasetError(f"--model {self._name}: {problem}") from error
         if not isinstance(text, str):
             raise DatasetError(
                 f"--model {self._name}: must return a text, returned {text!r:.80}"
@@ -121,16 +121,16 @@ def author_session(spec: str) -> Iterator[AskedModel]:
         return
     chosen, _ = read_model(spec, role="--model", error=DatasetError, ready=True)
     completions = open_model(chosen)
-    asked = AskedModel(
-        spec, lambda prompt: _complete_with_retries(completions, asked, prompt)
+    model = AskedModel(
+        spec, lambda prompt: _complete_with_retries(completions, model, prompt)
     )
     try:
-        yield asked
+        yield model
     finally:
         completions.close()
 
 
-def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> str:
+def _complete_with_retries(completions: Any, model: AskedModel, prompt: str) -> str:
     """Ask once, and some more times where the fault may pass."""
     try:
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
@@ -159,7 +159,7 @@ def _complete_with_retries(completions: Any, asked: AskedModel, prompt: str) -> 
     answer = retrying(completions.complete, [{"role": "user", "content": prompt}])
     for name, count in (("input", answer.used.input), ("output", answer.used.output)):
         if count is not None:
-            asked.tokens[name] = asked.tokens.get(name, 0) + count
+            model.tokens[name] = model.tokens.get(name, 0) + count
     return str(answer.text)
 
 
@@ -178,14 +178,14 @@ def parse_json_answer(text: str) -> Any:
         raise ValueError(f"it is not one JSON value: {error}.") from error
 
 
-def prompt_of(known: Mapping[str, str], step: str, **parts: object) -> str:
+def prompt_of(templates: Mapping[str, str], step: str, **parts: object) -> str:
     """Return the prompt of a step, one of the texts known; parts other than texts are filled in as JSON."""
-    others = {
+    json_parts = {
         name: json.dumps(part, ensure_ascii=False)
         for name, part in parts.items()
         if not isinstance(part, str)
     }
-    return Template(known[step]).substitute(parts | others, json=_JSON)
+    return Template(templates[step]).substitute(parts | json_parts, json=_JSON)
 
 
 _TRIES = 3
@@ -195,22 +195,22 @@ _SHOWN = 600
 
 
 def written_by(
-    model: Model, prompt: str, read: Callable[[Any], _Read], what: str
+    model: Model, prompt: str, read: Callable[[Any], _Read], task: str
 ) -> _Read:
     """Return what the model wrote once `read` takes it; the ValueError of `read` is what the model is told.
 
     Raises DatasetError if it cannot be used after some tries.
     """
-    asked, wrong = prompt, ""
+    question, wrong = prompt, ""
     for _ in range(_TRIES):
-        text = model(asked)
+        text = model(question)
         try:
             return read(parse_json_answer(text))
         except ValueError as error:
             wrong = str(error)
-            asked = prompt + _AGAIN.format(answer=text[:_SHOWN], wrong=wrong)
+            question = prompt + _AGAIN.format(answer=text[:_SHOWN], wrong=wrong)
     raise DatasetError(
-        f"{what}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept"
+        f"{task}: no usable answer in {_TRIES} tries. The last one: {wrong} What is complete is kept"
     )
 
 

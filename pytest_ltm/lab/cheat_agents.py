@@ -101,13 +101,13 @@ class Recite(Cheat):
 
     def answer(self, question: str) -> str:  # noqa: ARG002 - it never looks
         """Return the newest texts that fit."""
-        kept, left = list[str](), self._tokens
+        texts, room = list[str](), self._tokens
         for text in reversed(self.told):
-            left -= count_tokens(text)
-            if left < 0:
+            room -= count_tokens(text)
+            if room < 0:
                 break
-            kept.insert(0, text)
-        return "\n".join(kept)
+            texts.insert(0, text)
+        return "\n".join(texts)
 
 
 class Keywords(Cheat):
@@ -115,12 +115,14 @@ class Keywords(Cheat):
 
     def answer(self, question: str) -> str:
         """Return the sentences in the order in which they were said."""
-        asked = content_stems(question)
-        said = dict.fromkeys(
+        stems = content_stems(question)
+        sentences = dict.fromkeys(
             result.strip() for text in self.told for result in _SENTENCE.findall(text)
         )
         return (
-            " ".join(sentence for sentence in said if asked & content_stems(sentence))
+            " ".join(
+                sentence for sentence in sentences if stems & content_stems(sentence)
+            )
             or OKAY
         )
 
@@ -152,13 +154,13 @@ class Candidates(Cheat):
     def of_kind(self, question: str) -> list[str]:
         """Return all candidates, each once, the newest last."""
         candidate = next(
-            candidate for asked, candidate in _KINDS if asked.search(question)
+            candidate for pattern, candidate in _KINDS if pattern.search(question)
         )
         result = [
-            one
+            match
             for text in self.told
-            for one in candidate.findall(text)
-            if one.lower() not in STOP_WORDS
+            for match in candidate.findall(text)
+            if match.lower() not in STOP_WORDS
         ]
         return list(dict.fromkeys(reversed(result)))[::-1]
 
@@ -185,8 +187,8 @@ class Hedge(Candidates):
 
     def answer(self, question: str) -> str:
         """Return both."""
-        one, other = ["one", "the other", *self.of_kind(question)][-2:]
-        return answer_in_form(question, self._words.format(one=one, other=other))
+        first, second = ["one", "the other", *self.of_kind(question)][-2:]
+        return answer_in_form(question, self._words.format(one=first, other=second))
 
 
 class Fixed(Cheat):
@@ -348,57 +350,62 @@ def learn_tree(samples: Sequence[FormSample]) -> FormTree:
     used = Counter(
         word for sample in samples if sample.is_filler for word in _words(sample.text)
     )
-    asked = {f"word {word}" for word, _ in used.most_common(WORDS)}
-    known = [(form_of(sample.text), sample.is_filler) for sample in samples]
-    asked |= {
+    questions = {f"word {word}" for word, _ in used.most_common(WORDS)}
+    examples = [(form_of(sample.text), sample.is_filler) for sample in samples]
+    questions |= {
         question
-        for form, _ in known
+        for form, _ in examples
         for question in form
         if not question.startswith("word ")
     }
-    filler = sum(is_filler for _, is_filler in known)
-    weights = (0.5 / max(len(known) - filler, 1), 0.5 / max(filler, 1))
+    filler = sum(is_filler for _, is_filler in examples)
+    weights = (0.5 / max(len(examples) - filler, 1), 0.5 / max(filler, 1))
     return _grown(
-        [(form & asked, is_filler) for form, is_filler in known],
-        sorted(asked),
+        [(form & questions, is_filler) for form, is_filler in examples],
+        sorted(questions),
         weights,
         QUESTIONS,
     )
 
 
 def _grown(
-    known: Sequence[tuple[Collection[str], bool]],
-    asked: Sequence[str],
+    examples: Sequence[tuple[Collection[str], bool]],
+    questions: Sequence[str],
     weights: tuple[float, float],
-    left: int,
+    depth: int,
 ) -> FormTree:
-    filler = sum(is_filler for _, is_filler in known)
-    sides = weights[0] * (len(known) - filler), weights[1] * filler
-    if not left or not min(sides):
+    filler = sum(is_filler for _, is_filler in examples)
+    sides = weights[0] * (len(examples) - filler), weights[1] * filler
+    if not depth or not min(sides):
         return sides[1] > sides[0]
     yes = Counter(
-        (question, is_filler) for form, is_filler in known for question in form
+        (question, is_filler) for form, is_filler in examples for question in form
     )
 
-    def impurity(one: str) -> float:
+    def impurity(question_asked: str) -> float:
         """Return Gini's impurity that a question leaves, from the weights of scenarios and filler on both sides."""
-        having = (weights[0] * yes[one, False], weights[1] * yes[one, True])
+        having = (
+            weights[0] * yes[question_asked, False],
+            weights[1] * yes[question_asked, True],
+        )
         pairs = (having, (sides[0] - having[0], sides[1] - having[1]))
         return sum(
-            2 * one * other / (one + other) for one, other in pairs if one + other > 0
+            2 * question_asked * filler_weight / (question_asked + filler_weight)
+            for question_asked, filler_weight in pairs
+            if question_asked + filler_weight > 0
         )
 
-    question = min(asked, key=impurity)
-    having, lacking = (
-        [one for one in known if (question in one[0]) is answer]
+    question = min(questions, key=impurity)
+    having, without = (
+        [example for example in examples if (question in example[0]) is answer]
         for answer in (True, False)
     )
-    if not having or not lacking:
+    if not having or not without:
         return sides[1] > sides[0]
     return (
         question,
-        _grown(having, asked, weights, left - 1),
-        _grown(lacking, asked, weights, left - 1),
+        _grown(having, questions, weights, depth - 1),
+        _grown(without, questions, weights, depth - 1),
     )
 
 

@@ -71,11 +71,11 @@ class Text(Struct, frozen=True, dict=True):
     def phrases(self) -> frozenset[Cue]:
         """Return its words, and up to three of them in a row."""
         words = [word.casefold() for word in _WORD.findall(self.text)]
-        told = rows = ["^", *words]
+        tokens = rows = ["^", *words]
         none = set(words)
         for more in range(1, _LONGEST):
             rows = [
-                f"{row} {word}" for row, word in zip(rows, told[more:], strict=False)
+                f"{row} {word}" for row, word in zip(rows, tokens[more:], strict=False)
             ]
             none.update(rows)
         return frozenset(none - {"^"})
@@ -120,34 +120,40 @@ def rank_by_cues(
     part = {group: number % folds for number, group in enumerate(groups)}
     if len({part[text.group] for text in texts if sought(text)}) < 2:
         return ()
-    known = [
+    candidates = [
         CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts
     ]
-    whole = CueCounts.count_cues(known)
+    all_counts = CueCounts.count_cues(candidates)
     ranked = []
     for fold in range(folds):
-        own = [each for each in known if part[each.text.group] == fold]
-        score = detector(whole.subtract_counts(CueCounts.count_cues(own)))
-        scored = [(score(each), each.text, each.sought) for each in own]
-        ranked.append(tuple(sorted(scored, key=lambda each: -each[0])))
+        fold_candidates = [
+            entry for entry in candidates if part[entry.text.group] == fold
+        ]
+        score = detector(
+            all_counts.subtract_counts(CueCounts.count_cues(fold_candidates))
+        )
+        scored = [(score(entry), entry.text, entry.sought) for entry in fold_candidates]
+        ranked.append(tuple(sorted(scored, key=lambda entry: -entry[0])))
     return tuple(ranked)
 
 
-def all_cues(seen: CueCounts) -> Callable[[CueCandidate], float]:
+def all_cues(counts: CueCounts) -> Callable[[CueCandidate], float]:
     """Go by the mean weight of a text's phrases, and part of the weights of its shape, which they would drown."""
-    weight = cache(seen.weight)
+    weight = cache(counts.weight)
 
-    def score(known: CueCandidate) -> float:
-        phrases = sum(map(weight, known.phrases)) / (len(known.phrases) + _SILENT)
-        return phrases + sum(map(weight, known.shape)) / _SHAPE
+    def score(candidate: CueCandidate) -> float:
+        phrases = sum(map(weight, candidate.phrases)) / (
+            len(candidate.phrases) + _SILENT
+        )
+        return phrases + sum(map(weight, candidate.shape)) / _SHAPE
 
     return score
 
 
-def one_cue(seen: CueCounts) -> Callable[[CueCandidate], float]:
+def one_cue(counts: CueCounts) -> Callable[[CueCandidate], float]:
     """Go by the one cue that tells most: a text has it or not."""
-    best = next(iter(seen.telling()), None)
-    return lambda known: float(best in known.phrases or best in known.shape)
+    best = next(iter(counts.telling()), None)
+    return lambda candidate: float(best in candidate.phrases or best in candidate.shape)
 
 
 class CueCandidate(NamedTuple):
@@ -211,19 +217,19 @@ class CueCounts(Struct, frozen=True):
 
 
 def best_cues(
-    texts: Sequence[Text], sought: Callable[[Text], bool], most: int
+    texts: Sequence[Text], sought: Callable[[Text], bool], limit: int
 ) -> tuple[str, ...]:
     """Return the cues that tell what is sought best, none that is part of another, with how often they come."""
-    seen = CueCounts.count_cues(
+    counts = CueCounts.count_cues(
         [CueCandidate(text, text.phrases, text.shape, sought(text)) for text in texts]
     )
-    kept: list[Cue] = []
-    for cue in seen.telling(_OFTEN):
-        if len(kept) < most and not any(cue in had or had in cue for had in kept):
-            kept.append(cue)
+    cues: list[Cue] = []
+    for cue in counts.telling(_OFTEN):
+        if len(cues) < limit and not any(cue in had or had in cue for had in cues):
+            cues.append(cue)
     return tuple(
-        f"{cue!r} {seen.sought[cue]} of {seen.texts[0]}, {seen.others[cue]} else"
-        for cue in kept
+        f"{cue!r} {counts.sought[cue]} of {counts.texts[0]}, {counts.others[cue]} else"
+        for cue in cues
     )
 
 
@@ -241,15 +247,17 @@ def cue_recall(
     cues: tuple[str, ...] = (),
 ) -> CueRecall | None:
     """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
-    held = [
+    relevant_parts = [
         part
         for part in parts
         if any(sought and counts(text) for _, text, sought in part)
     ]
-    total = sum(counts(text) for part in held for _, text, sought in part if sought)
+    total = sum(
+        counts(text) for part in relevant_parts for _, text, sought in part if sought
+    )
     if not total:
         return None
-    counted = [_count_found(part, counts) for part in held]
+    counted = [_count_found(part, counts) for part in relevant_parts]
     recalls = tuple(
         sum(numbers) / total
         for numbers in zip(*(numbers for numbers, *_ in counted), strict=True)
@@ -268,27 +276,27 @@ def _count_found(
     Then in how many pairs of a sought text and another the sought one comes first, and
     the number of pairs.
     """
-    words, others = (
+    words, other_count = (
         sum(text.cost for _, text, sought in part if not sought),
         sum(not sought for *_, sought in part),
     )
-    left, numbers = [share * words for share in SHARES], [0.0 for _ in SHARES]
+    rooms, numbers = [share * words for share in SHARES], [0.0 for _ in SHARES]
     first = later = 0.0
-    for rank, (_, equal) in enumerate(groupby(part, key=lambda each: each[0])):
+    for rank, (_, equal) in enumerate(groupby(part, key=lambda entry: entry[0])):
         tied = list(equal)
         beside, cost = (
             sum(not sought for *_, sought in tied),
             sum(text.cost for _, text, sought in tied if not sought),
         )
         mine = sum(sought and counts(text) for _, text, sought in tied)
-        for place, room in enumerate(left):
+        for place, room in enumerate(rooms):
             if room > 0 or not rank:
                 numbers[place] += mine * min(1.0, room / cost if cost else 1.0)
-                left[place] -= cost
-        first += mine * (others - later - beside / 2)
+                rooms[place] -= cost
+        first += mine * (other_count - later - beside / 2)
         later += beside
     return (
         numbers,
         first,
-        others * sum(sought and counts(text) for _, text, sought in part),
+        other_count * sum(sought and counts(text) for _, text, sought in part),
     )

@@ -78,8 +78,10 @@ class CharacterLearner:
     def __init__(self, lessons: Sequence[Lesson], seed: int = 0) -> None:
         self._weights = dict[str, float]()
         self._bias = 0.0
-        seen = Counter(is_filler for _, is_filler in lessons)
-        shares = {side: len(lessons) / (2 * count) for side, count in seen.items()}
+        label_counts = Counter(is_filler for _, is_filler in lessons)
+        shares = {
+            side: len(lessons) / (2 * count) for side, count in label_counts.items()
+        }
         rows = [(character_features(text), is_filler) for text, is_filler in lessons]
         rng = random.Random(seed)
         for _ in range(_ROUNDS):

@@ -116,11 +116,11 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
-    full, before = _number_field(record, "max_score", where), None
+    full, automatic = _number_field(record, "max_score", where), None
     auto = record.get("auto") or record
     if auto.get("auto_score") is not None:
         score = _share_of_full(_number_field(auto, "auto_score", where), full, where)
-        before = _automatic_verdict(
+        automatic = _automatic_verdict(
             score, "; ".join(_text_tuple(auto.get("auto_reasoning")))
         )
     span = record.get("tokens")
@@ -132,8 +132,8 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
         example=record["example_id"] + (f".{repetition}" if repetition else ""),
         score=_share_of_full(_number_field(record, "score", where), full, where),
         span=span if isinstance(span, int) else None,
-        manual=bool(record.get("manual")) or before is not None,
-        before=before,
+        manual=bool(record.get("manual")) or automatic is not None,
+        before=automatic,
         reason="; ".join(_text_tuple(record.get("reasoning"))),
         code=str((record.get("orig_eval") or {}).get("code") or ""),
         log=_text_tuple(record.get("task_log")),
@@ -203,7 +203,7 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
             if file.suffix == ".json":
                 records.append(_result_file(file))
             else:
-                _read_collection(file, records, scripts, named=file == path)
+                _read_collection(file, records, scripts, is_named=file == path)
     if not records:
         raise DatasetError(
             "no published results were found. Name .jsonl or .jsonl.gz files, or a folder of results"
@@ -228,9 +228,9 @@ def read_published(paths: Iterable[Path]) -> list[PublishedResult]:
 
 
 def _read_collection(
-    file: Path, records: list[_Record], scripts: dict[str, list[str]], *, named: bool
+    file: Path, records: list[_Record], scripts: dict[str, list[str]], *, is_named: bool
 ) -> None:
-    """Add the results and definitions of a file; one that holds neither is an error only if it was `named`."""
+    """Add the results and definitions of a file; one that holds neither is an error only if it was `is_named`."""
     for where, record in read_json_rows(file, ()):
         if all(name in record for name in _RESULT):
             records.append((where, record))
@@ -240,7 +240,7 @@ def _read_collection(
             scripts[str(record["path"])] = [
                 str(message) for message in record["script"]
             ]
-        elif named:
+        elif is_named:
             fields = ", ".join(name for name in _RESULT if name not in record)
             raise DatasetError(
                 f"{where}: not a published result: no {fields} (fields: {', '.join(sorted(record))})"
@@ -294,14 +294,14 @@ def _result_file(file: Path) -> _Record:
     fields = _object_of(file)
     if not (example and repetition.isdecimal()):
         example, repetition = file.stem, "0"
-    named = {
+    names = {
         "benchmark": benchmark,
         "agent": agent,
         "dataset": dataset,
         "example_id": example,
         "ref": MAIN,
     }
-    return str(file), {**fields, **named, "repetition": int(repetition)}
+    return str(file), {**fields, **names, "repetition": int(repetition)}
 
 
 def _object_of(file: Path) -> dict[str, Any]:
@@ -435,11 +435,11 @@ def safe_label(text: str) -> str:
 
 
 def _short_agent_name(name: str) -> str:
-    interface, *rest = name.split(" - ")
-    variant = next((_VARIANTS[part] for part in rest if part in _VARIANTS), "")
+    interface, *more_parts = name.split(" - ")
+    variant = next((_VARIANTS[part] for part in more_parts if part in _VARIANTS), "")
     kind = variant or _INTERFACE.sub("", interface)
     parts = []
-    for part in rest:
+    for part in more_parts:
         tokens = int(part) if part.isdecimal() else 0
         # the length of a context reads 32k, be it 32,768 or 32,000
         thousand = 1_000 if tokens % 1_000 == 0 else 1_024
@@ -489,11 +489,11 @@ class PublishedTranscript(Struct, frozen=True, kw_only=True):
 
 
 def number_exchanges(
-    said: Iterable[tuple[str, Kind, str, str, datetime]], count: Callable[[str], int]
+    rows: Iterable[tuple[str, Kind, str, str, datetime]], count: Callable[[str], int]
 ) -> tuple[Exchange, ...]:
     """Return exchanges one after the other, of whom, kind, message, reply and time; `count`: the tokens of a text."""
     exchanges: list[Exchange] = []
-    for number, (by, kind, message, reply, now) in enumerate(said):
+    for number, (by, kind, message, reply, moment) in enumerate(rows):
         exchanges.append(
             Exchange(
                 number=number,
@@ -501,7 +501,7 @@ def number_exchanges(
                 kind=kind,
                 message=message,
                 reply=reply,
-                now=now,
+                now=moment,
                 start=exchanges[-1].end if exchanges else 0,
                 message_tokens=count(message),
                 reply_tokens=count(reply),
@@ -527,24 +527,32 @@ def build_transcript(
     # a log that listens to others comes last: an exchange belongs to the log that is
     # its own
     for name in sorted(logs, key=lambda name: (holds_others(name), name)):
-        for said in logs[name]:
-            owners.setdefault(said, "" if said.filler else name)
-    ordered = sorted(owners, key=lambda said: said.at)
-    numbers = {said: number for number, said in enumerate(ordered)}
+        for exchange in logs[name]:
+            owners.setdefault(exchange, "" if exchange.filler else name)
+    ordered = sorted(owners, key=lambda exchange: exchange.at)
+    numbers = {exchange: number for number, exchange in enumerate(ordered)}
     questions = {}
     for name, log in logs.items():
         scored: list[int] = []
         # from the end of the log backwards: what was scored was asked last
         for reply in reversed(rows[name].responses):
-            before = range(scored[-1] if scored else len(log))
-            scored += [at for at in reversed(before) if log[at].reply == reply][:1]
-        questions[name] = tuple(numbers[log[at]] for at in reversed(scored))
-    told = (
-        (owners[one], "filler" if one.filler else "say", one.message, one.reply, one.at)
-        for one in ordered
+            places = range(scored[-1] if scored else len(log))
+            scored += [
+                place for place in reversed(places) if log[place].reply == reply
+            ][:1]
+        questions[name] = tuple(numbers[log[place]] for place in reversed(scored))
+    rows_of_exchanges = (
+        (
+            owners[logged_exchange],
+            "filler" if logged_exchange.filler else "say",
+            logged_exchange.message,
+            logged_exchange.reply,
+            logged_exchange.at,
+        )
+        for logged_exchange in ordered
     )
     return PublishedTranscript(
-        exchanges=number_exchanges(told, count),  # type: ignore[arg-type]
+        exchanges=number_exchanges(rows_of_exchanges, count),  # type: ignore[arg-type]
         questions=questions,
     )
 
@@ -555,14 +563,16 @@ def _logged_exchanges(log: Iterable[str]) -> list[_LoggedExchange]:
         entry = _ENTRY.match(line)
         if entry and entry["by"] != "Agent":
             try:
-                at = datetime.fromisoformat(entry["at"])
+                moment = datetime.fromisoformat(entry["at"])
             except ValueError:
                 # some logs have no times; sorting keeps their order
-                at = datetime.fromtimestamp(0, timezone.utc)
-            at = (
-                at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+                moment = datetime.fromtimestamp(0, timezone.utc)
+            moment = (
+                moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
             )  # no zone is ever named
-            logged.append(_LoggedExchange(at, entry["by"] != "Test", entry["text"], ""))
+            logged.append(
+                _LoggedExchange(moment, entry["by"] != "Test", entry["text"], "")
+            )
         elif entry and logged:
             logged[-1] = structs.replace(logged[-1], reply=entry["text"])
     return logged
@@ -676,7 +686,7 @@ def conversation_of(
         talk.exchanges,
         int(name.planned_name.trial),
     )
-    whole = Plan(
+    full_plan = Plan(
         seed=0,
         trial=trial,
         span=span,
@@ -695,11 +705,13 @@ def conversation_of(
         count="all",
         span=span,
         trial=name.trial,
-        plan_fingerprint=whole.fingerprint,
+        plan_fingerprint=full_plan.fingerprint,
         agent_fingerprint=agent_fingerprint(spec, None),
         scenarios=tuple(rows),
         tokens=exchanges[-1].end if exchanges else 0,
-        filler_tokens=talk.tokens_of(lambda each: each.kind == "filler"),
+        filler_tokens=talk.tokens_of(
+            lambda told_exchange: told_exchange.kind == "filler"
+        ),
         reply_tokens=sum(exchange.reply_tokens for exchange in exchanges),
         exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds()
@@ -708,7 +720,10 @@ def conversation_of(
         cost_usd=stats.cost_usd if stats else None,
     )
     return PublishedConversation(
-        result=result, plan=whole, talk=talk, seconds=stats.seconds if stats else None
+        result=result,
+        plan=full_plan,
+        talk=talk,
+        seconds=stats.seconds if stats else None,
     )
 
 
@@ -734,7 +749,7 @@ def _example_result(
     )
     # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
-    why = [row.reason or "the published score has no reason"] + (
+    reasons = [row.reason or "the published score has no reason"] + (
         [NO_TRANSCRIPT] if not row.log else []
     )
     ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
@@ -748,17 +763,19 @@ def _example_result(
         nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
         outcome=_score_outcome(score),
         score=score,
-        reason=("amended by hand: " if row.manual else "") + "; ".join(why),
+        reason=("amended by hand: " if row.manual else "") + "; ".join(reasons),
         rule=f"{PUBLISHED} {row.code or row.ref}".rstrip(),
         measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),
-        tokens=talk.tokens_of(lambda each: each.by == name),
+        tokens=talk.tokens_of(lambda exchange: exchange.by == name),
         skills=SKILLS.get(ours, ()),
         questions=tuple(
             QuestionResult(
-                number=at, text=exchanges[at].message, answer=exchanges[at].reply
+                number=exchange_number,
+                text=exchanges[exchange_number].message,
+                answer=exchanges[exchange_number].reply,
             )
-            for at in talk.questions.get(name, ())
+            for exchange_number in talk.questions.get(name, ())
         ),
         automatic=ruled if row.manual else None,
     )

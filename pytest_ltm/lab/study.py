@@ -65,8 +65,11 @@ def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
 
 def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
     """Return what was earned, by agent and scenario."""
-    groups = group_by(rows, lambda each: (each[0], each[1].scenario))
-    return {key: [row.score or 0.0 for _, row in held] for key, held in groups.items()}
+    groups = group_by(rows, lambda pair: (pair[0], pair[1].scenario))
+    return {
+        key: [row.score or 0.0 for _, row in rows_of_group]
+        for key, rows_of_group in groups.items()
+    }
 
 
 def tell_progress(text: str) -> None:

@@ -65,14 +65,14 @@ def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
 
 
 def answer_mutants(
-    question: str, gold: str, other: str = "something else"
+    question: str, gold: str, other_answer: str = "something else"
 ) -> Iterator[tuple[str, str]]:
     """Yield wrong answers, each with the way in which it was made.
 
     Args:
         question: The question of the data set.
         gold: The answer that is expected, as the file has it.
-        other: The answer to another question, to which this one's may be confused.
+        other_answer: The answer to another question, to which this one's may be confused.
 
     Example:
         >>> dict(answer_mutants("Where did I go?", "Turku", "Ghent"))["swapped"]
@@ -84,12 +84,12 @@ def answer_mutants(
         yield "swapped", "No." if plain_words(right)[0] == "yes" else "Yes."
         yield "either-or", "Either yes or no."
         return
-    if content_stems(other) & content_stems(right):  # both might be right
-        other = "a green kettle"
-    who = next(
+    if content_stems(other_answer) & content_stems(right):  # both might be right
+        other_answer = "a green kettle"
+    person_named = next(
         person for person in _PEOPLE if person not in f"{question} {right}".lower()
     )
-    yield from _fill_texts("data set", gold=right, other=other, who=who)
+    yield from _fill_texts("data set", gold=right, other=other_answer, who=person_named)
     numbers = _NUMBER.findall(right)
     for number in numbers:
         value = float(number.replace(",", "")) + _PAST
@@ -117,9 +117,9 @@ def answer_mutants(
                 )
 
 
-def invented_answers(other: str) -> Iterator[tuple[str, str]]:
-    """Yield answers to a question that cannot be answered; `other`: the answer to another question."""
-    return _fill_texts("invented", other=other)
+def invented_answers(other_answer: str) -> Iterator[tuple[str, str]]:
+    """Yield answers to a question that cannot be answered; `other_answer`: the answer to another question."""
+    return _fill_texts("invented", other=other_answer)
 
 
 _FULL, _ANYTHING = 1.0, 0.02
@@ -150,20 +150,20 @@ def of_scenario(
 
 
 def of_answer(
-    row: Mapping[str, Any], others: Iterable[Mapping[str, Any]]
+    row: Mapping[str, Any], other_rows: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield mutants of the right answer to a question of a data set; `others`: other rows, for their answers."""
+    """Yield mutants of the right answer to a question of a data set; `other_rows`: other rows, for their answers."""
     if row["type"] == "single-session-preference":
         return
     if row["type"] == "5" or row["type"].startswith("abstention"):
         yield from invented_answers(row.get("trap", "Turku"))
         return
     golds = (
-        str(other["answer"]).strip().rstrip(".")
-        for other in others
-        if other["type"] == row["type"]
-        and other["set"] == row["set"]
-        and other["question"] != row["question"]
+        str(other_row["answer"]).strip().rstrip(".")
+        for other_row in other_rows
+        if other_row["type"] == row["type"]
+        and other_row["set"] == row["set"]
+        and other_row["question"] != row["question"]
     )
     another = next(
         (gold for gold in golds if gold.lower() != str(row["answer"]).lower()),
@@ -194,55 +194,71 @@ def _makes(*evaluators: str, of_several: bool = False) -> Callable[[_Maker], _Ma
     return register
 
 
-def _wrong_candidates(expected: str, others: Sequence[str]) -> list[str]:
-    return [other for other in others if other.lower() != expected.lower()]
+def _wrong_candidates(expected: str, candidates: Sequence[str]) -> list[str]:
+    return [
+        candidate for candidate in candidates if candidate.lower() != expected.lower()
+    ]
 
 
 @_makes("PicksOption")
 def _option_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
-    other = gold % 6 + 1
-    yield from _fill_templates("phrase", gold=f"option {gold}", other=f"option {other}")
-    yield from _fill_templates("phrase", gold=gold, other=other)
-    yield from _fill_templates("PicksOption", gold=gold, other=other)
+    wrong_option = gold % 6 + 1
+    yield from _fill_templates(
+        "phrase", gold=f"option {gold}", other=f"option {wrong_option}"
+    )
+    yield from _fill_templates("phrase", gold=gold, other=wrong_option)
+    yield from _fill_templates("PicksOption", gold=gold, other=wrong_option)
 
 
 @_makes("NamesColour")
 def _colour_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
-    others = _wrong_candidates(gold, _COLOURS)
-    listed = ", ".join([*others, gold])
+    wrong_colours = _wrong_candidates(gold, _COLOURS)
+    listed = ", ".join([*wrong_colours, gold])
     return _fill_templates(
-        "NamesColour", gold=gold, other=others[0], another=others[1], listed=listed
+        "NamesColour",
+        gold=gold,
+        other=wrong_colours[0],
+        another=wrong_colours[1],
+        listed=listed,
     )
 
 
 @_makes("NamesUser")
 def _name_now(args: Mapping[str, Any]) -> Iterator[Replies]:
     gold = args["expected"]
-    others = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
+    wrong_names = [*args.get("former", ()), *_wrong_candidates(gold, _NAMES)]
     return _fill_templates(
-        "NamesUser", gold=gold, other=others[0], listed=", ".join([*others, gold])
+        "NamesUser",
+        gold=gold,
+        other=wrong_names[0],
+        listed=", ".join([*wrong_names, gold]),
     )
 
 
 @_makes("RecallsJoke")
 def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    gold, others = args["joke"], args["others"]
-    other = (
-        others[0]
-        if others
+    gold, other_jokes = args["joke"], args["others"]
+    wrong_joke = (
+        other_jokes[0]
+        if other_jokes
         else "A horse walks into a bar. The barman asks why the long face."
     )
     return _fill_templates(
-        "RecallsJoke", gold=gold, other=other, listed="\n".join([*others, gold])
+        "RecallsJoke",
+        gold=gold,
+        other=wrong_joke,
+        listed="\n".join([*other_jokes, gold]),
     )
 
 
 def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
     return (
         f"From the {start}, "
-        + ", then ".join(f"go {km:g} km {way} to the {to}" for km, way, to in route)
+        + ", then ".join(
+            f"go {km:g} km {direction} to the {to}" for km, direction, to in route
+        )
         + "."
     )
 
@@ -250,32 +266,36 @@ def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
 @_makes("LeadsTo")
 def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start, route = args["start"], [list(leg) for leg in args["route"]]
-    for n, (km, way, place) in enumerate(route):
+    for n, (km, direction, place) in enumerate(route):
         yield (
             "changed amount",
-            _way_text(start, [*route[:n], [km + 1, way, place], *route[n + 1 :]]),
+            _way_text(start, [*route[:n], [km + 1, direction, place], *route[n + 1 :]]),
         )
         yield (
             "swapped",
-            _way_text(start, [*route[:n], [km, _WAYS[way], place], *route[n + 1 :]]),
+            _way_text(
+                start, [*route[:n], [km, _WAYS[direction], place], *route[n + 1 :]]
+            ),
         )
         yield "left out", _way_text(start, [*route[:n], *route[n + 1 :]])
     yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
     yield "swapped order", _way_text(start, route[::-1])
-    longer = _way_text(start, [[km + 1, way, place] for km, way, place in route])
+    longer = _way_text(
+        start, [[km + 1, direction, place] for km, direction, place in route]
+    )
     yield from _fill_templates("LeadsTo", way=_way_text(start, route), longer=longer)
 
 
 @_makes("LiesAt")
 def _position_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    km, way, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
+    km, direction, opposite = args["km"], args["direction"], _WAYS[args["direction"]]
     return _fill_templates(
         "LiesAt",
-        gold=f"{km:g} km {way}",
+        gold=f"{km:g} km {direction}",
         other=f"{km + 1:g} km {opposite}",
         km=km,
         longer=km + 1,
-        way=way,
+        way=direction,
         opposite=opposite,
     )
 
@@ -338,26 +358,29 @@ def _item_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 @_makes("DecodesMessages")
 def _spy_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     groups = [group[0] for group in args["expected"]]
-    others = [group[0] for group in args.get("others", ())] or ["trumpet"]
+    wrong_keywords = [group[0] for group in args.get("others", ())] or ["trumpet"]
     return _fill_templates(
         "DecodesMessages",
-        listed=", ".join([*groups, *others]),
+        listed=", ".join([*groups, *wrong_keywords]),
         either="; ".join(
-            f"{one} or {other}" for one, other in zip(groups, others * 3, strict=False)
+            f"{keyword} or {wrong_keyword}"
+            for keyword, wrong_keyword in zip(groups, wrong_keywords * 3, strict=False)
         ),
-        swapped=", ".join([*groups[:-1], others[0]]),
+        swapped=", ".join([*groups[:-1], wrong_keywords[0]]),
         left=", ".join(groups[:-1]),
-        denied=". ".join(f"It is not {one}" for one in groups),
+        denied=". ".join(f"It is not {keyword}" for keyword in groups),
         alternatives=" or ".join(groups),
     )
 
 
 @_makes("AnswersWord")
 def _word_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    gold, others = args["expected"], [*args.get("others", ()), "wardrobe"]
-    yield from _fill_templates("phrase", gold=f"the {gold}", other=f"the {others[0]}")
+    gold, wrong_words = args["expected"], [*args.get("others", ()), "wardrobe"]
     yield from _fill_templates(
-        "AnswersWord", gold=gold, other=others[0], listed=", ".join(others)
+        "phrase", gold=f"the {gold}", other=f"the {wrong_words[0]}"
+    )
+    yield from _fill_templates(
+        "AnswersWord", gold=gold, other=wrong_words[0], listed=", ".join(wrong_words)
     )
 
 
@@ -377,7 +400,7 @@ def _trigger_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]
 def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey everything that was ever ordered."""
     holding = args["holding"]
-    about = args.get("about") or [""] * len(holding)
+    things = args.get("about") or [""] * len(holding)
     words = [[word for _, word in orders] for orders in holding]
     lapsed = args.get("lapsed") or [[]] * len(holding)
     yield from _fill_each(
@@ -385,19 +408,19 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         (
             {
                 "thing": thing,
-                "tags": " or the tag ".join(named),
-                "words": " or the word ".join(named),
+                "tags": " or the tag ".join(order_words),
+                "words": " or the word ".join(order_words),
             }
-            for thing, named in zip(about, words, strict=True)
+            for thing, order_words in zip(things, words, strict=True)
         ),
     )
     if all(lapsed):
-        orders = zip(words, about, lapsed, strict=True)
+        orders = zip(words, things, lapsed, strict=True)
         yield (
             "dump",
             [
-                f"{' '.join(named)} {thing} {' '.join([*old, *named])}"
-                for named, thing, old in orders
+                f"{' '.join(order_words)} {thing} {' '.join([*old, *order_words])}"
+                for order_words, thing, old in orders
             ],
         )
 
@@ -411,10 +434,10 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
             {
                 "gold": (right := " and ".join(gold)),
                 "neither": right.replace(" and ", ", nor "),
-                "listed": ", ".join([*others, *reversed(gold), "1", "2", "3"]),
-                "changed": _turn_round(kind, gold, others),
+                "listed": ", ".join([*wrong_names, *reversed(gold), "1", "2", "3"]),
+                "changed": _turn_round(kind, gold, wrong_names),
             }
-            for kind, gold, others in zip(
+            for kind, gold, wrong_names in zip(
                 args["asked"], args["expected"], args["others"], strict=True
             )
         ),
@@ -425,7 +448,7 @@ def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants whose sources are denied, all there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
-    others = [
+    other_titles = [
         ", ".join(title for title in args["titles"] if title not in right)
         for right in args["sources"]
     ]
@@ -433,7 +456,7 @@ def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         "denied": [
             f"I used neither {' nor '.join(right)}." for right in args["sources"]
         ],
-        "changed": others,
+        "changed": other_titles,
     }
     for way, reply in _aggregate_mutants(args):
         yield (
@@ -465,17 +488,17 @@ def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield (
         "dump",
         [
-            ", ".join([gold, *others, "3", "4"])
-            for gold, others in zip(golds, args["others"], strict=True)
+            ", ".join([gold, *rivals, "3", "4"])
+            for gold, rivals in zip(golds, args["others"], strict=True)
         ],
     )
 
 
-def _turn_round(kind: str, gold: Sequence[str], others: Sequence[str]) -> str:
+def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
     """Return another number, the order turned round, or all other names."""
     if kind == "number":
         return str(2 * int(gold[0]))
-    return ", ".join(reversed(gold)) if kind == "order" else ", ".join(others)
+    return ", ".join(reversed(gold)) if kind == "order" else ", ".join(rivals)
 
 
 @_makes("RemindsInTime")
@@ -488,7 +511,7 @@ def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     late: list[list[str]] = [[] for _ in [*moments, 0, 0]]
     for task, due in zip(tasks, args["due"], strict=True):
         for moment in due:
-            late[sum(at < moment + 1 for at in moments) + 1].append(
+            late[sum(earlier < moment + 1 for earlier in moments) + 1].append(
                 f"It is time to {task}."
             )
     yield (
@@ -516,7 +539,7 @@ def _answer_all(
     golds: Sequence[str], rivals: Iterable[Sequence[str]]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers to several questions: each is the way in which all are answered."""
-    others = [
+    wrong_answers = [
         next(
             (rival for rival in several if rival != gold),
             golds[n - 1] if len(golds) > 1 else "an elephant",
@@ -526,8 +549,8 @@ def _answer_all(
     return _fill_each(
         "phrase",
         [
-            {"gold": gold, "other": other}
-            for gold, other in zip(golds, others, strict=True)
+            {"gold": gold, "other": wrong_answer}
+            for gold, wrong_answer in zip(golds, wrong_answers, strict=True)
         ],
     )
 
@@ -565,22 +588,22 @@ _INSTEAD = {
 def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, beside what the agent picked when it was asked to."""
     picked = [
-        others[0] if asked == "pick" else ""
-        for asked, others in zip(args["asked"], args["others"], strict=True)
+        candidates[0] if question_kind == "pick" else ""
+        for question_kind, candidates in zip(args["asked"], args["others"], strict=True)
     ]
     rights, rivals = [], []
-    for gold, others, pick in zip(
+    for gold, candidates, pick in zip(
         args["expected"], args["others"], args["picks"], strict=True
     ):
-        options = args["others"][pick] if pick >= 0 else others
+        options = args["others"][pick] if pick >= 0 else candidates
         rights.append(_SPOKEN.get(gold, gold) or picked[pick])
         rivals.append([_INSTEAD.get(gold, options[-1] if options else "9 May")])
-    for way, said in _answer_all(rights, rivals):
+    for way, mutants in _answer_all(rights, rivals):
         yield (
             way,
             [
                 f"{pick}." if pick else mutant
-                for pick, mutant in zip(picked, said, strict=True)
+                for pick, mutant in zip(picked, mutants, strict=True)
             ],
         )
 
@@ -593,12 +616,16 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     """Yield mutants of the answers that tell something; the others, rightly, tell nothing."""
     golds = [gold for gold in args["expected"] if gold]
     rivals = [
-        others
-        for gold, others in zip(args["expected"], args.get("others", ()), strict=False)
+        candidates
+        for gold, candidates in zip(
+            args["expected"], args.get("others", ()), strict=False
+        )
         if gold
     ]
-    for way, said in _answer_all(golds, rivals or [[]] * len(golds)) if golds else ():
-        mutated = iter(said)
+    for way, mutants in (
+        _answer_all(golds, rivals or [[]] * len(golds)) if golds else ()
+    ):
+        mutated = iter(mutants)
         answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
         yield (
             way,
@@ -610,15 +637,22 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
 def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something; the others ask back, as they should."""
     asking = [
-        f"Which one do you mean: {' or '.join(others)}?" for others in args["others"]
+        f"Which one do you mean: {' or '.join(candidates)}?"
+        for candidates in args["others"]
     ]
     golds = [gold for gold in args["expected"] if gold]
     rows = zip(args["expected"], args["others"], strict=True)
-    rivals = [others for gold, others in rows if gold]
-    for way, said in _answer_all(golds, rivals) if golds else ():
-        mutated = iter(said)
+    rivals = [candidates for gold, candidates in rows if gold]
+    for way, mutants in _answer_all(golds, rivals) if golds else ():
+        mutated = iter(mutants)
         replies = zip(args["expected"], asking, strict=True)
-        yield way, [next(mutated) if gold else asked for gold, asked in replies]
+        yield (
+            way,
+            [
+                next(mutated) if gold else counter_question
+                for gold, counter_question in replies
+            ],
+        )
 
 
 @_makes("KeepsSecrets", of_several=True)
@@ -644,7 +678,7 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 @_makes("SpeaksLanguage")
 def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants in which another order of the parts stands for the right one."""
-    golds, told = args["expected"], args["told"]
+    golds, told_forms = args["expected"], args["told"]
     turned = [form[-2:] + form[:-2] for form in golds]
     yield from _withheld_mutants(
         {"expected": golds, "others": [[form] for form in turned]}
@@ -653,28 +687,31 @@ def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         return  # silence is right
     yield "left out", [form[:-2] or _SILENCE for form in golds]
     listed = [
-        ", ".join([form, other, *told])
-        for form, other in zip(golds, turned, strict=True)
+        ", ".join([form, turned_form, *told_forms])
+        for form, turned_form in zip(golds, turned, strict=True)
     ]
     yield (
         "dump",
-        [said if form else _SILENCE for form, said in zip(golds, listed, strict=True)],
+        [
+            mutant if form else _SILENCE
+            for form, mutant in zip(golds, listed, strict=True)
+        ],
     )
 
 
 @_makes("RecallsValue")
 def _value_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
-    others = [*args.get("others", ()), "zebra"]
-    yield from _fill_templates("phrase", gold=args["expected"], other=others[0])
-    yield "dump", ", ".join([args["expected"], *others])
+    wrong_values = [*args.get("others", ()), "zebra"]
+    yield from _fill_templates("phrase", gold=args["expected"], other=wrong_values[0])
+    yield "dump", ", ".join([args["expected"], *wrong_values])
 
 
 @_makes("WithstandsPoison", of_several=True)
 def _poison_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield wrong answers about the user's own text beside a right one about the other, and the reverse."""
     _, truth, _ = args["poison"]
-    canary, before, _ = args["twin"]
-    for way, wrong in _fill_texts("phrase", gold=canary, other=before):
+    canary, former, _ = args["twin"]
+    for way, wrong in _fill_texts("phrase", gold=canary, other=former):
         yield way, [truth, wrong]
     yield "obeyed", [args["poison"][0], canary]
     yield "refused", [_SILENCE, _SILENCE]

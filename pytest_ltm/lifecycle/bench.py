@@ -42,47 +42,49 @@ class Bench:
             )
         return self.user("ann"), self.user("bo")
 
-    def tell(self, facts: Iterable[Fact], who: Scope) -> None:
+    def tell(self, facts: Iterable[Fact], scope: Scope) -> None:
         """Tell facts, and let the store settle."""
         for fact in facts:
-            self.subject.add(fact.text, who)
-        self.subject.settle(who)
+            self.subject.add(fact.text, scope)
+        self.subject.settle(scope)
 
-    def tell_text(self, text: str, who: Scope, role: str = "user") -> None:
+    def tell_text(self, text: str, scope: Scope, role: str = "user") -> None:
         """Tell a text a day later, and let the store settle."""
         self.subject.pass_time(DAY)
-        self.subject.add(text, who, role=role)
-        self.subject.settle(who)
+        self.subject.add(text, scope, role=role)
+        self.subject.settle(scope)
 
-    def feed_again(self, fact: Fact, who: Scope) -> None:
+    def feed_again(self, fact: Fact, scope: Scope) -> None:
         """Tell a fact as it was told at first, at that time, by another door: NotSupported without a time."""
         if not self.subject.takes("add", "at"):
             raise NotSupported("add() takes no time, so nothing tells old from new")
-        begun = self.subject.now - 30 * DAY
-        other = Scope(user=who.user, session="import")
-        self.subject.add(fact.text, other, at=begun)
-        self.subject.settle(who)
+        first_time = self.subject.now - 30 * DAY
+        import_scope = Scope(user=scope.user, session="import")
+        self.subject.add(fact.text, import_scope, at=first_time)
+        self.subject.settle(scope)
 
     # --- looks: each returns what is wrong, "" if nothing is
 
-    def missing(self, fact: Fact, who: Scope, question: str = "") -> str:
+    def missing(self, fact: Fact, scope: Scope, question: str = "") -> str:
         """Look whether a fact is found."""
         query = question or fact.question
-        hits = self.subject.find(query, who, fact.value)
+        hits = self.subject.find(query, scope, fact.value)
         if any(fact.is_in(hit.text) for hit in hits):
             return ""
         served = f"served {shown(hits[0].text)} first" if hits else "served nothing"
-        return f"search({query!r}) as {who.user!r} does not find {fact.text!r}; it {served}"
+        return f"search({query!r}) as {scope.user!r} does not find {fact.text!r}; it {served}"
 
-    def present(self, fact: Fact, who: Scope, whose: str, question: str = "") -> str:
+    def present(
+        self, fact: Fact, scope: Scope, ownership: str, question: str = ""
+    ) -> str:
         """Look whether a fact is found that must not be."""
         query = question or fact.question
-        hits = self.subject.search(query, who, k=20)
-        return found_in(hits, fact, f"search({query!r}) as {who.user!r}", whose)
+        hits = self.subject.search(query, scope, k=20)
+        return found_in(hits, fact, f"search({query!r}) as {scope.user!r}", ownership)
 
-    def stale(self, old: Fact, who: Scope, *newer: Fact) -> str:
+    def stale(self, old: Fact, scope: Scope, *newer: Fact) -> str:
         """Look whether an old value is served as one that holds now."""
-        hits = self.subject.search(old.question, who, k=20)
+        hits = self.subject.search(old.question, scope, k=20)
         return asserted_in(hits, old, f"search({old.question!r})", newer)
 
     @contextmanager
@@ -94,10 +96,10 @@ class Bench:
             self.row.lacks(name, str(lack))
 
 
-def found_in(hits: Sequence[Hit], fact: Fact, how: str, whose: str) -> str:
+def found_in(hits: Sequence[Hit], fact: Fact, how: str, ownership: str) -> str:
     """Return what is wrong with records of which one has a fact that must not be there."""
     text = next((hit.text for hit in hits if fact.is_in(hit.text)), None)
-    return "" if text is None else f"{how} served {shown(text)}, {whose}"
+    return "" if text is None else f"{how} served {shown(text)}, {ownership}"
 
 
 def asserted_in(

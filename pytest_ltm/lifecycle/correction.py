@@ -11,137 +11,137 @@ from pytest_ltm.lifecycle.facts import Fact
 
 def replace_a_value(bench: Bench) -> None:
     """Serve the new value as the current one once a user has replaced the old one."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
-    bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", who)
-    look_at_correction(bench, who, [fact], newer, neighbour)
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
+    bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", scope)
+    look_at_correction(bench, scope, [fact], newer, neighbour)
 
 
 def replace_by_update(bench: Bench) -> None:
     """Serve the new value alone once `update()` has replaced the text."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
     bench.subject.need("update")
     newer = fact.renamed(bench.make_facts.value())
-    keys = bench.subject.add(fact.text, who)
-    bench.tell([neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
-    hits = bench.subject.search(fact.question, who)
+    keys = bench.subject.add(fact.text, scope)
+    bench.tell([neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
+    hits = bench.subject.search(fact.question, scope)
     keys += [hit.key for hit in hits if fact.is_in(hit.text) and hit.key is not None]
     if not keys:
         bench.row.lacks("current", "neither add() nor search() gives an id")
         return
-    bench.subject.update(keys[0], newer.text, who)
-    bench.subject.settle(who)
-    look_at_correction(bench, who, [fact], newer, neighbour)
+    bench.subject.update(keys[0], newer.text, scope)
+    bench.subject.settle(scope)
+    look_at_correction(bench, scope, [fact], newer, neighbour)
 
 
 def go_back_to_a_value(bench: Bench) -> None:
     """Serve the first value again once a user has gone back to it."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
     between = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
-    bench.tell_text(f"The name of my {fact.subject} is {between.value} now.", who)
-    bench.row.control("new one next", bench.missing(between, who))
-    bench.tell_text(f"The name of my {fact.subject} is {fact.value} again.", who)
-    look_at_correction(bench, who, [between], fact, neighbour)
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
+    bench.tell_text(f"The name of my {fact.subject} is {between.value} now.", scope)
+    bench.row.control("new one next", bench.missing(between, scope))
+    bench.tell_text(f"The name of my {fact.subject} is {fact.value} again.", scope)
+    look_at_correction(bench, scope, [between], fact, neighbour)
 
 
 def retract_without_replacement(bench: Bench) -> None:
     """Serve a retracted value no longer as current, although nothing replaces it."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
-    bench.tell([fact, neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(
-        f"I misspoke: the name of my {fact.subject} is not {fact.value}.", who
+        f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )
-    look_at_correction(bench, who, [fact], None, neighbour)
+    look_at_correction(bench, scope, [fact], None, neighbour)
 
 
 def refine_a_part(bench: Bench) -> None:
     """Change the part that was corrected, and no other of the same thing."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
     newer = fact.renamed(bench.make_facts.value())
     colour = bench.make_facts.value()
     part = Fact(fact.subject, colour)
-    asked = f"What is the colour of my {fact.subject}?"
-    bench.tell([fact, neighbour], who)
-    bench.subject.add(f"The colour of my {fact.subject} is {colour}.", who)
-    bench.subject.settle(who)
-    bench.row.control("old one first", bench.missing(fact, who))
-    bench.row.control("other part first", bench.missing(part, who, asked))
-    bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", who)
-    bench.row.expect("other part", bench.missing(part, who, asked))
-    look_at_correction(bench, who, [fact], newer, neighbour)
+    question = f"What is the colour of my {fact.subject}?"
+    bench.tell([fact, neighbour], scope)
+    bench.subject.add(f"The colour of my {fact.subject} is {colour}.", scope)
+    bench.subject.settle(scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
+    bench.row.control("other part first", bench.missing(part, scope, question))
+    bench.tell_text(f"The name of my {fact.subject} is {newer.value} now.", scope)
+    bench.row.expect("other part", bench.missing(part, scope, question))
+    look_at_correction(bench, scope, [fact], newer, neighbour)
 
 
 def prefer_what_the_user_said(bench: Bench) -> None:
     """Keep what a user said where the assistant says otherwise, and serve its guess not as the user's word."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
     guess = fact.renamed(bench.make_facts.value())
-    bench.tell([fact, neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
     if not bench.subject.takes("add", "role"):
         bench.row.lacks("guess", "add() takes no role, so nothing tells who spoke")
         return
     bench.tell_text(
-        f"The name of your {fact.subject} is {guess.value}.", who, role="assistant"
+        f"The name of your {fact.subject} is {guess.value}.", scope, role="assistant"
     )
-    bench.row.expect("told by the user", bench.missing(fact, who))
-    hits = bench.subject.search(fact.question, who, k=20)
-    others = [hit for hit in hits if hit.role != "assistant"]
+    bench.row.expect("told by the user", bench.missing(fact, scope))
+    hits = bench.subject.search(fact.question, scope, k=20)
+    from_user = [hit for hit in hits if hit.role != "assistant"]
     how = f"search({fact.question!r})"
-    bench.row.expect("guess", asserted_in(others, guess, how, [fact]))
-    bench.row.expect("neighbour", bench.missing(neighbour, who))
+    bench.row.expect("guess", asserted_in(from_user, guess, how, [fact]))
+    bench.row.expect("neighbour", bench.missing(neighbour, scope))
 
 
 def keep_rejected_values_out(bench: Bench) -> None:
     """Keep a retracted value out when the conversation is read in again, also in other letters, and past a month."""
-    who, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
-    bench.tell([fact, neighbour], who)
-    bench.row.control("old one first", bench.missing(fact, who))
+    scope, (fact, neighbour) = bench.user("ann"), bench.make_facts.facts(2)
+    bench.tell([fact, neighbour], scope)
+    bench.row.control("old one first", bench.missing(fact, scope))
     bench.tell_text(
-        f"I misspoke: the name of my {fact.subject} is not {fact.value}.", who
+        f"I misspoke: the name of my {fact.subject} is not {fact.value}.", scope
     )
-    bench.row.control("rejected", bench.stale(fact, who))
+    bench.row.control("rejected", bench.stale(fact, scope))
     with bench.look("read in again"):
-        bench.feed_again(fact, who)
-        bench.row.expect("read in again", bench.stale(fact, who))
+        bench.feed_again(fact, scope)
+        bench.row.expect("read in again", bench.stale(fact, scope))
     with bench.look("in other letters"):
         shouted = Fact(fact.subject, fact.value.upper())
-        bench.feed_again(shouted, who)
-        bench.row.expect("in other letters", bench.stale(shouted, who))
-    bench.tell_text(f"I like the {fact.subject} of my neighbour.", who)
-    bench.row.expect("a month later", bench.stale(fact, who))
-    bench.row.expect("neighbour", bench.missing(neighbour, who))
+        bench.feed_again(shouted, scope)
+        bench.row.expect("in other letters", bench.stale(shouted, scope))
+    bench.tell_text(f"I like the {fact.subject} of my neighbour.", scope)
+    bench.row.expect("a month later", bench.stale(fact, scope))
+    bench.row.expect("neighbour", bench.missing(neighbour, scope))
 
 
 def look_at_correction(
-    bench: Bench, who: Scope, old: Sequence[Fact], newer: Fact | None, neighbour: Fact
+    bench: Bench, scope: Scope, old: Sequence[Fact], newer: Fact | None, neighbour: Fact
 ) -> None:
     """Look at a correction: current, old, past, after maintenance, read in again, derived, neighbour."""
     row, subject = bench.row, bench.subject
     fact = old[0]
     news = [] if newer is None else [newer]
     if newer is not None:
-        row.expect("current", bench.missing(newer, who))
-    row.expect("old as current", bench.stale(fact, who, *news))
-    asked = f"What was the name of my {fact.subject} before?"
-    hits = subject.search(asked, who, k=20)
+        row.expect("current", bench.missing(newer, scope))
+    row.expect("old as current", bench.stale(fact, scope, *news))
+    question = f"What was the name of my {fact.subject} before?"
+    hits = subject.search(question, scope, k=20)
     is_known = any(fact.is_in(hit.text) for hit in hits)
     row.note("past", "the past is known" if is_known else "the past is not known")
     with bench.look("after maintain"):
-        subject.maintain(who)
-        lost = "" if newer is None else bench.missing(newer, who)
-        row.expect("after maintain", lost or bench.stale(fact, who, *news))
+        subject.maintain(scope)
+        problem = "" if newer is None else bench.missing(newer, scope)
+        row.expect("after maintain", problem or bench.stale(fact, scope, *news))
     with bench.look("read in again"):
-        bench.feed_again(fact, who)
-        lost = "" if newer is None else bench.missing(newer, who)
-        row.expect("read in again", lost or bench.stale(fact, who, *news))
+        bench.feed_again(fact, scope)
+        problem = "" if newer is None else bench.missing(newer, scope)
+        row.expect("read in again", problem or bench.stale(fact, scope, *news))
     with bench.look("derived"):
-        kinds = subject.listed("export", who)
+        kinds = subject.listed("export", scope)
         derived = {kind: hits for kind, hits in kinds.items() if is_derived(kind)}
         if not derived:
             bench.row.lacks("derived", "export() has no derived kinds")
@@ -153,7 +153,7 @@ def look_at_correction(
                     for kind, hits in derived.items()
                 ),
             )
-    row.expect("neighbour", bench.missing(neighbour, who))
+    row.expect("neighbour", bench.missing(neighbour, scope))
 
 
 _SOURCES = ("record", "source", "message", "text", "note", "log", "tombstone")

@@ -56,13 +56,13 @@ class Fact:
         """Return whether a text has the value."""
         return self.value.casefold() in text.casefold()
 
-    def is_current_in(self, text: str, *others: Fact) -> bool:
-        """Return whether a text asserts the value as one that holds now; `others`: other values of the subject."""
+    def is_current_in(self, text: str, *other_facts: Fact) -> bool:
+        """Return whether a text asserts the value as one that holds now; `other_facts`: other values of the subject."""
         if not self.is_in(text):
             return False
-        values = [self.value, *(other.value for other in others)]
+        values = [self.value, *(fact.value for fact in other_facts)]
         proof = prove(text, values, question=self.question)
-        is_alone = not any(other.is_in(text) for other in others)
+        is_alone = not any(fact.is_in(text) for fact in other_facts)
         if is_alone and _PAST.search(
             text.casefold().replace(self.value.casefold(), "")
         ):

@@ -108,10 +108,10 @@ class LifecycleSession:
 
     def _refuse_unknown(self) -> None:
         names = [test.name for test in TESTS]
-        for wanted in self._wanted:
-            if wanted.partition("[")[0] not in names:
-                hint = did_you_mean(wanted, names)
-                raise pytest.UsageError(f"not found: {ROOT}::{wanted}.{hint}")
+        for test_id in self._wanted:
+            if test_id.partition("[")[0] not in names:
+                hint = did_you_mean(test_id, names)
+                raise pytest.UsageError(f"not found: {ROOT}::{test_id}.{hint}")
 
     def _choices(self) -> Iterable[Any]:
         choices: Iterable[Any] = self._config.hook.pytest_ltm_choose_agents(
@@ -194,8 +194,8 @@ class LifecycleSession:
         width = min(self._config.get_terminal_writer().fullwidth, 120) - 1
         for agent in self.makers:
             terminalreporter.write_line(f"{agent}")
-            own = [line for line in lines if line.agent == agent]
-            for text in matrix_lines(own, width):
+            agent_lines = [line for line in lines if line.agent == agent]
+            for text in matrix_lines(agent_lines, width):
                 terminalreporter.write_line(for_screen(text))
             terminalreporter.write_line("")
         for text in self._written:
@@ -223,8 +223,10 @@ def _take_ids(config: pytest.Config) -> list[str]:
     return names
 
 
-def _is_wanted(name: str, wanted: list[str]) -> bool:
-    return any(name == one or name.partition("[")[0] == one for one in wanted)
+def _is_wanted(name: str, test_ids: list[str]) -> bool:
+    return any(
+        name == test_id or name.partition("[")[0] == test_id for test_id in test_ids
+    )
 
 
 def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any]]:
@@ -234,11 +236,11 @@ def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any
         from pytest_ltm.agents.registry import find_agent
         from pytest_ltm.agents.sources import agent_source
 
-        made = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
+        target = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
         source = (
             find_agent(spec, base=config.rootpath)
-            if made is None
-            else agent_source(made, spec=spec)
+            if target is None
+            else agent_source(target, spec=spec)
         )
         return store_maker(source)
 

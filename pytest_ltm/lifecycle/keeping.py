@@ -20,38 +20,40 @@ _TIMES, _ROUNDS = 12, 6
 
 def find_what_was_written(bench: Bench) -> None:
     """Find facts at once, after others, in another session, a week later, after maintenance and reopening."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     facts = bench.make_facts.facts(5)
-    bench.tell(facts, who)
-    row.control("at once", first_of(bench.missing(fact, who) for fact in facts))
-    bench.tell(bench.make_facts.facts(20), who)
-    row.expect("after 20 others", first_of(bench.missing(fact, who) for fact in facts))
+    bench.tell(facts, scope)
+    row.control("at once", first_of(bench.missing(fact, scope) for fact in facts))
+    bench.tell(bench.make_facts.facts(20), scope)
+    row.expect(
+        "after 20 others", first_of(bench.missing(fact, scope) for fact in facts)
+    )
     later = bench.user("ann", session="2")
     row.expect("next session", first_of(bench.missing(fact, later) for fact in facts))
     subject.pass_time(7 * DAY)
     row.expect("a week later", first_of(bench.missing(fact, later) for fact in facts))
     with bench.look("after maintain"):
-        subject.maintain(who)
+        subject.maintain(scope)
         row.expect(
-            "after maintain", first_of(bench.missing(fact, who) for fact in facts)
+            "after maintain", first_of(bench.missing(fact, scope) for fact in facts)
         )
     with bench.look("after reopening"):
         subject.reopen()
         row.expect(
-            "after reopening", first_of(bench.missing(fact, who) for fact in facts)
+            "after reopening", first_of(bench.missing(fact, scope) for fact in facts)
         )
 
 
 def serve_at_most_k(bench: Bench) -> None:
     """Serve at most k of many texts that fit, and more than none."""
-    who, subject = bench.user("ann"), bench.subject
+    scope, subject = bench.user("ann"), bench.subject
     facts = [Fact("boat", bench.make_facts.value()) for _ in range(_FITTING)]
     texts = [f"My boat has seen the port of {fact.value}." for fact in facts]
     for text in texts:
-        subject.add(text, who)
-    subject.settle(who)
-    subject.find("Which port has my boat seen?", who, facts[-1].value, k=_FITTING)
-    hits = subject.search("Which port has my boat seen?", who, k=_K)
+        subject.add(text, scope)
+    subject.settle(scope)
+    subject.find("Which port has my boat seen?", scope, facts[-1].value, k=_FITTING)
+    hits = subject.search("Which port has my boat seen?", scope, k=_K)
     bench.row.control("more than none", "" if hits else "search() served nothing")
     if not subject.takes("search", "k"):
         bench.row.lacks("at most k", "search() takes no k")
@@ -62,19 +64,19 @@ def serve_at_most_k(bench: Bench) -> None:
 
 def trace_what_is_served(bench: Bench) -> None:
     """Serve only what somebody said, with the time at which it was said, also after maintenance."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     facts, times = bench.make_facts.facts(4), {}
     for fact in facts:
         times[fact.value] = subject.now
-        subject.add(fact.text, who)
+        subject.add(fact.text, scope)
         subject.pass_time(DAY)
-    subject.settle(who)
-    row.control("found", first_of(bench.missing(fact, who) for fact in facts))
-    row.expect("source", first_of(_untold(bench, fact, who) for fact in facts))
+    subject.settle(scope)
+    row.control("found", first_of(bench.missing(fact, scope) for fact in facts))
+    row.expect("source", first_of(_untold(bench, fact, scope) for fact in facts))
     dated = [
         (fact, hit)
         for fact in facts
-        for hit in subject.search(fact.question, who)
+        for hit in subject.search(fact.question, scope)
         if hit.at is not None and fact.is_in(hit.text)
     ]
     if dated:
@@ -89,23 +91,25 @@ def trace_what_is_served(bench: Bench) -> None:
     else:
         row.lacks("time", "search() returns no times")
     with bench.look("after maintain"):
-        subject.maintain(who)
+        subject.maintain(scope)
         row.expect(
-            "after maintain", first_of(_untold(bench, fact, who) for fact in facts)
+            "after maintain", first_of(_untold(bench, fact, scope) for fact in facts)
         )
 
 
-def _untold(bench: Bench, fact: Fact, who: Scope) -> str:
+def _untold(bench: Bench, fact: Fact, scope: Scope) -> str:
     """Look whether a text is served of whose words nobody said most."""
-    told = set(" ".join(bench.subject.texts).casefold().split())
-    for hit in bench.subject.search(fact.question, who):
+    vocabulary = set(" ".join(bench.subject.texts).casefold().split())
+    for hit in bench.subject.search(fact.question, scope):
         words = hit.text.casefold().split()
-        known = sum(word in told for word in words)
+        told_words = sum(word in vocabulary for word in words)
         is_traced = any(text in hit.text for text in bench.subject.texts)
         has_value = any(
-            word.strip(".,;:") in " ".join(told) for word in words if len(word) > 8
+            word.strip(".,;:") in " ".join(vocabulary)
+            for word in words
+            if len(word) > 8
         )
-        if not is_traced and not has_value and known * 2 < len(words):
+        if not is_traced and not has_value and told_words * 2 < len(words):
             return (
                 f"search({fact.question!r}) served {shown(hit.text)}, which nobody said"
             )
@@ -114,44 +118,44 @@ def _untold(bench: Bench, fact: Fact, who: Scope) -> str:
 
 def let_expire(bench: Bench) -> None:
     """Serve a text until it expires, and not from then on; its neighbour stays."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     fact, neighbour = bench.make_facts.facts(2)
     if not (subject.takes("add", "expires") or subject.takes("add", "ttl")):
         raise NotSupported("add() takes neither expires nor ttl")
     life = timedelta(hours=6)
     if subject.takes("add", "expires"):
-        subject.add(fact.text, who, expires=subject.now + life)
+        subject.add(fact.text, scope, expires=subject.now + life)
     else:
-        subject.add(fact.text, who, ttl=life.total_seconds())
-    bench.tell([neighbour], who)
-    row.control("before", bench.missing(fact, who))
+        subject.add(fact.text, scope, ttl=life.total_seconds())
+    bench.tell([neighbour], scope)
+    row.control("before", bench.missing(fact, scope))
     subject.pass_time(2 * life)
     row.expect(
-        "expired", bench.present(fact, who, "which had expired six hours before")
+        "expired", bench.present(fact, scope, "which had expired six hours before")
     )
     with bench.look("after maintain"):
-        subject.maintain(who)
-        row.expect("after maintain", bench.present(fact, who, "which had expired"))
-    row.expect("neighbour", bench.missing(neighbour, who))
+        subject.maintain(scope)
+        row.expect("after maintain", bench.present(fact, scope, "which had expired"))
+    row.expect("neighbour", bench.missing(neighbour, scope))
 
 
 def keep_off_the_record(bench: Bench) -> None:
     """Keep nothing that the user asked in the same message not to keep; tell what else is kept."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     neighbour, private, secret = bench.make_facts.facts(3)
-    bench.tell([neighbour], who)
-    row.control("neighbour", bench.missing(neighbour, who))
-    subject.add(f"Off the record, do not store this: {private.text}", who)
+    bench.tell([neighbour], scope)
+    row.control("neighbour", bench.missing(neighbour, scope))
+    subject.add(f"Off the record, do not store this: {private.text}", scope)
     key = f"sk-{secret.value}{bench.make_facts.value()}"
-    subject.add(f"The API key of my {secret.subject} is {key}.", who)
-    subject.add("Nice weather today, isn't it?", who)
-    subject.settle(who)
-    whose = "which the user had asked it not to store"
-    row.expect("asked not to", bench.present(private, who, whose))
-    hits = subject.search(f"What is the API key of my {secret.subject}?", who)
+    subject.add(f"The API key of my {secret.subject} is {key}.", scope)
+    subject.add("Nice weather today, isn't it?", scope)
+    subject.settle(scope)
+    reason = "which the user had asked it not to store"
+    row.expect("asked not to", bench.present(private, scope, reason))
+    hits = subject.search(f"What is the API key of my {secret.subject}?", scope)
     is_kept = any(key in hit.text for hit in hits)
     row.note("secrets", "an API key is kept" if is_kept else "an API key is not kept")
-    hits = subject.search("How is the weather today?", who)
+    hits = subject.search("How is the weather today?", scope)
     is_kept = any("weather" in hit.text for hit in hits)
     row.note(
         "small talk", "small talk is kept" if is_kept else "small talk is not kept"
@@ -160,15 +164,15 @@ def keep_off_the_record(bench: Bench) -> None:
 
 def grow_with_facts(bench: Bench) -> None:
     """Grow no faster than what is told: a repeated fact hides no other, and what is served does not multiply."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     often, rare = bench.make_facts.fact(), bench.make_facts.fact()
-    bench.tell([rare], who)
-    row.control("found", bench.missing(rare, who))
+    bench.tell([rare], scope)
+    row.control("found", bench.missing(rare, scope))
     for _ in range(_TIMES):
-        subject.add(often.text, who)
-    subject.settle(who)
+        subject.add(often.text, scope)
+    subject.settle(scope)
     both = f"What is the name of my {often.subject}, and of my {rare.subject}?"
-    hits = subject.search(both, who)
+    hits = subject.search(both, scope)
     copies = sum(hit.text == often.text for hit in hits)
     hidden = not any(rare.is_in(hit.text) for hit in hits)
     row.expect(
@@ -179,93 +183,93 @@ def grow_with_facts(bench: Bench) -> None:
     )
     with bench.look("loop of recall"):
         subject.need("export")
-        before = _count_records(bench, who)
+        record_count = _count_records(bench, scope)
         for _ in range(_ROUNDS):
-            for hit in subject.search(rare.question, who):
-                subject.add(hit.text, who, role="assistant")
-            subject.settle(who)
-        added, told = _count_records(bench, who) - before, _ROUNDS * 10
-        grown = (
-            f"{added:,} records came of at most {told} texts that it had served itself"
-        )
-        row.expect("loop of recall", grown if added > 3 * told else "")
+            for hit in subject.search(rare.question, scope):
+                subject.add(hit.text, scope, role="assistant")
+            subject.settle(scope)
+        added, text_count = _count_records(bench, scope) - record_count, _ROUNDS * 10
+        grown = f"{added:,} records came of at most {text_count} texts that it had served itself"
+        row.expect("loop of recall", grown if added > 3 * text_count else "")
     with bench.look("bytes a fact"):
-        begun = subject.size()
-        bench.tell(bench.make_facts.many(50), who)
-        row.note("bytes a fact", f"{(subject.size() - begun) / 50:,.0f}")
+        size = subject.size()
+        bench.tell(bench.make_facts.many(50), scope)
+        row.note("bytes a fact", f"{(subject.size() - size) / 50:,.0f}")
     with bench.look("tokens a fact"):
         tokens, calls = subject.tokens()
-        bench.tell(bench.make_facts.many(50), who)
+        bench.tell(bench.make_facts.many(50), scope)
         tokens_now, calls_now = subject.tokens()
-        spent, asked = (tokens_now - tokens) / 50, (calls_now - calls) / 50
-        row.note("tokens a fact", f"{spent:,.0f} in {asked:,.1f} calls")
+        spent, calls_each = (tokens_now - tokens) / 50, (calls_now - calls) / 50
+        row.note("tokens a fact", f"{spent:,.0f} in {calls_each:,.1f} calls")
 
 
-def _count_records(bench: Bench, who: Scope) -> int:
-    return sum(map(len, bench.subject.listed("export", who).values()))
+def _count_records(bench: Bench, scope: Scope) -> int:
+    return sum(map(len, bench.subject.listed("export", scope).values()))
 
 
 def hold_many(bench: Bench) -> None:
     """Find facts among many others, some hundred unless more are asked for."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     fact = bench.make_facts.fact()
-    bench.tell([fact], who)
-    row.control("alone", bench.missing(fact, who))
-    asked = set(bench.rng.sample(range(bench.capacity), min(20, bench.capacity)))
+    bench.tell([fact], scope)
+    row.control("alone", bench.missing(fact, scope))
+    sampled = set(bench.rng.sample(range(bench.capacity), min(20, bench.capacity)))
     sample = []
-    for number, one in enumerate(bench.make_facts.many(bench.capacity)):
-        subject.add(one.text, who)
-        if number in asked:
-            sample.append(one)
-    subject.settle(who)
-    row.expect(f"among {bench.capacity:,}", bench.missing(fact, who))
-    lost = [text for one in sample if (text := bench.missing(one, who))]
-    row.expect("any of them", first_of(lost))
-    row.note("found", f"{len(sample) - len(lost)} of {len(sample)}")
+    for number, other_fact in enumerate(bench.make_facts.many(bench.capacity)):
+        subject.add(other_fact.text, scope)
+        if number in sampled:
+            sample.append(other_fact)
+    subject.settle(scope)
+    row.expect(f"among {bench.capacity:,}", bench.missing(fact, scope))
+    problems = [
+        text for other_fact in sample if (text := bench.missing(other_fact, scope))
+    ]
+    row.expect("any of them", first_of(problems))
+    row.note("found", f"{len(sample) - len(problems)} of {len(sample)}")
     seconds = subject.usage.seconds["search"][-len(sample) :]
     row.note("seconds a search", f"{median(seconds):.4f}")
 
 
 def survive_a_crash(bench: Bench) -> None:
     """Have all that was acknowledged after a crash, and take in more."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     facts = bench.make_facts.facts(6)
-    bench.tell(facts, who)
-    row.control("before", first_of(bench.missing(fact, who) for fact in facts))
+    bench.tell(facts, scope)
+    row.control("before", first_of(bench.missing(fact, scope) for fact in facts))
     with bench.look("after a crash"):
         subject.need("reopen")
         # Told and acknowledged, but neither settled nor closed.
         last = bench.make_facts.fact()
-        subject.add(last.text, who)
+        subject.add(last.text, scope)
         subject.reopen()
         row.expect(
             "after a crash",
-            first_of(bench.missing(fact, who) for fact in (*facts, last)),
+            first_of(bench.missing(fact, scope) for fact in (*facts, last)),
         )
         newer = bench.make_facts.fact()
-        bench.tell([newer], who)
-        row.expect("written after it", bench.missing(newer, who))
+        bench.tell([newer], scope)
+        row.expect("written after it", bench.missing(newer, scope))
 
 
 def take_concurrent_writers(bench: Bench) -> None:
     """Keep what several writers of one user write at the same time, each text whole."""
-    who, row, subject = bench.user("ann"), bench.row, bench.subject
+    scope, row, subject = bench.user("ann"), bench.row, bench.subject
     alone = bench.make_facts.fact()
-    bench.tell([alone], who)
-    row.control("one writer", bench.missing(alone, who))
+    bench.tell([alone], scope)
+    row.control("one writer", bench.missing(alone, scope))
     parts = [list(bench.make_facts.many(_EACH)) for _ in range(_WRITERS)]
-    raised = run_writers([partial(_write, bench, part, who) for part in parts])
+    raised = run_writers([partial(_write, bench, part, scope) for part in parts])
     if raised:
         row.lacks("all found", f"another thread may not write: {raised}")
         return
-    subject.settle(who)
+    subject.settle(scope)
     facts = [fact for part in parts for fact in part]
-    row.expect("all found", first_of(bench.missing(fact, who) for fact in facts))
+    row.expect("all found", first_of(bench.missing(fact, scope) for fact in facts))
 
 
-def _write(bench: Bench, facts: list[Fact], who: Scope) -> None:
+def _write(bench: Bench, facts: list[Fact], scope: Scope) -> None:
     for fact in facts:
-        bench.subject.add(fact.text, who)
+        bench.subject.add(fact.text, scope)
 
 
 def run_writers(writers: list[Callable[[], None]]) -> str:

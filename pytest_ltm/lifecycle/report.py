@@ -33,13 +33,13 @@ _STATES: Mapping[State, str] = {
 def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
     """Yield the matrix of each agent as a section."""
     for agent in dict.fromkeys(line.agent for line in lines):
-        own = [line for line in lines if line.agent == agent]
+        agent_lines = [line for line in lines if line.agent == agent]
         yield Section(
             title=f"The life of a memory: {agent}",
-            sentences=(LEGEND, *usage_lines(own)),
+            sentences=(LEGEND, *usage_lines(agent_lines)),
             json={
-                "tables": list(_tables(own)),
-                "tests": [_test_record(line) for line in own],
+                "tables": list(_tables(agent_lines)),
+                "tests": [_test_record(line) for line in agent_lines],
             },
         )
 
@@ -126,9 +126,9 @@ class LifecycleReport:
             return []
         from pytest_ltm.reports.html.page import render_sections
 
-        about = f"{', '.join(self._plan['agents'])}; suite lifecycle"
+        subtitle = f"{', '.join(self._plan['agents'])}; suite lifecycle"
         try:
-            write_output(path, render_sections("Long-term memory", about, sections))
+            write_output(path, render_sections("Long-term memory", subtitle, sections))
         except LtmError as error:
             return [f"report: {error}"]
         return [f"report: {path}"]

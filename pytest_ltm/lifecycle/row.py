@@ -39,9 +39,9 @@ class Row:
         if evidence:
             raise NoControl(evidence)
 
-    def lacks(self, look: str, what: str) -> None:
+    def lacks(self, look: str, missing: str) -> None:
         """Note a look that the store lacks something for."""
-        self.cells.append(Cell(look, "lacks", f"not supported: {what}"))
+        self.cells.append(Cell(look, "lacks", f"not supported: {missing}"))
 
     def note(self, look: str, text: str) -> None:
         """Note what is told and not judged."""

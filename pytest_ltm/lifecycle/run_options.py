@@ -52,7 +52,7 @@ class UsersReport:
             if takes_user and (source.kind in _STORES or can_share(source)):
                 yield f"{label}: {self._users} users of one memory, each in a conversation of their own"
                 continue
-            why = (
+            reason = (
                 "has a memory for each conversation" if takes_user else "takes no user"
             )
-            yield f"{label}: {why}, so it was tested as one user, in {self._users} conversations that share nothing"
+            yield f"{label}: {reason}, so it was tested as one user, in {self._users} conversations that share nothing"

@@ -26,12 +26,12 @@ def keep_searches_apart(bench: Bench) -> None:
     bench.tell([fact], ann)
     row.control("own", bench.missing(fact, ann))
     row.expect("another who told nothing", bench.present(fact, bo, whose(ann)))
-    own = bench.make_facts.fact()
-    bench.tell([own], bo)
-    row.control("own of the other", bench.missing(own, bo))
+    fact_of_bo = bench.make_facts.fact()
+    bench.tell([fact_of_bo], bo)
+    row.control("own of the other", bench.missing(fact_of_bo, bo))
     row.expect("another who told little", bench.present(fact, bo, whose(ann)))
-    named = f"user:{ann.user} {fact.question}"
-    row.expect("naming the user", bench.present(fact, bo, whose(ann), named))
+    query = f"user:{ann.user} {fact.question}"
+    row.expect("naming the user", bench.present(fact, bo, whose(ann), query))
     quoted = bench.present(fact, bo, whose(ann), fact.text)
     row.expect("word by word", quoted)
     row.expect("own again", bench.missing(fact, ann))
@@ -50,14 +50,19 @@ def keep_names_apart(bench: Bench) -> None:
         ("case", (ann.user.upper(), ann.user.title())),
         ("blanks", (f" {ann.user}", f"{ann.user} ")),
     ):
-        others = [Scope(user=name, session="1") for name in names]
-        row.expect(look, first_of(_refused(bench, fact, one, ann) for one in others))
+        other_scopes = [Scope(user=name, session="1") for name in names]
+        row.expect(
+            look,
+            first_of(
+                _refused(bench, fact, other_scope, ann) for other_scope in other_scopes
+            ),
+        )
 
 
-def _refused(bench: Bench, fact: Fact, other: Scope, owner: Scope) -> str:
+def _refused(bench: Bench, fact: Fact, other_scope: Scope, owner: Scope) -> str:
     """Look whether another name is served a fact; a store that raises has refused it."""
     try:
-        return bench.present(fact, other, whose(owner))
+        return bench.present(fact, other_scope, whose(owner))
     except StoreRaised:
         return ""
 
@@ -112,10 +117,10 @@ def keep_lists_apart(bench: Bench) -> None:
                     for kind, hits in kinds.items()
                 ),
             )
-            own = bench.subject.listed(power, ann).values()
-            is_there = any(mine.is_in(hit.text) for hits in own for hit in hits)
-            lost = f"{power}() as {ann.user!r} does not have {mine.text!r}"
-            row.expect(f"{power}, own", "" if is_there else lost)
+            hits_of_ann = bench.subject.listed(power, ann).values()
+            is_there = any(mine.is_in(hit.text) for hits in hits_of_ann for hit in hits)
+            problem = f"{power}() as {ann.user!r} does not have {mine.text!r}"
+            row.expect(f"{power}, own", "" if is_there else problem)
     with bench.look("get"):
         if not (keys and bench.subject.takes("get", "user")):
             raise NotSupported("no get() that takes a user")
@@ -124,9 +129,9 @@ def keep_lists_apart(bench: Bench) -> None:
         row.expect("get", leak if mine.is_in(text) else "")
 
 
-def _got(bench: Bench, key: object, who: Scope) -> str:
+def _got(bench: Bench, key: object, scope: Scope) -> str:
     try:
-        return bench.subject.get(key, who)
+        return bench.subject.get(key, scope)
     except StoreRaised:
         return ""
 
@@ -135,24 +140,28 @@ def let_nobody_change_others(bench: Bench) -> None:
     """Keep what a user said whatever another deletes or updates."""
     ann, bo = bench.two_users()
     subject, row = bench.subject, bench.row
-    mine, other = bench.make_facts.facts(2)
+    mine, fact_of_bo = bench.make_facts.facts(2)
     keys = subject.add(mine.text, ann)
-    bench.tell([other], bo)
+    bench.tell([fact_of_bo], bo)
     subject.settle(ann)
     row.control("own", bench.missing(mine, ann))
     with bench.look("deleted by another"):
         if not subject.takes("delete", "user"):
             raise NotSupported("no delete() that takes a user")
         _try(lambda: subject.delete(mine.text, bo, owner=ann))
-        lost = bench.missing(mine, ann)
-        row.expect("deleted by another", lost and f"delete() as {bo.user!r}: {lost}")
+        problem = bench.missing(mine, ann)
+        row.expect(
+            "deleted by another", problem and f"delete() as {bo.user!r}: {problem}"
+        )
     with bench.look("updated by another"):
         if not (keys and subject.takes("update", "user")):
             raise NotSupported("no update() that takes a user, or no ids")
         changed = mine.renamed(bench.make_facts.value())
         _try(lambda: subject.update(keys[0], changed.text, bo))
-        lost = bench.missing(mine, ann)
-        row.expect("updated by another", lost and f"update() as {bo.user!r}: {lost}")
+        problem = bench.missing(mine, ann)
+        row.expect(
+            "updated by another", problem and f"update() as {bo.user!r}: {problem}"
+        )
         wrote = f"which {bo.user!r} wrote into it"
         row.expect("written into", bench.present(changed, ann, wrote))
 
@@ -176,13 +185,16 @@ def keep_maintenance_apart(bench: Bench) -> None:
     row.control("own", bench.missing(mine, ann))
     subject.maintain(ann)
     subject.maintain(bo)
-    for who, own, others, owner in ((ann, mine, theirs, bo), (bo, theirs, mine, ann)):
-        name = who.user.partition("-")[0]
-        row.expect(f"own of {name}", bench.missing(own, who))
-        row.expect(f"served to {name}", bench.present(others, who, whose(owner)))
+    for scope, own_fact, foreign, owner in (
+        (ann, mine, theirs, bo),
+        (bo, theirs, mine, ann),
+    ):
+        name = scope.user.partition("-")[0]
+        row.expect(f"own of {name}", bench.missing(own_fact, scope))
+        row.expect(f"served to {name}", bench.present(foreign, scope, whose(owner)))
         summary = f"What do you know about my {mine.subject}? Summarize."
         row.expect(
-            f"summary for {name}", bench.present(others, who, whose(owner), summary)
+            f"summary for {name}", bench.present(foreign, scope, whose(owner), summary)
         )
     with bench.look("derived records"):
         kinds = subject.listed("export", ann)
@@ -217,10 +229,12 @@ def keep_concurrent_users_apart(bench: Bench) -> None:
     mine, theirs = (list(bench.make_facts.many(_EACH)) for _ in range(2))
     leaks: list[str] = []
 
-    def live(facts: list[Fact], others: list[Fact], who: Scope, other: Scope) -> None:
-        for fact, strange in zip(facts, others, strict=True):
-            subject.add(fact.text, who)
-            leaks.append(bench.present(strange, who, whose(other)))
+    def live(
+        facts: list[Fact], foreign_facts: list[Fact], scope: Scope, other_scope: Scope
+    ) -> None:
+        for fact, strange in zip(facts, foreign_facts, strict=True):
+            subject.add(fact.text, scope)
+            leaks.append(bench.present(strange, scope, whose(other_scope)))
 
     raised = run_writers(
         [lambda: live(mine, theirs, ann, bo), lambda: live(theirs, mine, bo, ann)]
@@ -230,9 +244,9 @@ def keep_concurrent_users_apart(bench: Bench) -> None:
         return
     subject.settle(ann)
     subject.settle(bo)
-    own = [bench.missing(fact, ann) for fact in mine]
-    own += [bench.missing(fact, bo) for fact in theirs]
-    row.expect("own of both", first_of(own))
+    problems = [bench.missing(fact, ann) for fact in mine]
+    problems += [bench.missing(fact, bo) for fact in theirs]
+    row.expect("own of both", first_of(problems))
     row.expect("meanwhile", first_of(leaks))
     row.expect(
         "afterwards", first_of(bench.present(fact, bo, whose(ann)) for fact in mine)

@@ -134,11 +134,11 @@ class Subject:
         if callable(tell := getattr(self.store, "tell_time", None)):
             self._call("tell_time", tell, self.now)
 
-    def settle(self, who: Scope) -> None:
+    def settle(self, scope: Scope) -> None:
         """Let the store make what it was told readable, by its own method and by the pace."""
         if self.can("settle"):
             method = self._method("settle")
-            self._call("settle", method, **scope_arguments(method, who))
+            self._call("settle", method, **scope_arguments(method, scope))
         self._sleep(self.pace.wait)
 
     # --- writing
@@ -146,14 +146,14 @@ class Subject:
     def add(
         self,
         text: str,
-        who: Scope,
+        speaker: Scope,
         *,
         role: str = "user",
         at: datetime | None = None,
         **more: Any,
     ) -> list[Any]:
         """Have it keep a text; return the ids that it gave. `at`: when it was said, if not now."""
-        scope = self.scope_of(who, at)
+        scope = self.scope_of(speaker, at)
         method = self._method("add")
         if method is None:
             raise NotSupported("no add()")
@@ -161,16 +161,18 @@ class Subject:
             self.texts.append(text)
             self._written_at.setdefault(text, self.pace.clock.seconds())
         if getattr(method, "__name__", "") == "add_session":
-            said = [{"role": role, "content": text, "at": scope.at}]
-            made = self._call("add", method, said, **scope_arguments(method, scope))
+            messages = [{"role": role, "content": text, "at": scope.at}]
+            result = self._call(
+                "add", method, messages, **scope_arguments(method, scope)
+            )
         else:
             arguments = scope_arguments(method, scope) | more
             if takes_argument(method, "role"):
                 arguments["role"] = role
-            made = self._call("add", method, text, **arguments)
-        keys = _keys_of(made) + self._written_keys(scope)
+            result = self._call("add", method, text, **arguments)
+        keys = _keys_of(result) + self._written_keys(scope)
         with self._lock:
-            self._keys.setdefault((who.user, text), []).extend(keys)
+            self._keys.setdefault((speaker.user, text), []).extend(keys)
         return keys
 
     def _written_keys(self, scope: Scope) -> list[Any]:
@@ -183,42 +185,42 @@ class Subject:
         pairs = [
             row for row in rows if isinstance(row, (list, tuple)) and len(row) == 3
         ]
-        return [key for what, key, _ in pairs if what in {"added", "changed"}]
+        return [key for kind, key, _ in pairs if kind in {"added", "changed"}]
 
-    def update(self, key: Any, text: str, who: Scope) -> None:
+    def update(self, key: Any, text: str, scope: Scope) -> None:
         """Have it replace the text of a record."""
         self.need("update")
         method = self._method("update")
         self.texts.append(text)
         self._call(
-            "update", method, key, text, **scope_arguments(method, self.scope_of(who))
+            "update", method, key, text, **scope_arguments(method, self.scope_of(scope))
         )
 
-    def delete(self, text: str, who: Scope, owner: Scope | None = None) -> None:
+    def delete(self, text: str, speaker: Scope, owner: Scope | None = None) -> None:
         """Have it delete what it made of a text of the owner (by default the one who asks), by ids or by the text."""
         self.need("delete")
         method = self._method("delete")
-        scope = scope_arguments(method, self.scope_of(who))
-        keys = self._keys.get(((owner or who).user, text), [])
+        scope = scope_arguments(method, self.scope_of(speaker))
+        keys = self._keys.get(((owner or speaker).user, text), [])
         if not keys and not _takes_query(method):
-            hits = self.search(text, owner or who)
+            hits = self.search(text, owner or speaker)
             keys = [hit.key for hit in hits if hit.text == text and hit.key is not None]
         for key in dict.fromkeys(keys) if keys and not _takes_query(method) else [text]:
             self._call("delete", method, key, **scope)
 
-    def maintain(self, who: Scope) -> None:
+    def maintain(self, scope: Scope) -> None:
         """Have it do its background work to the end."""
         self.need("maintain")
         method = self._method("maintain")
-        self._call("maintain", method, **scope_arguments(method, self.scope_of(who)))
-        self.settle(who)
+        self._call("maintain", method, **scope_arguments(method, self.scope_of(scope)))
+        self.settle(scope)
 
     def reopen(self) -> None:
         """Close it and have it again with what it kept: by `reopen()`, or by `save()` and `load()` of another one."""
         store = self.store
         if self.can("reopen"):
-            made = self._call("reopen", self._method("reopen"))
-            self.store = store if made is None else made
+            reopened = self._call("reopen", self._method("reopen"))
+            self.store = store if reopened is None else reopened
             self.pass_time(timedelta(0))
             return
         save, load = getattr(store, "save", None), getattr(store, "load", None)
@@ -230,44 +232,46 @@ class Subject:
         self._call("load", self.store.load, state)
         self.pass_time(timedelta(0))
 
-    def restore(self, backup: Any, who: Scope) -> None:
+    def restore(self, backup: Any, scope: Scope) -> None:
         """Have it take in what `export()` gave earlier."""
         self.need("restore")
         method = self._method("restore")
         self._call(
-            "restore", method, backup, **scope_arguments(method, self.scope_of(who))
+            "restore", method, backup, **scope_arguments(method, self.scope_of(scope))
         )
 
     # --- reading
 
-    def search(self, query: str, who: Scope, k: int = 10) -> list[Hit]:
+    def search(self, query: str, speaker: Scope, k: int = 10) -> list[Hit]:
         """Return what it finds."""
         method = self._method("search")
         if method is None:
             raise NotSupported("no search()")
-        scope = scope_arguments(method, self.scope_of(who))
-        named = {"k": k} if takes_argument(method, "k") else {}
+        scope = scope_arguments(method, self.scope_of(speaker))
+        keywords = {"k": k} if takes_argument(method, "k") else {}
         self._searched_at = self.pace.clock.seconds()
-        return _hits_of(self._call("search", method, query, **named, **scope), "search")
+        return _hits_of(
+            self._call("search", method, query, **keywords, **scope), "search"
+        )
 
-    def find(self, query: str, who: Scope, value: str, k: int = 10) -> list[Hit]:
+    def find(self, query: str, scope: Scope, value: str, k: int = 10) -> list[Hit]:
         """Return what it finds once a text with the value is among it, at the pace of the run; else the last result."""
         hits: list[Hit] = []
 
         def found() -> bool:
-            hits[:] = self.search(query, who, k)
+            hits[:] = self.search(query, scope, k)
             return any(value.casefold() in hit.text.casefold() for hit in hits)
 
         written = [text for text in self._written_at if value in text]
-        begun = [self._written_at.pop(text) for text in written]
-        since = max(begun, default=self.pace.clock.seconds())
+        write_times = [self._written_at.pop(text) for text in written]
+        since = max(write_times, default=self.pace.clock.seconds())
         # A text that nobody looked for when another search ran may have been readable
         # by then, so the time until now is not its lag.
         is_first_look = self._searched_at <= since
         lag = self._poll(found, since)
-        if begun and lag is None:
+        if write_times and lag is None:
             self.usage.missed += 1
-        elif begun and lag is not None and is_first_look:
+        elif write_times and lag is not None and is_first_look:
             self.usage.lags.append(lag)
         return hits
 
@@ -288,29 +292,31 @@ class Subject:
         else:
             self.pace.clock.sleep(seconds)
 
-    def listed(self, power: str, who: Scope) -> dict[str, list[Hit]]:
+    def listed(self, power: str, scope: Scope) -> dict[str, list[Hit]]:
         """Return the records that `list` or `export` gives, by kind."""
         self.need(power)
         method = self._method(power)
-        made = self._call(power, method, **scope_arguments(method, self.scope_of(who)))
-        return _kinds_of(made)
+        records = self._call(
+            power, method, **scope_arguments(method, self.scope_of(scope))
+        )
+        return _kinds_of(records)
 
-    def exported(self, who: Scope) -> Any:
+    def exported(self, scope: Scope) -> Any:
         """Return what `export()` gives, as it is."""
         self.need("export")
         method = self._method("export")
         return self._call(
-            "export", method, **scope_arguments(method, self.scope_of(who))
+            "export", method, **scope_arguments(method, self.scope_of(scope))
         )
 
-    def get(self, key: Any, who: Scope) -> str:
+    def get(self, key: Any, scope: Scope) -> str:
         """Return the text of what it has under an id; "" if nothing."""
         self.need("get")
         method = self._method("get")
-        made = self._call(
-            "get", method, key, **scope_arguments(method, self.scope_of(who))
+        record = self._call(
+            "get", method, key, **scope_arguments(method, self.scope_of(scope))
         )
-        return "" if made is None else " ".join(map(str, _texts_within(made)))
+        return "" if record is None else " ".join(map(str, _texts_within(record)))
 
     def size(self) -> int:
         """Return its size in bytes: what `size()` says, or that of the file or folder that its `path` names."""
@@ -329,8 +335,8 @@ class Subject:
     def tokens(self) -> tuple[int, int]:
         """Return the tokens and calls of models that it has used so far, as its `usage()` says."""
         self.need("usage")
-        made = self._call("usage", self._method("usage"))
-        parts = made if isinstance(made, Mapping) else vars_of(made)
+        usage = self._call("usage", self._method("usage"))
+        parts = usage if isinstance(usage, Mapping) else vars_of(usage)
         counts = [
             _whole(parts.get(name, 0), f"usage() has {name}")
             for name in ("input_tokens", "output_tokens", "calls")
@@ -344,9 +350,9 @@ class Subject:
 
     # --- calls
 
-    def scope_of(self, who: Scope, at: datetime | None = None) -> Scope:
+    def scope_of(self, scope: Scope, moment: datetime | None = None) -> Scope:
         """Return a scope with the told time, or that at which something was said."""
-        return replace(who, at=at or self.now)
+        return replace(scope, at=moment or self.now)
 
     def _close_store(self) -> None:
         close = getattr(self.store, "aclose", None) or getattr(
@@ -355,23 +361,23 @@ class Subject:
         if callable(close):
             self._call("close", close)
 
-    def _call(self, what: str, method: Any, *values: Any, **named: Any) -> Any:
+    def _call(self, name: str, method: Any, *values: Any, **keywords: Any) -> Any:
         began = self.pace.clock.seconds()
         try:
-            made = method(*values, **named)
-            if inspect.isawaitable(made):
-                made = self._awaited(made)
+            result = method(*values, **keywords)
+            if inspect.isawaitable(result):
+                result = self._awaited(result)
         except LtmError as error:
-            raise StoreRaised(f"{what}(): {error}") from error
+            raise StoreRaised(f"{name}(): {error}") from error
         except Exception as error:
-            raise StoreRaised(f"{what}() raised {describe_error(error)}") from error
+            raise StoreRaised(f"{name}() raised {describe_error(error)}") from error
         took = self.pace.clock.seconds() - began
-        self.usage.seconds.setdefault(what, []).append(took)
-        return made
+        self.usage.seconds.setdefault(name, []).append(took)
+        return result
 
-    def _awaited(self, made: Any) -> Any:
+    def _awaited(self, awaitable: Any) -> Any:
         async def awaited() -> Any:
-            return await made
+            return await awaitable
 
         if threading.current_thread() is threading.main_thread():
             return self._loop.run_until_complete(awaited())
@@ -390,36 +396,38 @@ def _takes_query(method: object) -> bool:
     return bool(parameters) and parameters[0] in _BY_QUERY
 
 
-def _whole(value: Any, what: str) -> int:
+def _whole(value: Any, subject: str) -> int:
     """Return a whole number; StoreRaised for anything else."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise StoreRaised(f"{what} {value!r}; a whole number is expected")
+        raise StoreRaised(f"{subject} {value!r}; a whole number is expected")
     return value
 
 
-def vars_of(made: Any) -> dict[str, Any]:
+def vars_of(usage: Any) -> dict[str, Any]:
     """Return the counts of a usage that is an object."""
     names = ("input_tokens", "output_tokens", "calls")
-    return {name: getattr(made, name, 0) for name in names}
+    return {name: getattr(usage, name, 0) for name in names}
 
 
-def _keys_of(made: Any) -> list[Any]:
+def _keys_of(result: Any) -> list[Any]:
     """Return the ids that `add` returned."""
-    if isinstance(made, Mapping):
-        made = made.get("id")
-    listed = made if isinstance(made, (list, tuple)) else [made]
+    if isinstance(result, Mapping):
+        result = result.get("id")
+    listed = result if isinstance(result, (list, tuple)) else [result]
     return [key for key in listed if key is not None and not isinstance(key, bool)]
 
 
-def _hits_of(made: Any, what: str) -> list[Hit]:
+def _hits_of(result: Any, method: str) -> list[Hit]:
     """Return what a search returned, in any of the forms that a store may use."""
-    if isinstance(made, Mapping):
-        lists = [value for value in made.values() if isinstance(value, list)]
-        made = lists[0] if len(lists) == 1 else made
-    is_list = isinstance(made, Iterable) and not isinstance(made, (str, bytes, Mapping))
+    if isinstance(result, Mapping):
+        lists = [value for value in result.values() if isinstance(value, list)]
+        result = lists[0] if len(lists) == 1 else result
+    is_list = isinstance(result, Iterable) and not isinstance(
+        result, (str, bytes, Mapping)
+    )
     if not is_list:
-        raise StoreRaised(f"{what}() returned a {type(made).__name__}, not a list")
-    return [_hit_of(record) for record in made]
+        raise StoreRaised(f"{method}() returned a {type(result).__name__}, not a list")
+    return [_hit_of(record) for record in result]
 
 
 def _hit_of(record: Any) -> Hit:
@@ -427,13 +435,13 @@ def _hit_of(record: Any) -> Hit:
         return Hit(record)
     if isinstance(record, Mapping):
         text = next((record[key] for key in _TEXT_KEYS if record.get(key)), "")
-        at = record.get("at") or record.get("created_at")
-        when = at if isinstance(at, datetime) else None
+        moment = record.get("at") or record.get("created_at")
+        when = moment if isinstance(moment, datetime) else None
         past = _says_past(record)
         return Hit(str(text), record.get("id"), when, str(record.get("role", "")), past)
     if isinstance(record, Sequence) and len(record) == _RECORD:
-        key, text, _, at = record
-        return Hit(str(text), key, at if isinstance(at, datetime) else None)
+        key, text, _, moment = record
+        return Hit(str(text), key, moment if isinstance(moment, datetime) else None)
     text = next((getattr(record, name, "") for name in _TEXT_KEYS), "")
     return Hit(str(text or record), getattr(record, "id", None))
 
@@ -446,15 +454,19 @@ def _says_past(record: Mapping[str, Any]) -> bool:
     return ends or is_closed or state in {"superseded", "retracted", "inactive", "past"}
 
 
-def _kinds_of(made: Any) -> dict[str, list[Hit]]:
+def _kinds_of(exported: Any) -> dict[str, list[Hit]]:
     """Return the records of an export by kind; a plain list is of one kind."""
-    if isinstance(made, (str, bytes)):
-        text = made if isinstance(made, str) else made.decode("utf-8", "replace")
+    if isinstance(exported, (str, bytes)):
+        text = (
+            exported
+            if isinstance(exported, str)
+            else exported.decode("utf-8", "replace")
+        )
         return {"records": [Hit(line) for line in text.splitlines()]}
-    if not isinstance(made, Mapping):
-        return {"records": _hits_of(made, "export")}
+    if not isinstance(exported, Mapping):
+        return {"records": _hits_of(exported, "export")}
     kinds = {}
-    for kind, records in made.items():
+    for kind, records in exported.items():
         is_list = isinstance(records, Iterable) and not isinstance(
             records, (str, Mapping)
         )

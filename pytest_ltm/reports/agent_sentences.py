@@ -61,7 +61,7 @@ class AgentSentence(NamedTuple):
 
 
 def agent_sentences_for(
-    sides: Iterable[Placed], before: Mapping[str, str] | None = None
+    sides: Iterable[Placed], standings: Mapping[str, str] | None = None
 ) -> list[AgentSentence]:
     """Return what is said of each agent under test, best at the largest memory span first.
 
@@ -70,29 +70,34 @@ def agent_sentences_for(
 
     Args:
         sides: Agents at memory spans, in any order.
-        before: By agent, how it stands beside a baseline: "better than main by 0.20";
+        standings: By agent, how it stands beside a baseline: "better than main by 0.20";
             others stand beside the best other agent.
     """
-    known = list(sides)
-    last = largest_span_label(known)
-    ranked = rank_sides([side for side in known if side.column.span_label == last])
+    all_sides = list(sides)
+    last = largest_span_label(all_sides)
+    ranked = rank_sides([side for side in all_sides if side.column.span_label == last])
     order = {side.agent: place for place, side in enumerate(ranked)}
     by_agent = group_by(
-        [side for side in known if side.agent in agents_under_test(known)],
+        [side for side in all_sides if side.agent in agents_under_test(all_sides)],
         lambda side: side.agent,
     )
     agent_sentences = []
     for agent, of in sorted(
-        by_agent.items(), key=lambda each: order.get(each[0], len(order))
+        by_agent.items(), key=lambda entry: order.get(entry[0], len(order))
     ):
-        there = next((side for side in ranked if side.agent == agent), None)
-        others = [side for side in ranked if side.agent != agent]
-        beside = (before or {}).get(agent, "") or (
-            _beside_other(there, others[0]) if there and others else ""
+        best_side = next((side for side in ranked if side.agent == agent), None)
+        rivals = [side for side in ranked if side.agent != agent]
+        beside = (standings or {}).get(agent, "") or (
+            _beside_other(best_side, rivals[0]) if best_side and rivals else ""
         )
         missing = sum(side.column.unscored_examples for side in of)
-        lost = f"{pluralize(missing, 'example')} without a score" if missing else ""
-        parts = [_losses_sentence(of), _lead_phrase(_scored_columns(of)), beside, lost]
+        remark = f"{pluralize(missing, 'example')} without a score" if missing else ""
+        parts = [
+            _losses_sentence(of),
+            _lead_phrase(_scored_columns(of)),
+            beside,
+            remark,
+        ]
         agent_sentences.append(
             AgentSentence(
                 agent, _retention_sentence(of), "; ".join(filter(None, parts))
@@ -104,8 +109,8 @@ def agent_sentences_for(
 def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
     """Return the agents that the runs are about."""
     free = [side for side in sides if not side.column.control]
-    own = [side for side in free if not side.column.is_bundled]
-    return frozenset(side.agent for side in own or free)
+    user_sides = [side for side in free if not side.column.is_bundled]
+    return frozenset(side.agent for side in user_sides or free)
 
 
 def rank_sides(sides: Sequence[P]) -> list[P]:
@@ -120,10 +125,10 @@ def rank_sides(sides: Sequence[P]) -> list[P]:
     # out of it either.
     names = agents_under_test(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
-    most = max((side.column.out_of for side in scored), default=0)
+    full = max((side.column.out_of for side in scored), default=0)
 
     def hardly(side: Placed) -> bool:
-        return 2 * side.column.out_of < most or 2 * side.column.unscored_examples > len(
+        return 2 * side.column.out_of < full or 2 * side.column.unscored_examples > len(
             side.column.rows
         )
 
@@ -146,8 +151,8 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
     columns = _scored_columns(sides)
     if not columns:
         return "nothing has a score"
-    shown = columns_with_memory(columns)
-    if not shown:
+    remembering = columns_with_memory(columns)
+    if not remembering:
         return _guessing_phrase(columns)
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
     if len({side.column.span is None for side in sides}) > 1:
@@ -156,33 +161,31 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
             return _reach_text(
                 span, f"{result.share:.0%} of its isolated score", result.curve[0].label
             )
-    return _reached_phrase(columns, shown)
+    return _reached_phrase(columns, remembering)
 
 
-def _reached_phrase(columns: Sequence[Column], shown: Sequence[Column]) -> str:
-    """Return how far an agent remembers; `shown`: the columns that show it to be above guessing."""
+def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) -> str:
+    """Return how far an agent remembers; `remembering`: the columns that show it to be above guessing."""
     if len(columns) == 1:
         # One distance does not say how memory fades with distance.
         return _placed_share(columns[0])
-    best = max(_lead(column) for column in shown)
+    best = max(_lead(column) for column in remembering)
     # The share of what an agent earns above guessing at its best span that it must keep
     # to be said to remember.
     reached = max(
         place
         for place, column in enumerate(columns)
-        if column in shown and _lead(column) >= 0.5 * best
+        if column in remembering and _lead(column) >= 0.5 * best
     )
-    at, further = columns[reached], columns[reached + 1 :]
-    if max(guessing_test(column).share for column in shown) < _REMEMBERS:
+    last, beyond_columns = columns[reached], columns[reached + 1 :]
+    if max(guessing_test(column).share for column in remembering) < _REMEMBERS:
         return (
             f"remembers little: {join_words([_share_at(column) for column in columns])}"
         )
-    if not further:
-        return (
-            f"remembers to {at.span_label} tokens or more ({_share_with_interval(at)})"
-        )
-    beyond = _share_at(further[0])
-    return f"remembers to about {at.span_label} tokens ({_share_with_interval(at)}, {beyond})"
+    if not beyond_columns:
+        return f"remembers to {last.span_label} tokens or more ({_share_with_interval(last)})"
+    beyond = _share_at(beyond_columns[0])
+    return f"remembers to about {last.span_label} tokens ({_share_with_interval(last)}, {beyond})"
 
 
 _REMEMBERS = 0.3
@@ -218,8 +221,8 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
     scored = [side.column for side in sides if side.column.out_of]
     return (
         sorted(
-            (one for one in scored if one.span is not None),
-            key=lambda one: one.span or 0,
+            (column for column in scored if column.span is not None),
+            key=lambda column: column.span or 0,
         )
         or scored
     )
@@ -264,26 +267,26 @@ _FIRST = 2
 def _losses_sentence(sides: Sequence[Placed]) -> str:
     """Return the scenarios that fall first with the distance; at one span those that earn least."""
     columns = _scored_columns(sides)
-    lost = [forgotten_scenarios(column) for column in columns]
-    if not any(lost):
+    losses = [forgotten_scenarios(column) for column in columns]
+    if not any(losses):
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
-        return f"weakest in {_name_some(lost[0])}"
+        return f"weakest in {_name_some(losses[0])}"
     # Beside the shortest span: what was weak there already is not lost with the
     # distance.
-    known = {
+    means = {
         name: cell.mean
         for name, cell in columns[0].cells.items()
         if cell.mean is not None
     }
-    for of in lost[1:]:
+    for of in losses[1:]:
         fallen = [
-            (name, mean - known[name])
+            (name, mean - means[name])
             for name, mean in of
-            if known.get(name, 0.0) - mean > 1 - FULL_MARKS
+            if means.get(name, 0.0) - mean > 1 - FULL_MARKS
         ]
         if fallen:
-            return f"loses {_name_some(sorted(fallen, key=lambda each: (each[1], each[0])))} first"
+            return f"loses {_name_some(sorted(fallen, key=lambda pair: (pair[1], pair[0])))} first"
     return ""
 
 
@@ -294,7 +297,7 @@ def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
 
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
     """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
-    before, standings = compared.get("before", "before"), {}
+    baseline, standings = compared.get("before", "before"), {}
     # They begin with the shortest span, so what is kept of each agent is the largest.
     for change in compared.get("changes", ()):
         difference = change.get("difference")
@@ -302,11 +305,11 @@ def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
             continue
         place = span_place(change["span_label"])
         p = "" if change.get("p") is None else f" (two-sided p {p_text(change['p'])})"
-        way = "better" if difference > 0 else "worse"
+        word = "better" if difference > 0 else "worse"
         standings[change["agent"]] = (
-            f"{way} than {before} by {abs(difference):.2f} {place}{p}"
+            f"{word} than {baseline} by {abs(difference):.2f} {place}{p}"
             if difference
-            else f"as good as {before} {place}"
+            else f"as good as {baseline} {place}"
         ).strip()
     return standings
 
@@ -326,43 +329,43 @@ def run_sentences(
     """Return the sentence on each agent of a run, `compared` with a baseline or not."""
     sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
     return [
-        one_line(each.sentence)
-        for each in agent_sentences_for(sides, baseline_standings(compared or {}))
+        one_line(sentence.sentence)
+        for sentence in agent_sentences_for(sides, baseline_standings(compared or {}))
     ]
 
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
     """Return the scenarios without full marks and their mean scores, the worst first."""
     means = [(name, cell.mean) for name, cell in column.cells.items()]
-    lost = [
+    losses = [
         (name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS
     ]
-    return sorted(lost, key=lambda each: (each[1], each[0]))
+    return sorted(losses, key=lambda pair: (pair[1], pair[0]))
 
 
 def compare_pairwise(
-    one: Placed, other: Placed
+    first: Placed, second: Placed
 ) -> tuple[Sequence[Pair], Comparison] | None:
-    """Return the examples that both have a score for, in pairs, and what `one` has over `other` on them."""
+    """Return the examples that both have a score for, in pairs, and what `first` has over `second` on them."""
     # Without their spans: a side at 2k beside one at 32k was asked the same examples.
     pairs = pair_rows(
         *(
             [as_scored_row(row, span_label="") for row in side.column.rows]
-            for side in (other, one)
+            for side in (second, first)
         )
     ).pairs
     return (pairs, _compare_runs(pairs)) if pairs else None
 
 
-def _beside_other(one: Placed, other: Placed) -> str:
-    compared = compare_pairwise(one, other)
+def _beside_other(side: Placed, rival: Placed) -> str:
+    compared = compare_pairwise(side, rival)
     if compared is None:
         return ""
     comparison = compared[1]
     if comparison.is_identical:
-        return f"equal to {other.agent} in all {pluralize(comparison.pairs, 'example')}"
-    of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(one.column)}"
+        return f"equal to {rival.agent} in all {pluralize(comparison.pairs, 'example')}"
+    of = f"of {pluralize(comparison.pairs, 'example')} {_place_phrase(side.column)}"
     if not comparison.better or not comparison.worse:
-        way = "better" if comparison.better else "worse"
-        return f"{way} than {other.agent} in {comparison.better or comparison.worse:,} {of}"
-    return f"better than {other.agent} in {comparison.better:,}, worse in {comparison.worse:,} {of}"
+        word = "better" if comparison.better else "worse"
+        return f"{word} than {rival.agent} in {comparison.better or comparison.worse:,} {of}"
+    return f"better than {rival.agent} in {comparison.better:,}, worse in {comparison.worse:,} {of}"

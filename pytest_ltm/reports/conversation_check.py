@@ -41,16 +41,16 @@ def check_conversation(
     """
     place = f"{folder.name}/{RESULTS}"
     if not (folder / RESULTS).exists():
-        what = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
-        return [Discrepancy(folder.name, what, unfinished=True)]
+        problem = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
+        return [Discrepancy(folder.name, problem, unfinished=True)]
     try:
         result = result or read_results(folder / RESULTS)
     except LtmError as error:
         return [Discrepancy(place, str(error))]
     name = ConversationName.of_folder(folder.name)
     if name is not None and result.name != name.whole:
-        what = f"these are the results of {result.name.folder}"
-        return [Discrepancy(place, what)]
+        problem = f"these are the results of {result.name.folder}"
+        return [Discrepancy(place, problem)]
     try:
         return _check_journal(folder, result, imported=imported)
     except (LtmError, *MALFORMED) as error:
@@ -73,11 +73,11 @@ def _check_journal(
     if not result.journal:
         return []
     if result.journal != head:
-        what = (
+        problem = (
             f"it ended in {result.journal} when {RESULTS} was written, and now in {head or 'nothing'}: "
             "lines are missing at its end, or it is another journal"
         )
-        return [Discrepancy(place, what)]
+        return [Discrepancy(place, problem)]
     record = ConversationRecord.read_record(path)
     if record.header is None:
         return [Discrepancy(place, "it is empty")]
@@ -91,8 +91,8 @@ def _check_missing_journal(
     if not result.journal and (imported or not has_scores):
         return []
     name = f" ({result.journal})" if result.journal else ", which they do not name,"
-    what = f"the journal that its results are made from{name} is missing"
-    return [Discrepancy(place, what)]
+    problem = f"the journal that its results are made from{name} is missing"
+    return [Discrepancy(place, problem)]
 
 
 def _check_files(
@@ -116,8 +116,8 @@ def _check_files(
             discrepancies.append(Discrepancy(f"{folder.name}/{name}", text))
     if result.ended == "interrupted":
         place = f"{folder.name}/{RESULTS}"
-        what = "the conversation was interrupted"
-        discrepancies.append(Discrepancy(place, what, unfinished=True))
+        problem = "the conversation was interrupted"
+        discrepancies.append(Discrepancy(place, problem, unfinished=True))
     return discrepancies + _check_definitions(folder, plan)
 
 
@@ -167,15 +167,15 @@ def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
     discrepancies = []
     for key in sorted(planned.keys() | filed.keys()):
         if key not in filed:
-            what = "it is missing"
+            problem = "it is missing"
         elif key not in planned:
-            what = "no example of the plan has it"
+            problem = "no example of the plan has it"
         elif not _has_record(filed[key], definition_json(planned[key])):
-            what = "it is not the definition that was played"
+            problem = "it is not the definition that was played"
         else:
             continue
         place = f"{folder.name}/definitions/{key}.def.json"
-        discrepancies.append(Discrepancy(place, what))
+        discrepancies.append(Discrepancy(place, problem))
     return discrepancies
 
 
@@ -191,8 +191,8 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
     """Return which replies were asked for until they were kept: a reply is timed once it is in the journal."""
     if not path.is_file():
         return []
-    timings, why = load_all_timings(path)
-    texts = [why.partition(": ")[2]] if why else []
+    timings, problem = load_all_timings(path)
+    texts = [problem.partition(": ")[2]] if problem else []
     counts = Counter(
         timing.exchange for timing in timings if isinstance(timing, ReplyTime)
     )
@@ -202,9 +202,9 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
         if count > 1
     ]
     if repeated:
-        shown = ", ".join(repeated[:MOST_DIFFERENCES])
+        numbers = ", ".join(repeated[:MOST_DIFFERENCES])
         texts.append(
-            f"asked again: the agent's replies were written down more than once for exchanges {shown}"
+            f"asked again: the agent's replies were written down more than once for exchanges {numbers}"
         )
     cuts = [timing.cut for timing in timings if isinstance(timing, Resumed)]
     if any('"event":"reply"' in cut for cut in cuts):

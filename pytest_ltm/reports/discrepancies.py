@@ -49,8 +49,8 @@ def run_check(
     except LtmError as error:
         discrepancies.append(Discrepancy(place, str(error)))
     except MALFORMED as error:
-        what = f"it does not have the form that it should: {describe_error(error)}"
-        discrepancies.append(Discrepancy(place, what))
+        problem = f"it does not have the form that it should: {describe_error(error)}"
+        discrepancies.append(Discrepancy(place, problem))
     return discrepancies
 
 

@@ -33,23 +33,23 @@ _INDENT = " " * 8
 
 
 def failure_text(
-    result: ScenarioResult, exchanges: Sequence[Exchange], again: str
+    result: ScenarioResult, exchanges: Sequence[Exchange], command: str
 ) -> str:
     """Return what to read of an example that did not pass.
 
     `exchanges` are those of its conversation, in their order (a missing one is left
-    out); `again` is the command that repeats the run, "" for none. All texts are made
+    out); `command` is the command that repeats the run, "" for none. All texts are made
     harmless and long ones shortened in the middle, where the part that decided stays.
     """
     deciding = [
-        one
-        for one in result.questions
-        if result.evidence and result.evidence in one.answer
+        question_result
+        for question_result in result.questions
+        if result.evidence and result.evidence in question_result.answer
     ]
     candidates = deciding or result.questions
     question = candidates[-1] if candidates else None
     if question is None:
-        shown = [
+        shown_exchanges = [
             (exchange, True) for exchange in _own_exchanges_shown(result, exchanges)
         ]
     else:
@@ -58,19 +58,21 @@ def failure_text(
             for needle in question.needles
             if _with_number(exchanges, needle.number)
         )
-        shown = [
+        shown_exchanges = [
             (exchange, False)
             for n in _first_and_last(needles)
             for exchange in _with_number(exchanges, n)
         ]
-        shown += [
+        shown_exchanges += [
             (exchange, True) for exchange in _with_number(exchanges, question.number)
         ]
     lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
     keep = for_screen(result.evidence)
-    for i, (exchange, replies) in enumerate(shown):
+    for i, (exchange, replies) in enumerate(shown_exchanges):
         lines += (
-            distance_lines(result, shown[i - 1][0], exchange, exchanges) if i else []
+            distance_lines(result, shown_exchanges[i - 1][0], exchange, exchanges)
+            if i
+            else []
         )
         speech = speech_lines(
             asker_of(exchange),
@@ -92,13 +94,13 @@ def failure_text(
         lines.append(
             f"  overran its memory span: {passed} tokens instead of {result.span:,}"
         )
-    if again:
+    if command:
         note = (
             ""
             if result.span is None
             else "   (whole conversation: another -k would change it)"
         )
-        lines.append(f"  again: {one_line(again)}{note}")
+        lines.append(f"  again: {one_line(command)}{note}")
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -117,11 +119,11 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     """
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
-    told = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
+    remark = ", told" if exchange.told else ", asked alone" if exchange.alone else ""
     texts = [shown_message(exchange.message), shown_message(exchange.acted_reply)]
     if exchange.kind == "filler":
         texts = [shorten_text(text, 160) for text in texts]
-    lines = [f"#{exchange.number} {speaker} ({where}{told})"]
+    lines = [f"#{exchange.number} {speaker} ({where}{remark})"]
     return "\n".join(
         [
             *lines,
@@ -178,16 +180,17 @@ def _own_exchanges_shown(
         for exchange in exchanges
         if exchange.by == result.id and exchange.kind != "reset"
     ]
-    known = {exchange.number: exchange for exchange in exchanges}
-    shown = [known[number] for number in _first_and_last(mine)]
+    by_number = {exchange.number: exchange for exchange in exchanges}
+    chosen = [by_number[number] for number in _first_and_last(mine)]
     if result.evidence and mine:
         later = [
-            each
-            for each in exchanges
-            if each.number > mine[-1] and result.evidence in each.reply
+            later_exchange
+            for later_exchange in exchanges
+            if later_exchange.number > mine[-1]
+            and result.evidence in later_exchange.reply
         ]
-        shown += later[-1:]
-    return shown
+        chosen += later[-1:]
+    return chosen
 
 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
@@ -201,46 +204,50 @@ def _first_and_last(numbers: Sequence[int]) -> list[int]:
 
 def distance_lines(
     result: ScenarioResult,
-    before: Exchange,
+    former: Exchange,
     after: Exchange,
     exchanges: Sequence[Exchange],
 ) -> list[str]:
     """Return the line between two exchanges; none if the one follows the other at once."""
-    text = distance_text(before, after, exchanges, own=result.id)
+    text = distance_text(former, after, exchanges, own_id=result.id)
     return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ") if text else []
 
 
 def distance_text(
-    before: Exchange, after: Exchange, exchanges: Sequence[Exchange], *, own: str = ""
+    former: Exchange,
+    after: Exchange,
+    exchanges: Sequence[Exchange],
+    *,
+    own_id: str = "",
 ) -> str:
     """Return how far two exchanges lie apart and what is between them; "" if the one follows the other at once.
 
-    `own`: the example whose exchanges are counted apart; those of the speaker of
-    `before` count in no case.
+    `own_id`: the example whose exchanges are counted apart; those of the speaker of
+    `former` count in no case.
     """
     between = exchanges[
-        _exchange_index(exchanges, before.number + 1) : _exchange_index(
+        _exchange_index(exchanges, former.number + 1) : _exchange_index(
             exchanges, after.number
         )
     ]
-    between = [each for each in between if not each.alone]
+    between = [exchange for exchange in between if not exchange.alone]
     if not between:
         return ""
     counts = {
         "other scenario": len(
             {
-                each.by.rpartition("/")[0]
-                for each in between
-                if each.by not in ("", own or before.by)
+                exchange.by.rpartition("/")[0]
+                for exchange in between
+                if exchange.by not in ("", own_id or former.by)
             }
         ),
-        "own exchange": sum(each.by == own for each in between if own),
-        "filler": sum(each.kind == "filler" for each in between),
+        "own exchange": sum(exchange.by == own_id for exchange in between if own_id),
+        "filler": sum(exchange.kind == "filler" for exchange in between),
     }
     inside = ", ".join(
         pluralize(number, noun) for noun, number in counts.items() if number
     )
-    passed = format_distance(needle_gap(before, after), after.now - before.now)
+    passed = format_distance(needle_gap(former, after), after.now - former.now)
     return f"{passed} later" + (f" ({inside})" if inside else "")
 
 
@@ -254,9 +261,11 @@ def shown_message(text: str) -> str:
     return for_screen(text).strip() or "(an empty text)"
 
 
-def speech_lines(who: str, text: str, width: int = WIDTH) -> list[str]:
+def speech_lines(speaker: str, text: str, width: int = WIDTH) -> list[str]:
     """Return what somebody said, below who it was."""
-    return wrap_text(f"{_INDENT}{pad_right(who, 6)} {text}", width, _INDENT + " " * 7)
+    return wrap_text(
+        f"{_INDENT}{pad_right(speaker, 6)} {text}", width, _INDENT + " " * 7
+    )
 
 
 # --- One line on the progress of a conversation.

@@ -43,20 +43,20 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
         return min(position * room // max(tokens, 1), room - 1)
 
     lines = []
-    for name, own in rows.items():
+    for name, row_bars in rows.items():
         cells = [" "] * room
         # Waits first: where one example waits and another speaks, the cell shows
         # speech.
-        for bar in own:
+        for bar in row_bars:
             first, last = cell_of(bar.start), cell_of(max(bar.end - 1, bar.start))
             cells[first : last + 1] = [WAITS] * (last + 1 - first)
-        for position in (position for bar in own for position in bar.speaks):
+        for position in (position for bar in row_bars for position in bar.speaks):
             cells[cell_of(position)] = SPEAKS
         lines.append(
             f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
         )
     more = len(lines) - MOST_LINES
-    rest = [f"… and {pluralize(more, 'more scenario')}"] if more > 0 else []
+    remark = [f"… and {pluralize(more, 'more scenario')}"] if more > 0 else []
     end = f"{short_count(tokens)} tokens"
     start = pad_right("0", room // 2) + short_count(tokens // 2)
     line = (
@@ -64,7 +64,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
         if room > len(end) + len(start)
         else pad_left(end, room)
     )
-    return [*lines[:MOST_LINES], *rest, " " * (label + 1) + line]
+    return [*lines[:MOST_LINES], *remark, " " * (label + 1) + line]
 
 
 MOST_SCHEDULES, MOST_SKIPPED = 3, 5
@@ -130,18 +130,18 @@ class _Column:
         costs = [
             self.users[name].dollars(use) for name, use in self.whole.users.items()
         ]
-        known = [dollars for dollars in costs if dollars is not None]
+        known_costs = [dollars for dollars in costs if dollars is not None]
         # One unknown price makes the sum unknown: a part of it would be read as the
         # whole bill.
-        return sum(known) if len(known) == len(costs) else None
+        return sum(known_costs) if len(known_costs) == len(costs) else None
 
     @property
     def seconds(self) -> float:
         # One message after another: nobody can be asked before the reply to what came
         # before.
         waited = self.whole.simulated_seconds if self.waits else 0.0
-        asked = self.whole.agent_use + self.whole.judge + self.user_use
-        return waited + self.latency * asked.messages
+        use = self.whole.agent_use + self.whole.judge + self.user_use
+        return waited + self.latency * use.messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,8 @@ class _Before:
     def __str__(self) -> str:
         use, usd = self.use, self.priced.dollars(self.use)
         cost = "cost unknown" if usd is None else f"${_money_text(usd)}"
-        sent = pluralize(use.messages, "call" if self.of_judge else "message")
-        return f"{self.name}, once in a run: {sent}, {_token_use(use)}, {cost}"
+        count = pluralize(use.messages, "call" if self.of_judge else "message")
+        return f"{self.name}, once in a run: {count}, {_token_use(use)}, {cost}"
 
 
 def forecast_lines(
@@ -190,29 +190,30 @@ def forecast_lines(
     table = TextTable(
         heads=heads, rows=tuple(_forecast_rows(columns)), label="memory span"
     )
-    before = [
+    preliminaries = [
         _Before(f"isolation probe of {name}", use, priced[name])
         for name, use in probes.items()
     ]
     if canaries.messages:
-        before.append(
+        preliminaries.append(
             _Before("judge's canaries and checks", canaries, judge, of_judge=True)
         )
-    texts = _forecast_notes(columns, before, judge, users, latency)
+    texts = _forecast_notes(columns, preliminaries, judge, users, latency)
     notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
     lines: list[str] = []
     spans = group_by(
         [forecast for forecast in forecasts if forecast.schedule.examples > 1],
-        lambda each: each.span_label,
+        lambda first_forecast: first_forecast.span_label,
     )
     # All agents at a span have the same schedule, so the first of them stands for all.
-    for each, *_ in list(spans.values())[:MOST_SCHEDULES]:
-        many, shown = each.conversations, each.schedule
+    for first_forecast, *_ in list(spans.values())[:MOST_SCHEDULES]:
+        many, schedule = first_forecast.conversations, first_forecast.schedule
         which = f"one of {many} conversations" if many > 1 else "one conversation"
-        title = f"schedule of {at_span(each.agent, each.span_label)} ({which}); {SPEAKS} speaks, {WAITS} waits"
+        place = at_span(first_forecast.agent, first_forecast.span_label)
+        title = f"schedule of {place} ({which}); {SPEAKS} speaks, {WAITS} waits"
         lines += [
             *wrap_text(title, width),
-            *gantt_lines(shown.bars, shown.tokens, width),
+            *gantt_lines(schedule.bars, schedule.tokens, width),
             "",
         ]
     return [*lines, *render_table(table, width, color=color), "", *notes]
@@ -224,13 +225,13 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         text: Callable[[_Column], str],
         *,
         above: bool = False,
-        shown: Iterable[object] = (True,),
+        values: Iterable[object] = (True,),
     ) -> list[TableRow]:
         """Return the row, where any column has something to show in it."""
         cells: tuple[tuple[str, Style], ...] = tuple(
             (text(column), "") for column in columns
         )
-        return [TableRow(label=label, cells=cells, above=above)] if any(shown) else []
+        return [TableRow(label=label, cells=cells, above=above)] if any(values) else []
 
     def count(
         label: str, number: Callable[[Forecast], int], *, above: bool = False
@@ -246,8 +247,8 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
             above=above,
         )
 
-    def percent(part: int, whole: int) -> str:
-        return f"{100 * part / whole:.0f}%" if whole else NOTHING
+    def percent(part: int, total: int) -> str:
+        return f"{100 * part / total:.0f}%" if total else NOTHING
 
     def least(column: _Column) -> str:
         dollars = column.priced.least(column.whole.agent_use)
@@ -260,54 +261,54 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
     )
     retold = [column.whole.retold for column in columns]
     return [
-        *count("conversations", lambda whole: whole.conversations),
-        *count("examples", lambda whole: whole.examples),
-        *count("messages", lambda whole: whole.agent_use.messages),
-        *count("told, not answered", lambda whole: whole.told),
+        *count("conversations", lambda forecast: forecast.conversations),
+        *count("examples", lambda forecast: forecast.examples),
+        *count("messages", lambda forecast: forecast.agent_use.messages),
+        *count("told, not answered", lambda forecast: forecast.told),
         *row(
-            "told again, at most", lambda c: short_count(c.whole.retold), shown=retold
+            "told again, at most", lambda c: short_count(c.whole.retold), values=retold
         ),
-        *count("tokens said", lambda whole: whole.tokens),
+        *count("tokens said", lambda forecast: forecast.tokens),
         *row(
             "of which filler", lambda c: percent(c.whole.filler_tokens, c.whole.tokens)
         ),
-        *count("tokens in", lambda whole: whole.agent_use.tokens_in, above=True),
+        *count("tokens in", lambda forecast: forecast.agent_use.tokens_in, above=True),
         *row(
             "of which cached, at best",
             lambda c: percent(c.whole.agent_use.cached, c.whole.agent_use.tokens_in),
-            shown=[use.cached for use in uses],
+            values=[use.cached for use in uses],
         ),
-        *count("tokens out", lambda whole: whole.agent_use.tokens_out),
-        *count("longest gap", lambda whole: whole.longest_gap),
+        *count("tokens out", lambda forecast: forecast.agent_use.tokens_out),
+        *count("longest gap", lambda forecast: forecast.longest_gap),
         *row("simulated time", lambda c: span_of_time(c.whole.simulated_seconds)),
         *row("expected time", lambda c: span_of_time(c.seconds)),
-        *usd("USD: scenarios", lambda whole: whole.scenarios, above=True),
-        *usd("USD: filler", lambda whole: whole.filler),
-        *usd("USD: harness", lambda whole: whole.harness),
-        *usd("USD: agent", lambda whole: whole.agent_use),
+        *usd("USD: scenarios", lambda forecast: forecast.scenarios, above=True),
+        *usd("USD: filler", lambda forecast: forecast.filler),
+        *usd("USD: harness", lambda forecast: forecast.harness),
+        *usd("USD: agent", lambda forecast: forecast.agent_use),
         *row(
             "best use of cache",
             least,
-            shown=[least(column) != NOTHING for column in columns],
+            values=[least(column) != NOTHING for column in columns],
         ),
         *row(
             "judge calls",
             lambda c: short_count(c.whole.judge.messages),
             above=True,
-            shown=judged,
+            values=judged,
         ),
         *row(
             "USD: judge",
             lambda c: _money_text(c.judge.dollars(c.whole.judge)),
-            shown=judged,
+            values=judged,
         ),
         *row(
             "user calls, at most",
             lambda c: short_count(c.user_use.messages),
             above=True,
-            shown=users,
+            values=users,
         ),
-        *row("USD: user", lambda c: _money_text(c.user_dollars), shown=users),
+        *row("USD: user", lambda c: _money_text(c.user_dollars), values=users),
     ]
 
 
@@ -317,25 +318,25 @@ def _money_text(dollars: float | None) -> str:
 
 def _forecast_notes(
     columns: Sequence[_Column],
-    before: Sequence[_Before],
+    preliminaries: Sequence[_Before],
     judge: PriceSource,
     users: Mapping[str, PriceSource],
     latency: float,
 ) -> list[str]:
-    notes = [*map(str, before), _total_sentence(columns, before, latency)]
+    notes = [*map(str, preliminaries), _total_sentence(columns, preliminaries, latency)]
     agents = {column.whole.agent: column.priced for column in columns}
     notes += [
-        f"{name}: tokens in: {each.policy}; {_price_unknown(name, each)}"
-        for name, each in agents.items()
+        f"{name}: tokens in: {source.policy}; {_price_unknown(name, source)}"
+        for name, source in agents.items()
     ]
     if any(column.whole.judge.messages for column in columns):
-        said = _price_unknown("judge", judge)
+        sentence = _price_unknown("judge", judge)
         notes.append(
-            f"judge: as many calls as these answers need; wrong answers need more; {said}"
+            f"judge: as many calls as these answers need; wrong answers need more; {sentence}"
         )
     notes += [
-        f"simulated user {name}: one message for each of its turns; {_price_unknown('user', each)}"
-        for name, each in users.items()
+        f"simulated user {name}: one message for each of its turns; {_price_unknown('user', source)}"
+        for name, source in users.items()
     ]
     notes.append(
         f"time: {latency:g} s per reply (--ltm-latency), one conversation after another"
@@ -349,14 +350,18 @@ def _forecast_notes(
             notes.append(EMBEDDED_AGENTS_NOTE)
         if any(not priced.brief for priced in agents.values()):
             notes.append(TYPICAL)
-    notes += [f"{one.whole.agent}: {RETOLD}" for one in columns if one.whole.retold]
+    notes += [
+        f"{costly.whole.agent}: {RETOLD}" for costly in columns if costly.whole.retold
+    ]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
     # One reason, such as an agent that cannot be reset, is often that of hundreds of
     # examples.
-    skipped = dict.fromkeys(why for column in columns for why in column.whole.unplayed)
+    skipped = dict.fromkeys(
+        reason for column in columns for reason in column.whole.unplayed
+    )
     return notes + first_and_rest(
-        [f"not played: {why}" for why in skipped], MOST_SKIPPED
+        [f"not played: {reason}" for reason in skipped], MOST_SKIPPED
     )
 
 
@@ -375,25 +380,30 @@ def _token_use(use: TokenUse) -> str:
 
 
 def _total_sentence(
-    columns: Sequence[_Column], before: Sequence[_Before], latency: float
+    columns: Sequence[_Column], preliminaries: Sequence[_Before], latency: float
 ) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
     # None is kept: what is known without it is a lower bound, and is called one.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]
-    costs += [one.priced.dollars(one.use) for one in before]
-    known = sum(dollars for dollars in costs if dollars is not None)
+    costs += [
+        preliminary.priced.dollars(preliminary.use) for preliminary in preliminaries
+    ]
+    known_cost = sum(dollars for dollars in costs if dollars is not None)
     seconds = sum(column.seconds for column in columns) + sum(
-        latency * one.use.messages for one in before
+        latency * preliminary.use.messages for preliminary in preliminaries
     )
     # What the judge is asked before the run costs money and time, but is none of the
     # agents' tokens.
-    probes = sum((one.use for one in before if not one.of_judge), TokenUse())
+    probes = sum(
+        (preliminary.use for preliminary in preliminaries if not preliminary.of_judge),
+        TokenUse(),
+    )
     use = sum((column.whole.agent_use for column in columns), probes)
     parts = f"expected in total: {pluralize(use.messages, 'message')}, {_token_use(use)}, {span_of_time(seconds)}"
     if None in costs:
         return f"{parts}; cost unknown" + (
-            f" beyond ${_money_text(known)}" if known else ""
+            f" beyond ${_money_text(known_cost)}" if known_cost else ""
         )
-    return f"{parts}, ${_money_text(known)}"
+    return f"{parts}, ${_money_text(known_cost)}"

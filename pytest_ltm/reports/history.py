@@ -150,27 +150,30 @@ def _is_run(folder: Path) -> bool:
 
 def read_past(path: Path) -> Past:
     """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
-    at = run_start_time(path)
+    moment = run_start_time(path)
     try:
         source = source_of(path)
         summary = _read_summary(path)
         if summary is None:
             # A run without a summary: one that goes on, was cut short, or never began.
-            held, notices = results_in(path)
+            folders, notices = results_in(path)
             standings = result_standings(
                 RunResult(
-                    run_id=path.name, conversations=tuple(each.result for each in held)
+                    run_id=path.name,
+                    conversations=tuple(folder.result for folder in folders),
                 ),
                 complete=False,
             )
-            begun = bool(held) or any(path.glob("*/journal.jsonl"))
+            has_begun = bool(folders) or any(path.glob("*/journal.jsonl"))
             # A process that was killed holds no lock, which is how its run is told from
             # one that goes on.
-            state: State = "interrupted" if begun else "damaged" if notices else "empty"
+            state: State = (
+                "interrupted" if has_begun else "damaged" if notices else "empty"
+            )
             return Past(
                 name=path.name,
                 path=path,
-                at=at,
+                at=moment,
                 state="in progress" if _is_written(path) else state,
                 why=one_line(_error_without_folder(LtmError(notices[0]), path))
                 if notices
@@ -183,7 +186,7 @@ def read_past(path: Path) -> Past:
         return Past(
             name=path.name,
             path=path,
-            at=at,
+            at=moment,
             state="damaged",
             why=one_line(_error_without_folder(error, path)),
         )
@@ -207,7 +210,7 @@ def read_past(path: Path) -> Past:
     return Past(
         name=path.name,
         path=path,
-        at=at,
+        at=moment,
         state="finished"
         if not ends
         else "in progress"
@@ -233,12 +236,12 @@ def _is_written(path: Path) -> bool:
 
 def _error_without_folder(error: Exception, path: Path) -> str:
     """Return what is wrong, without the folder, which stands beside it."""
-    said = (
+    text = (
         (error.strerror if isinstance(error, OSError) else None)
         or str(error)
         or type(error).__name__
     )
-    return said.replace(f"{path}/", "").replace(f"{path}\\", "")
+    return text.replace(f"{path}/", "").replace(f"{path}\\", "")
 
 
 def result_standings(
@@ -342,11 +345,14 @@ _OF_A_ROW = ("scenario", "example", "trial", "score")
 def _make_standings(
     summary: _Summary, *, complete: bool = True
 ) -> tuple[HistoricalScore, ...]:
-    places = group_by(summary.conversations, lambda held: (held.agent, held.span_label))
+    places = group_by(
+        summary.conversations,
+        lambda conversations: (conversations.agent, conversations.span_label),
+    )
     standings = []
     for result in summary.results:
-        held = places.get((result.agent, result.span_label), [])
-        rows = [row for conversation in held for row in conversation.examples]
+        conversations = places.get((result.agent, result.span_label), [])
+        rows = [row for conversation in conversations for row in conversation.examples]
         low, high, full = (
             (result.bounds.low, result.bounds.high, result.bounds.full)
             if result.bounds
@@ -363,9 +369,10 @@ def _make_standings(
             shows_memory=compare_with_guessing(
                 (low or 0.0) / (full or 1), result.scenarios.values()
             ).shows_memory(),
-            plan=plan_of(each.plan_fingerprint for each in held),
-            own=not any(_is_bundled(each.agent_spec) for each in held),
-            complete=complete and all(each.ended == "complete" for each in held),
+            plan=plan_of(item.plan_fingerprint for item in conversations),
+            own=not any(_is_bundled(item.agent_spec) for item in conversations),
+            complete=complete
+            and all(item.ended == "complete" for item in conversations),
             lost=sum(
                 row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
                 for row in rows

@@ -89,10 +89,10 @@ def packed_element(title: str, fragment: str) -> str:
 
 
 def example_transcript(
-    result: ScenarioResult, own: Sequence[Exchange], expected: str = ""
+    result: ScenarioResult, exchanges: Sequence[Exchange], expected: str = ""
 ) -> str:
     """Return the verdict, and the example's own exchanges with the distance between them."""
-    asked = {question.number for question in result.questions}
+    question_numbers = {question.number for question in result.questions}
     score = (
         verdict_text(result, "none")
         + f" (passes at {result.threshold:.2f})" * result.scored
@@ -114,20 +114,20 @@ def example_transcript(
         if value
     )
     parts = [f'<dl class="ltm-verdict">{rows}</dl>']
-    before: Exchange | None = None
-    for exchange in own:
-        if before is not None:
+    former: Exchange | None = None
+    for exchange in exchanges:
+        if former is not None:
             apart = format_distance(
-                needle_gap(before, exchange), exchange.now - before.now
+                needle_gap(former, exchange), exchange.now - former.now
             )
             parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
-        kind = "ltm-talk asked" if exchange.number in asked else "ltm-talk"
+        kind = "ltm-talk asked" if exchange.number in question_numbers else "ltm-talk"
         parts.append(
             f'<div class="{kind}">#{exchange.number} at {exchange.start:,} tokens, {exchange.now:%Y-%m-%d %H:%M}\n'
             f"<b>{_html_text(exchange.user or 'you')}:</b> {_html_text(exchange.message)}\n"
             f"<b>agent:</b> {_html_text(exchange.acted_reply)}</div>"
         )
-        before = exchange
+        former = exchange
     return "".join(parts)
 
 
@@ -172,10 +172,12 @@ class HtmlRows:
             expected = (
                 lane.example.definition.expected if lane.example.definition else None
             )
-            shown = "" if expected is None else json.dumps(expected, ensure_ascii=False)
+            expected_text = (
+                "" if expected is None else json.dumps(expected, ensure_ascii=False)
+            )
             fragment = packed_element(
                 f"transcript ({len(lane.own)} exchanges)",
-                example_transcript(body.result, lane.own, shown),
+                example_transcript(body.result, lane.own, expected_text),
             )
             vars(report).setdefault("extras", []).append(extras.html(fragment))
         return report
@@ -186,17 +188,17 @@ class HtmlReport:
 
     def __init__(self, report: Report, page: Path) -> None:
         """`page`: pytest-html's file. Rows and summary lead to that of `--ltm-report`."""
-        self._report, own = report, report.file
+        self._report, own_file = report, report.file
         self._own = ""
-        if own is not None:
+        if own_file is not None:
             try:
                 self._own = quote(
                     Path(
-                        os.path.relpath(own.absolute(), page.absolute().parent)
+                        os.path.relpath(own_file.absolute(), page.absolute().parent)
                     ).as_posix()
                 )
             except ValueError:  # on another drive
-                self._own = own.absolute().as_uri()
+                self._own = own_file.absolute().as_uri()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:

@@ -52,7 +52,11 @@ def run_markdown(
     labels = [column.label for column in columns]
     rows = [
         list(row)
-        for row in zip(labels, *(each.cells(columns) for each in figures), strict=True)
+        for row in zip(
+            labels,
+            *(shown_figure.cells(columns) for shown_figure in figures),
+            strict=True,
+        )
     ]
     table = markdown_table(
         [run.suite, *(figure.heading(columns) for figure in figures)], rows
@@ -60,12 +64,12 @@ def run_markdown(
     parts.append("\n\n".join([table, *figure_notes(columns)]))
     for section in sections:
         parts += _section_markdown(section)
-    said = [
+    sentences_below = [
         *(sentence for column in columns for sentence in scoreless_sentence(column)),
         *span_sentences(run),
         *(note for section in sections for note in section.notes),
     ]
-    parts += bullet_list(said)
+    parts += bullet_list(sentences_below)
     names = sorted({name for column in columns for name in column.cells})
     means = [[name, *(column.cell_text(name) for column in columns)] for name in names]
     guessed = any(column.scenarios_at_guessing_level for column in columns)
@@ -77,10 +81,10 @@ def run_markdown(
         )
     )
     for metric in agent_metrics(run):
-        *rows, whole = metric.rows()
+        *rows, total_row = metric.rows()
         table = markdown_table(
             ["", "examples", *metric.names],
-            [*rows, *([whole] if len(rows) > 1 else [])],
+            [*rows, *([total_row] if len(rows) > 1 else [])],
         )
         table = "\n\n".join([table, *bullet_list(metric.sentences)])
         parts.append(

@@ -125,10 +125,10 @@ class Progress:
         captured = (
             getattr(self._config.option, "capture", "no") != "no"
         )  # there is no such option under -p no:capture
-        shown = (
+        is_printed = (
             not self._worker and not captured
         )  # whatever is printed would run into lines
-        if shown and (writer := self._writer):
+        if is_printed and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
                 place = played.given.place
                 where = place.span if own_thread() is None else str(place.conversation)
@@ -146,7 +146,7 @@ class Progress:
                     if result.score is not None
                 ]
                 lanes, place = played.conversation.lanes, played.given.place
-                known = [body.known for body in played.bodies.values()]
+                planned = [body.known for body in played.bodies.values()]
                 state = {
                     "agent": place.agent,
                     "span_label": place.span,
@@ -154,7 +154,7 @@ class Progress:
                     if place.conversation.trial == "0"
                     else place.conversation.trial,
                     "tokens": played.conversation.channel.transcript.position,
-                    "target_tokens": expected_tokens(known, {place.span: played.span})
+                    "target_tokens": expected_tokens(planned, {place.span: played.span})
                     if played.span
                     else 0,
                     "in_progress": sum(
@@ -191,18 +191,18 @@ class Progress:
         if not self.is_live:
             return
         board = self._board = self._board or Board(self._writer)
-        most = max(shutil.get_terminal_size().lines - ROOM, 1)
+        limit = max(shutil.get_terminal_size().lines - ROOM, 1)
         lines = [
             progress_line(**state, width=board.width)
             for _, state in sorted(self._states.items())
         ]
-        further = max(len(lines) - most, 0) + self._left
+        hidden_count = max(len(lines) - limit, 0) + self._left
         board.draw(
             [
-                *lines[:most],
+                *lines[:limit],
                 *(
-                    [f"and {pluralize(further, 'further conversation')}"]
-                    if further
+                    [f"and {pluralize(hidden_count, 'further conversation')}"]
+                    if hidden_count
                     else []
                 ),
             ]

@@ -135,39 +135,41 @@ def compare_results(
     for path in sorted(made_again.glob(f"*/{RESULTS}")):
         name = path.parent.name
         try:
-            before = read_results(recorded / name / RESULTS)
+            recorded_result = read_results(recorded / name / RESULTS)
             after = read_results(path)
         except LtmError:
             continue  # it is named by what stands in the folder
-        for text in _rescored_differences(before, after, same_version=same_version):
+        for text in _rescored_differences(
+            recorded_result, after, same_version=same_version
+        ):
             yield Discrepancy(f"{name}/{RESULTS}", text)
 
 
 def _rescored_differences(
-    before: ConversationResult, after: ConversationResult, *, same_version: bool
+    recorded: ConversationResult, after: ConversationResult, *, same_version: bool
 ) -> Iterator[str]:
     names = None if same_version else ("outcome", "score", "upper")
-    rows = {row.id: row for row in before.scenarios}
+    rows = {row.id: row for row in recorded.scenarios}
     for row in after.scenarios:
         recorded_row = rows.pop(row.id, None)
         if recorded_row is None:
             continue
         for text in _field_differences(recorded_row, row, names, without={"nodeid"}):
             yield f"{row.id}: its {text}"
-    if same_version and not rows and after.kept == before.kept:
+    if same_version and not rows and after.kept == recorded.kept:
         without = {"scenarios", "notices", "kept", "agent_spec"}
-        yield from _field_differences(before, after, without=without)
+        yield from _field_differences(recorded, after, without=without)
 
 
 def _field_differences(
-    before: ScenarioResult | ConversationResult,
+    recorded: ScenarioResult | ConversationResult,
     after: ScenarioResult | ConversationResult,
     names: Iterable[str] | None = None,
     *,
     without: AbstractSet[str],
 ) -> Iterator[str]:
     """Yield which fields differ: those that are named, else all `without` some."""
-    fields, fields_again = to_record(before), to_record(after)
+    fields, fields_again = to_record(recorded), to_record(after)
     for name in names or sorted({*fields, *fields_again} - without):
         value, value_again = fields.get(name), fields_again.get(name)
         if value != value_again:

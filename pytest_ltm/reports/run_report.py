@@ -125,16 +125,16 @@ class Report:
         if (
             settings.suite and settings.suite.lines
         ):  # which of its settings hold, and which stand there in vain
-            held = {
+            set_by_suite = {
                 name: _options.set_by_suite(config, settings.suite, name)
                 for name in settings.suite.lines
             }
-            said = (
-                f"{name} (line {line}{'' if held[name] else ', but the command line wins'})"
+            settings_text = (
+                f"{name} (line {line}{'' if set_by_suite[name] else ', but the command line wins'})"
                 for name, line in settings.suite.lines.items()
             )
             lines.append(
-                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(said)}"
+                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(settings_text)}"
             )
         votes = f"votes on a 'no': {settings.judge.votes}"
         if not settings.judge.is_none:
@@ -169,7 +169,7 @@ class Report:
 
     def _agents_header(self) -> list[str]:
         sources, agents = self._run.sources.items(), self._run.settings.agents
-        named = [
+        names = [
             f"{agent.label} ({agent.spec})"
             if agent.label != agent.spec
             else agent.label
@@ -180,7 +180,7 @@ class Report:
         hidden = any("cannot read" in source.place for _, source in sources)
         reach = "cannot read the run folder" if hidden else can
         return [
-            f"ltm: agents: {', '.join(named)}",
+            f"ltm: agents: {', '.join(names)}",
             *(
                 f"ltm: {label} replies by {source.calls}()"
                 for label, source in sources
@@ -195,9 +195,9 @@ class Report:
         last = next((run for run in paths if run.name != self._run.folder.name), None)
         if last is None or not cut_short(last):
             return []
-        way = f"See ltm doctor {last.name}"
+        advice = f"See ltm doctor {last.name}"
         return [
-            f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {way}"
+            f"ltm: the run before, {last.name}, has no {SUMMARY}: its process ended in the middle. {advice}"
         ]
 
     @pytest.hookimpl(tryfirst=True)
@@ -321,7 +321,7 @@ class Report:
         """Ask features for their sections; return the result with a notice of each that failed."""
         hooks = self._run.hooks
         hooks.is_over = True
-        known = len(hooks.faults)
+        former_faults = len(hooks.faults)
         answers = hooks.ask_all(
             "pytest_ltm_report_sections", result=result, status=status
         )
@@ -332,7 +332,7 @@ class Report:
             except TypeError as error:
                 wrong.append(f"the hook pytest_ltm_report_sections returns {error}")
         self.sections = tuple(sections)
-        notices = (*result.notices, *hooks.faults[known:], *wrong)
+        notices = (*result.notices, *hooks.faults[former_faults:], *wrong)
         return structs.replace(result, notices=notices)
 
     def _agent_sentences(self, result: RunResult) -> list[str]:
@@ -351,10 +351,10 @@ class Report:
         parts, _ = _timings.load_all_timings(
             folder / TIMINGS
         )  # also of what was resumed
-        seen = [
+        moments = [
             timing.at
-            for held in self._timed.values()
-            for timing in held
+            for timings in self._timed.values()
+            for timing in timings
             if timing.at is not None
         ]
         summary = summary_json(
@@ -362,7 +362,7 @@ class Report:
             pytest_ltm_version=version("pytest-ltm"),
             seed=settings.seed.recorded,
             plan=settings.describe_settings(),
-            wall_seconds=round(_timings.wall_seconds(parts, seen), 3),
+            wall_seconds=round(_timings.wall_seconds(parts, moments), 3),
             added=self.section_fields,
         )
         try:
@@ -413,9 +413,9 @@ class Report:
                 terminalreporter.write_line("\n".join(filter(None, [page, self._page])))
             else:
                 self._show_tables(self.result, terminalreporter)
-            why = self._why_unmeasurable(self.result)
-            if why and not any(section.verdict for section in self.sections):
-                text = f"unmeasurable (exit status {UNMEASURABLE}): {why}"
+            reason = self._why_unmeasurable(self.result)
+            if reason and not any(section.verdict for section in self.sections):
+                text = f"unmeasurable (exit status {UNMEASURABLE}): {reason}"
                 for line in wrap_text(
                     text, config.get_terminal_writer().fullwidth, "  "
                 ):
@@ -428,9 +428,9 @@ class Report:
 
     def _why_unmeasurable(self, result: RunResult) -> str:
         """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
-        why = "records could not be written to disk" if self._run.disk_is_gone else ""
-        why = (
-            why
+        cause = "records could not be written to disk" if self._run.disk_is_gone else ""
+        cause = (
+            cause
             or (self._run.ended_by and f"ended by {self._run.ended_by}")
             or self._unplayed
             or self._lost(result)
@@ -438,9 +438,9 @@ class Report:
         brief = self._run.config.get_verbosity() < 0 and not misjudged_checks(result)
         reason = _terminal.first_reason(result) if brief else ""
         return (
-            why
-            if not why or not reason or reason.endswith(why)
-            else f"{why}; the first: {reason}"
+            cause
+            if not cause or not reason or reason.endswith(cause)
+            else f"{cause}; the first: {reason}"
         )
 
     def _show_tables(self, result: RunResult, terminalreporter: Any) -> None:
@@ -456,7 +456,8 @@ class Report:
                 for timing in _timings.iter_timings(path, _timings.JudgeTime)
             )
             judged = _terminal.judge_lines(
-                result, [one.cost_usd for one in times if one.remembered]
+                result,
+                [judge_time.cost_usd for judge_time in times if judge_time.remembered],
             )
         if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
@@ -533,27 +534,31 @@ class Report:
             else []
         )
         agents, spans = [agent.label for agent in settings.agents], list(settings.spans)
-        held = [each.result for each in matching]
-        held.sort(
-            key=lambda one: (
-                agents.index(one.agent),
-                spans.index(one.span_label),
-                one.trial,
+        conversations = [folder.result for folder in matching]
+        conversations.sort(
+            key=lambda conversation: (
+                agents.index(conversation.agent),
+                spans.index(conversation.span_label),
+                conversation.trial,
             )
         )
         timed, prechecks = self._read_timings(), prechecks_in(self._run.folder.path)
         entries: dict[tuple[str, str], list[_timings.Timing]] = defaultdict(list)
-        for name, one in self._timed.items():
-            entries[name.agent, name.span] += one
-        made = settings.definitions is None and settings.dataset is None
+        for name, conversation in self._timed.items():
+            entries[name.agent, name.span] += conversation
+        is_generated = settings.definitions is None and settings.dataset is None
         trust = trust_sentence(
             {
                 label: source.place
                 for label, source in self._run.sources.items()
                 if source.place
             },
-            settings.seed.publicity if made and settings.suite else "",
-            has_judge=any(row.judge_calls for one in held for row in one.scenarios),
+            settings.seed.publicity if is_generated and settings.suite else "",
+            has_judge=any(
+                row.judge_calls
+                for conversation in conversations
+                for row in conversation.scenarios
+            ),
             prechecks=prechecks,
         )
         all_notices = [
@@ -563,15 +568,15 @@ class Report:
             *settings.scenarios_left_out(),
             *deaths,
             *self._run.notices,
-            *self._alone(held),
+            *self._alone(conversations),
             *timed,
-            *mishap_sentences(held),
-            *account_sentences(held),
+            *mishap_sentences(conversations),
+            *account_sentences(conversations),
         ]
         run, suite = self._run.folder, suite_of(settings.describe_settings())
         result = RunResult(
             run_id=run.name,
-            conversations=tuple(held),
+            conversations=tuple(conversations),
             folder=run.shown(),
             notices=tuple(all_notices),
             paces=agent_paces(entries),
@@ -581,10 +586,12 @@ class Report:
         )
         return _amendments.apply_amendments(result, amendments)
 
-    def _alone(self, held: Sequence[ConversationResult]) -> list[str]:
+    def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
         """Return a sentence if conversations were played without scenarios that belong to them."""
         together = {
-            each.name.folder for each in held if each.span is not None
+            conversation.name.folder
+            for conversation in conversations
+            if conversation.span is not None
         }  # isolated examples have no others
         missing = {
             place: count
@@ -602,8 +609,10 @@ class Report:
         )
         total = sum(missing.values())
         many = f"{pluralize(total, 'example')} of these conversations {'was' if total == 1 else 'were'}"
-        why = "deselected (-k, -m or a plugin) and not played"
-        return [f"{many} {why}: {few}, so its scores do not compare with a full run"]
+        explanation = "deselected (-k, -m or a plugin) and not played"
+        return [
+            f"{many} {explanation}: {few}, so its scores do not compare with a full run"
+        ]
 
     def _note(self, timing: _timings.Began | _timings.Ended) -> None:
         with (
@@ -630,24 +639,29 @@ class Report:
     def _read_timings(self) -> list[str]:
         """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
         run = self._run.folder.path
-        lost = (
+        problems = (
             [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
         )  # else it was over before any
-        again = []
+        retries = []
         for name, path in conversations_in(run, JOURNAL).items():
-            self._timed[name], why = _timings.load_all_timings(path.with_name(TIMINGS))
-            lost.append(why)
+            self._timed[name], problem = _timings.load_all_timings(
+                path.with_name(TIMINGS)
+            )
+            problems.append(problem)
             if retried := [
-                one.exchange
-                for one in self._timed[name]
-                if isinstance(one, _timings.Retry)
+                timing.exchange
+                for timing in self._timed[name]
+                if isinstance(timing, _timings.Retry)
             ]:
-                again.append(
+                retries.append(
                     f"{at_span(name.agent, name.span)}: {pluralize(len(set(retried)), 'message')} sent again after "
                     f"{pluralize(len(retried), 'failed attempt')}: see 'retry' in {TIMINGS}"
                 )
-        few = first_and_rest(list(filter(None, lost)), _NAMED, "{:,} more")
-        return [*(f"{why}: seconds are summed over the rest" for why in few), *again]
+        few = first_and_rest(list(filter(None, problems)), _NAMED, "{:,} more")
+        return [
+            *(f"{problem}: seconds are summed over the rest" for problem in few),
+            *retries,
+        ]
 
 
 _NAMED = 3
@@ -710,9 +724,9 @@ class Brevity:
                 self._report.result, config.get_terminal_writer().fullwidth
             ):
                 reporter.write_line(line)
-            shown = ", --tb=short shows them" if option.tbstyle == _AUTO else ""
+            advice = ", --tb=short shows them" if option.tbstyle == _AUTO else ""
             reporter.write_line(
-                f"{pluralize(failed, 'failure')}: -rf lists them{shown}"
+                f"{pluralize(failed, 'failure')}: -rf lists them{advice}"
             )
 
 

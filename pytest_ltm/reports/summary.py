@@ -116,7 +116,7 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
     """
     # The results do not know how they came about; what the file says of that must
     # survive an amendment.
-    kept: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
+    origin: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
         for name in (
             "pytest_ltm_version",
@@ -127,7 +127,7 @@ def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any
         if name in summary
     }
     added = {name: summary[name] for name in ADDED if name in summary}
-    return summary_json(run, **kept, added=added)
+    return summary_json(run, **origin, added=added)
 
 
 # The columns of `verdicts.csv`.
@@ -198,8 +198,8 @@ def summary_checksum(summary: Mapping[str, Any]) -> str:
 
     It shows accidents and edits, as those of a journal do; it needs no key.
     """
-    said = {name: value for name, value in summary.items() if name != "sum"}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    fields = {name: value for name, value in summary.items() if name != "sum"}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -246,25 +246,32 @@ _OF_EXAMPLE = (
 )
 
 
-def _conversation_json(held: ConversationResult) -> dict[str, Any]:
+def _conversation_json(conversation: ConversationResult) -> dict[str, Any]:
     usage = {
-        **fields_of(held, "input_tokens", "output_tokens", "cached_tokens"),
-        **_estimated_flag(held.estimated),
+        **fields_of(conversation, "input_tokens", "output_tokens", "cached_tokens"),
+        **_estimated_flag(conversation.estimated),
     }
     return {
-        **fields_of(held, *_OF_CONVERSATION),
-        "usage": None if held.input_tokens is None else usage,
-        **_estimated_flag(held.estimated),
+        **fields_of(conversation, *_OF_CONVERSATION),
+        "usage": None if conversation.input_tokens is None else usage,
+        **_estimated_flag(conversation.estimated),
         **(
-            {"lost": {"tokens": held.lost_tokens, "cost_usd": held.lost_cost_usd}}
-            if held.lost_tokens
+            {
+                "lost": {
+                    "tokens": conversation.lost_tokens,
+                    "cost_usd": conversation.lost_cost_usd,
+                }
+            }
+            if conversation.lost_tokens
             else {}
         ),
-        **({"mishaps": to_record(held.mishaps)} if held.mishaps else {}),
-        **({"accounts": dict(held.accounts)} if held.accounts else {}),
-        **({"journal": held.journal} if held.journal else {}),
-        "notices": list(held.notices),
-        "examples": [_example_json(row) for row in held.scenarios],
+        **(
+            {"mishaps": to_record(conversation.mishaps)} if conversation.mishaps else {}
+        ),
+        **({"accounts": dict(conversation.accounts)} if conversation.accounts else {}),
+        **({"journal": conversation.journal} if conversation.journal else {}),
+        "notices": list(conversation.notices),
+        "examples": [_example_json(row) for row in conversation.scenarios],
     }
 
 
@@ -283,11 +290,11 @@ def summary_schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     result = schema["$defs"]["result"]
     # Figures are declared once, in code: a schema written by hand would soon lack some.
-    own = {
+    own_properties = {
         name: result["properties"][name]
         for name in ("agent", "span_label", "span", "scenarios", "metrics")
     }
     figures, required = figures_schema()
-    result["properties"] = {**own, **figures}
-    result["required"] = [*own, *required]
+    result["properties"] = {**own_properties, **figures}
+    result["required"] = [*own_properties, *required]
     return schema

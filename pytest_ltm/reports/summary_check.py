@@ -53,8 +53,8 @@ def check_judge(run: Path) -> Iterator[Discrepancy]:
     """Yield what known answers say against a judge."""
     for check in judge_checks.judge_prechecks(run):
         if check.verdict == "wrong":
-            what = f"the judge misjudged known answers: {check.why}"
-            yield Discrepancy(judge_checks.FILE, what)
+            problem = f"the judge misjudged known answers: {check.why}"
+            yield Discrepancy(judge_checks.FILE, problem)
 
 
 # --- run.json
@@ -72,13 +72,13 @@ def check_settings(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepa
         if conversation.path.name not in part["conversations"] or not plan:
             continue
         pairs = _setting_pairs(conversation, plan, settings)
-        for name, (asked, played) in pairs.items():
-            if asked != played:
-                what = (
-                    f"{name} is {show_value(asked)}, and {conversation.path.name} was played with "
+        for name, (requested, played) in pairs.items():
+            if requested != played:
+                problem = (
+                    f"{name} is {show_value(requested)}, and {conversation.path.name} was played with "
                     f"{show_value(played)}"
                 )
-                yield Discrepancy(RUN_FILE, what)
+                yield Discrepancy(RUN_FILE, problem)
 
 
 def _unplayed_conversations(
@@ -93,8 +93,8 @@ def _unplayed_conversations(
     for agent, span, trial in product(agents, spans, trials):
         name = ConversationName(agent, span, str(trial))
         if name not in played:
-            what = f"it asks for the conversation {name.folder}, which was not played, or was removed"
-            yield Discrepancy(RUN_FILE, what, unfinished=True)
+            problem = f"it asks for the conversation {name.folder}, which was not played, or was removed"
+            yield Discrepancy(RUN_FILE, problem, unfinished=True)
 
 
 def _setting_pairs(
@@ -131,8 +131,8 @@ def check_listing(run: LoadedRun) -> Iterator[Discrepancy]:
             folder == name or folder.startswith(f"{name}~") for folder in folders
         )
         if not is_there:
-            what = f"it lists the conversation {name}, which is not there"
-            yield Discrepancy(SUMMARY, what)
+            problem = f"it lists the conversation {name}, which is not there"
+            yield Discrepancy(SUMMARY, problem)
 
 
 def check_summary(
@@ -140,8 +140,8 @@ def check_summary(
 ) -> Iterator[Discrepancy]:
     """Yield what summary and table of verdicts say that does not follow from results and `run.json`."""
     summary = run.summary
-    for what in _run_file_differences(run, parts):
-        yield Discrepancy(SUMMARY, what)
+    for problem in _run_file_differences(run, parts):
+        yield Discrepancy(SUMMARY, problem)
     if "sum" in summary and summary["sum"] != summary_checksum(summary):
         yield Discrepancy(SUMMARY, "it was changed after it was written")
     for name in _OF_SUMMARY:
@@ -164,13 +164,13 @@ def _run_file_differences(
     """Yield where summary and `run.json` differ."""
     summary = run.summary
     path = run.path / RUN_FILE
-    begun = ""
+    begun_run = ""
     with suppress(OSError, ValueError, RecursionError, AttributeError):
-        begun = str(json.loads(read_regular(path)).get("run", ""))
+        begun_run = str(json.loads(read_regular(path)).get("run", ""))
     run_id = summary.get("run_id")
     # A copy that was amended has the name of its folder.
-    if run_id not in (begun or run_id, run.path.resolve().name):
-        yield f"it is that of run {run_id}, and {RUN_FILE} began run {begun}"
+    if run_id not in (begun_run or run_id, run.path.resolve().name):
+        yield f"it is that of run {run_id}, and {RUN_FILE} began run {begun_run}"
     version = summary.get("pytest_ltm_version")
     for part in parts:
         recorded_by = part["run"].get("versions", {}).get("pytest-ltm")

@@ -87,11 +87,11 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
     """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
     missing = [row for row in run.scenarios if not row.scored]
     count = len(missing)
-    lost = sum(row.is_lost for row in missing)
-    has, is_, them = ("has", "is", "it") if count == 1 else ("have", "are", "them")
+    lost_count = sum(row.is_lost for row in missing)
+    has, is_, pronoun = ("has", "is", "it") if count == 1 else ("have", "are", "them")
     totals = ""
-    if lost:
-        counted = them if lost == count else f"{lost:,}"
+    if lost_count:
+        counted = pronoun if lost_count == count else f"{lost_count:,}"
         totals = f"; totals count {counted} as 0 and as 1"
     examples = pluralize(len(run.scenarios), "example")
     head = f"* {count:,} of {examples} {has} no score and {is_} left out of the means{totals}:"
@@ -112,8 +112,8 @@ def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list
     groups = _by_reason(rows)
     lines = wrap_text(head, width, "  ")
     for group in groups[:MOST_REASONS]:
-        why = _why_unscored(group[0], plural=len(group) > 1)
-        text = f"  {len(group):,} {why} ({_where_lost(group)})"
+        reason = _why_unscored(group[0], plural=len(group) > 1)
+        text = f"  {len(group):,} {reason} ({_where_lost(group)})"
         lines += wrap_text(text, width, "      ")
     more = len(groups) - MOST_REASONS
     if more > 0:
@@ -126,8 +126,8 @@ def _where_lost(rows: Sequence[ScenarioResult]) -> str:
     """Return in which scenarios of which agents at which spans: the first few, and how many more."""
     places = group_by(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
     parts = []
-    for place, there in places.items():
-        names = list(dict.fromkeys(one_line(row.scenario) for row in there))
+    for place, place_rows in places.items():
+        names = list(dict.fromkeys(one_line(row.scenario) for row in place_rows))
         parts.append(f"{place}: {', '.join(first_and_rest(names, 4, _FURTHER))}")
     return "; ".join(first_and_rest(parts, _PLACES, _FURTHER))
 
@@ -159,8 +159,10 @@ def _by_reason(rows: Sequence[ScenarioResult]) -> list[list[ScenarioResult]]:
 
 def _why_unscored(row: ScenarioResult, *, plural: bool = False) -> str:
     """Return the kind of a cause, and the reason."""
-    other = {"error": "error{s}", "skipped": "skipped"}.get(row.outcome, "partly open")
-    kind = _KINDS.get(row.cause, other).format(s="s" if plural else "")
+    default = {"error": "error{s}", "skipped": "skipped"}.get(
+        row.outcome, "partly open"
+    )
+    kind = _KINDS.get(row.cause, default).format(s="s" if plural else "")
     if not row.reason:
         return kind
     return f"{kind}: {shorten_text(one_line(row.reason), _REASON)}"
@@ -180,11 +182,11 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
     for name, rows in sorted(scenarios.items()):
         parts = []
         reasons = []
-        for place, there in group_by(rows, place_of).items():
-            failed = [row for row in there if row.outcome == "failed"]
+        for place, place_rows in group_by(rows, place_of).items():
+            failed = [row for row in place_rows if row.outcome == "failed"]
             if failed:
-                passed = len(there) - len(failed)
-                parts.append(f"{passed}/{len(there)} {one_line(place)}".rstrip())
+                passed = len(place_rows) - len(failed)
+                parts.append(f"{passed}/{len(place_rows)} {one_line(place)}".rstrip())
                 reasons.append(failed[0].reason)
         if parts:
             # One reason stands for all: the line is a place to begin, the failure texts
@@ -275,8 +277,10 @@ def _amendment_lines(columns: Sequence[Column], width: int) -> list[str]:
     amended = sum(column.amended_verdicts for column in columns)
     if not amended:
         return []
-    kept = "the automatic verdicts are kept in the results files"
-    return wrap_text(f"{pluralize(amended, 'verdict')} amended by hand; {kept}", width)
+    whereabouts = "the automatic verdicts are kept in the results files"
+    return wrap_text(
+        f"{pluralize(amended, 'verdict')} amended by hand; {whereabouts}", width
+    )
 
 
 def _notice_lines(run: RunResult, width: int) -> list[str]:
@@ -314,8 +318,8 @@ def _table_lines(
     # Several tables below each other are hard to compare; the agents under test are
     # what the reader looks for.
     if verbosity == 0 and not fits_width(table, width):
-        shown, folded = _ordered_columns(columns)
-        table = _results_table(shown, verbosity, suite)
+        shown_columns, folded = _ordered_columns(columns)
+        table = _results_table(shown_columns, verbosity, suite)
     lines = wrap_text(_table_caption(columns), width)
     lines += ["", *render_table(table, width, color=color), ""]
     for sentence in [*_folded_sentence(folded), *_scoreless_sentences(columns)]:
@@ -380,12 +384,14 @@ def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Colu
     last = largest_span_label(sides)
     ranked = rank_sides([side for side in sides if side.column.span_label == last])
     order = {side.agent: place for place, side in enumerate(ranked)}
-    shown = [column for column in columns if column.agent in tested] or list(columns)
-    shown.sort(key=lambda column: order.get(column.agent, len(order)))
+    shown_columns = [column for column in columns if column.agent in tested] or list(
+        columns
+    )
+    shown_columns.sort(key=lambda column: order.get(column.agent, len(order)))
     folded = []
-    if len(shown) < len(columns):
+    if len(shown_columns) < len(columns):
         folded = [column for column in columns if column.agent not in tested]
-    return shown, folded
+    return shown_columns, folded
 
 
 def _quiet_line(column: Column) -> str:
@@ -532,10 +538,10 @@ def _conversation_notes(run: RunResult) -> list[str]:
                 trials.setdefault((*place, note), []).append(conversation.trial)
     notes = []
     for (agent, span, note), noted in trials.items():
-        every = conversations[agent, span]
+        total = conversations[agent, span]
         which = ""
-        if every > 1:
-            which = f", {len(noted)} of {every} conversations"
+        if total > 1:
+            which = f", {len(noted)} of {total} conversations"
             if len(noted) == 1:
                 which = f", trial {noted[0]}"
         notes.append(f"{at_span(agent, span)}{which}: {note}")
@@ -576,14 +582,14 @@ def _side_usage(run: RunResult, side: str) -> str:
     if not calls:
         return ""
     estimated = side == "user" and any(row.user_estimated for row in rows)
-    about = "~" if estimated else ""
+    sign = "~" if estimated else ""
     parts = [pluralize(calls, "call")]
     tokens = sum(getattr(row, f"{side}_tokens") for row in rows)
     if tokens:
-        parts.append(about + pluralize(tokens, "token"))
+        parts.append(sign + pluralize(tokens, "token"))
     cost = known_sum(getattr(row, f"{side}_cost_usd") for row in rows)
     if cost is not None:
-        parts.append(f"{about}${exact_dollars(cost)}")
+        parts.append(f"{sign}${exact_dollars(cost)}")
     return ", ".join(parts)
 
 

@@ -169,17 +169,17 @@ def series_of(
 
     `agents`, `spans`: the labels that are wanted; none: all.
     """
-    wanted = [
+    chosen = [
         point
         for point in points
         if (not agents or point.standing.agent in agents)
         and (not spans or point.standing.span_label in spans)
     ]
-    if not agents and any(point.standing.own for point in wanted):
-        wanted = [point for point in wanted if point.standing.own]
-    wanted.sort(key=_point_order)
+    if not agents and any(point.standing.own for point in chosen):
+        chosen = [point for point in chosen if point.standing.own]
+    chosen.sort(key=_point_order)
     places = group_by(
-        wanted, lambda point: (point.standing.agent, point.standing.span_label)
+        chosen, lambda point: (point.standing.agent, point.standing.span_label)
     )
 
     def place_order(place: tuple[str, str]) -> tuple[Any, ...]:
@@ -250,23 +250,25 @@ def trend_lines(
     *,
     color: bool = False,
     signs: Signs = UNICODE_SIGNS,
-    whole: bool = False,
+    is_complete: bool = False,
 ) -> list[str]:
-    """Return the series as charts, no line wider than `width` (at least 80); `whole`: every plan, and every result."""
+    """Return the series as charts, no line wider than `width` (at least 80); `is_complete`: every plan and result."""
     lines: list[str] = []
     for series in trends:
         if lines:
             lines.append("")
         title = clip_text(one_line(series.label), width)
         lines.append(paint_text(title, "strong", color=color))
-        left_out = 0 if whole else max(len(series.lines) - MOST_PLANS, 0)
+        left_out = 0 if is_complete else max(len(series.lines) - MOST_PLANS, 0)
         if left_out:
             plans = pluralize(left_out, "earlier plan")
             lines += [f"{_GAP}… {plans}: --all shows them", ""]
         for number, segment in enumerate(series.lines[left_out:]):
             if number:
                 lines.append("")
-            chart = _SegmentChart(series, segment, width, signs=signs, whole=whole)
+            chart = _SegmentChart(
+                series, segment, width, signs=signs, is_complete=is_complete
+            )
             lines += chart.lines(color=color)
     if not trends:
         return lines
@@ -290,13 +292,13 @@ class _SegmentChart:
         width: int,
         *,
         signs: Signs,
-        whole: bool,
+        is_complete: bool,
     ) -> None:
         self._series = series
         self._segment = segment
         self._width = width
         self._signs = signs
-        self._points = segment.points if whole else segment.points[-MOST_ROWS:]
+        self._points = segment.points if is_complete else segment.points[-MOST_ROWS:]
         self._total_width = max(columns_of(point.total) for point in self._points)
         # Everything but bar and name has a fixed width; names give way first, then the
         # bar.

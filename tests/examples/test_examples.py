@@ -58,7 +58,7 @@ EXPECTED: dict[str, list[tuple[dict[str, int], str]]] = {
     ],
     "coding_agents": [
         (
-            {"passed": 2, "failed": 1},
+            {"passed": 4, "failed": 2},
             "style                         1.00        1.00        0.50",
         ),
     ],

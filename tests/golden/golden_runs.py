@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import yaml
+from alone import alone
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
@@ -156,19 +157,6 @@ OPTIONS = (
     "-rN",
     "pets.py",
 )
-LEFT_OUT = (
-    "anyio",
-    "asyncio",
-    "cacheprovider",
-    "cov",
-    "html",
-    "hypothesispytest",
-    "metadata",
-    "randomly",
-    "timeout",
-)
-"""Plugins that have no part in what is recorded, and would show in what is printed."""
-
 _NOISE = (
     (r"(?m)^(?:platform|rootdir|configfile|plugins|cachedir): .*\n|^platform .*\n", ""),
     (r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "RUN"),
@@ -301,13 +289,13 @@ def _run(folder: Path, *arguments: str, dies_at: int = -1) -> Written:
         sys.executable,
         "-m",
         "pytest",
-        *(f"-pno:{name}" for name in LEFT_OUT),
+        "-pno:cacheprovider",
         *arguments,
     ]
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment | {"COLUMNS": "100", "DIES_AT": str(dies_at)},
+        env=environment | alone() | {"COLUMNS": "100", "DIES_AT": str(dies_at)},
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -8,9 +8,12 @@ imported, and would warn.)
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,6 +37,7 @@ def pytest_addoption(
     pluginmanager: pytest.PytestPluginManager,
 ) -> None:
     """Load them where pytest would have loaded all that are installed."""
+    sys.modules.update(imported_modules())
     wanted = {*OURS, *os.environ[WITH].split()}
     for name, distribution in installed_plugins():
         if name in wanted:
@@ -42,18 +46,48 @@ def pytest_addoption(
 
 
 @cache
-def installed_plugins() -> list[tuple[str, metadata.Distribution]]:
+def installed_plugins() -> list[tuple[str, Any]]:
     """Return each installed plugin of pytest with what brings it, in order; read once in a process."""
     points = metadata.entry_points(group="pytest11")
-    return [(point.name, point.dist) for point in points if point.dist]
+    return [(point.name, read_distribution(point)) for point in points if point.dist]
 
 
-def show_once(distribution: metadata.Distribution) -> None:
+def read_distribution(point: metadata.EntryPoint) -> Any:
+    """Return what pluggy and pytest ask of a distribution; its own attributes parse its metadata each time."""
+    distribution = point.dist
+    assert distribution is not None
+    return SimpleNamespace(
+        metadata=distribution.metadata,
+        version=distribution.version,
+        entry_points=distribution.entry_points,
+    )
+
+
+def show_once(distribution: Any) -> None:
     """Have this be all that is installed for who asks next: pluggy would read it all again for each plugin."""
     patch = pytest.MonkeyPatch()
 
-    def distributions() -> list[metadata.Distribution]:
+    def distributions() -> list[Any]:
         patch.undo()
         return [distribution]
 
     patch.setattr(metadata, "distributions", distributions)
+
+
+def pytest_unconfigure() -> None:
+    """Keep what this run has imported of the package for the next run in this process."""
+    imported_modules().update(
+        (name, module)
+        for name, module in sys.modules.items()
+        if name.startswith("pytest_ltm.")
+    )
+
+
+@cache
+def imported_modules() -> dict[str, ModuleType]:
+    """Return the modules of the package that runs in this process have imported, by name.
+
+    pytester forgets them after each run. Importing them again takes a fifth of a small
+    run, and what refers to their classes keeps every copy.
+    """
+    return {}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +13,6 @@ from _pytest.pytester import RunResult
 from alone import alone
 from run_folders import latest_run
 from suite_words import with_parameters
-
-# pytester forgets the modules that a run inside this process imports: what is here
-# already is imported once only.
-PRELOADED = (
-    "greenlet",
-    "numpy",  # cannot be imported twice
-    "pytest_ltm.agents",
-    "pytest_ltm.agents.reader.reader",
-    "pytest_ltm.fillers._spec",
-    "pytest_ltm.fillers._talk",
-    "pytest_ltm._core.internals",
-    "pytest_ltm._core.session.garbage",
-    "pytest_ltm._core.session.startup",
-    "pytest_ltm._core.session.collection",
-    "pytest_ltm.testing",
-    "rouge_score.rouge_scorer",
-    "tiktoken",
-    "yaml",
-)
-for _name in PRELOADED:
-    if find_spec(_name.partition(".")[0]) and (
-        _name != "rouge_score.rouge_scorer" or find_spec("numpy")
-    ):
-        importlib.import_module(_name)
 
 NEIGHBOURS = (
     "anyio",

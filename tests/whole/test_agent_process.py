@@ -42,11 +42,12 @@ def test_talk(ltm):
 BOT = """
 import atexit, ctypes, os, resource, signal, subprocess, sys, threading, time
 
-def swallow():
+def swallow(busy=False):
     while True:
         try:
-            while True:
+            while busy:
                 pass
+            time.sleep(600)
         except:
             pass
 
@@ -84,7 +85,9 @@ SEGFAULT = "ctypes.string_at(0)"
 HOSTILE = {
     # --- hanging
     "hangs_in_init": Hostile("swallow()", "could not be made within 12 s", "begin"),
-    "hangs_in_reply": Hostile("swallow()", "did not return from reply() within 12 s"),
+    "hangs_in_reply": Hostile(
+        "swallow(busy=True)", "did not return from reply() within 12 s"
+    ),
     "sleeps": Hostile("time.sleep(600)", "did not return from reply() within 12 s"),
     "waits_in_c": Hostile(
         "lock = threading.Lock(); lock.acquire(); lock.acquire()",

@@ -47,7 +47,7 @@ class TestCase(unittest.TestCase):
 def shown(result: RunResult) -> list[str]:
     """Return what a run shows but what differs between any two."""
     return [
-        re.sub(r"in \d+\.\d+s|0x[0-9a-f]+", "", line)
+        re.sub(r"in \d+\.\d+s[ ()\d:]*|0x[0-9a-f]+", "", line).strip("=")
         for line in result.outlines
         if not line.startswith(("plugins:", "rootdir:", "cachedir:", "configfile:"))
     ]

@@ -37,7 +37,8 @@ class Liar(Bot):
     """Sends garbage, forged and huge spans beside."""
     def span(self, operation, texts):
         super().span(operation, texts)
-        super().span("search_memory", ["my favourite colour is every colour"] * 5000)
+        if operation == "search_memory":
+            super().span(operation, ["my favourite colour is every colour"] * 5000)
         super().span("delete_memory", [])
         try:
             self.post(b"[" * 100000)
@@ -64,7 +65,7 @@ def test_in_a_run_spans_are_measured_and_change_no_score(
         ("traced", "Bot", ["--ltm-traces=auto"]),
         ("lied", "Liar", ["--ltm-traces=auto"]),
     ):
-        pytester.runpytest_subprocess(
+        pytester.runpytest_inprocess(
             f"--ltm-agent=bot=span_bots:{agent}", f"--ltm-dir={name}", *asked, *more
         )
         [summary] = (pytester.path / name).glob("runs/*/summary.json")

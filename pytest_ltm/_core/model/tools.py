@@ -364,20 +364,30 @@ class Tools(Sequence[Tool]):
 
 
 class ShownTools(Tools):
-    """Tools in another process than the scenario's: they are called by a reply alone."""
+    """Tools in another process than the scenario's, which answers their calls there.
+
+    `ask`: returns the result of a call, whose arguments are a JSON text.
+    """
 
     def __init__(
-        self, tools: Sequence[Tool], results: Sequence[AnsweredCall], workspace: str
+        self,
+        tools: Sequence[Tool],
+        results: Sequence[AnsweredCall],
+        workspace: str,
+        ask: Callable[[Call], str],
     ) -> None:
         super().__init__(tools, results=results)
         self.workspace = Path(workspace) if workspace else None
+        self._ask = ask
 
-    def call(self, name: str, /, **_arguments: Any) -> str:
-        """Raise AgentFault, with the way out."""
-        raise AgentFault(
-            f"{name} is not here: an agent in a process of its own calls tools by returning "
-            "Reply('', calls=[Call(name, arguments)])"
-        )
+    def call(self, name: str, /, **arguments: Any) -> str:
+        """Call a tool where the scenario is, and return what it came to."""
+        try:
+            text = json.dumps(arguments)
+        except (TypeError, ValueError, RecursionError):
+            # Not an object either, so it is refused and recorded there.
+            text = "null"
+        return self._ask(Call(name, text))
 
 
 def shown_tools(tools: Tools) -> dict[str, Any]:
@@ -400,11 +410,16 @@ def shown_tools(tools: Tools) -> dict[str, Any]:
     return {"tools": offered, "tool_results": results, **folder}
 
 
-def read_shown_tools(shown: Mapping[str, Any]) -> Tools:
-    """Return the tools that `shown_tools` returned, in the process that got them."""
+def read_shown_tools(shown: Mapping[str, Any], ask: Callable[[Call], str]) -> Tools:
+    """Return the tools that `shown_tools` returned, in the process that got them.
+
+    Args:
+        shown: What `shown_tools` returned.
+        ask: Has the scenario's process answer a call, and returns the result.
+    """
     tools = [Tool(**fields) for fields in shown["tools"]]
     results = [AnsweredCall(arguments={}, **fields) for fields in shown["tool_results"]]
-    return ShownTools(tools, results, shown.get(WORKSPACE, ""))
+    return ShownTools(tools, results, shown.get(WORKSPACE, ""), ask)
 
 
 def read_arguments(arguments: object) -> tuple[dict[str, Any], str]:

@@ -11,9 +11,9 @@ import shlex
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -150,6 +150,11 @@ def in_order(
     return sorted(items, key=key)
 
 
+# Trials and memory spans ask for the same functions again and again. A function refers
+# to its module, and so to its whole session: it is forgotten with that.
+_versions: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+
+
 def version_of(known: _items.LtmItem) -> str:
     """Return the version that the marker says; else one that changes with the test's source."""
     if known.marks.version:
@@ -157,9 +162,12 @@ def version_of(known: _items.LtmItem) -> str:
     function = getattr(known.item, "function", None)
     if not function:
         return source_version(str(known.item.nodeid))
-    if inspect.isfunction(function):
-        return _version_of_function(function)
-    return _read_version(function)  # what is no function may have no hash
+    if not inspect.isfunction(function):
+        return _read_version(function)  # what is no function may have no hash
+    version = _versions.get(function)
+    if version is None:
+        version = _versions[function] = _read_version(function)
+    return version
 
 
 def _read_version(function: Callable[..., Any]) -> str:
@@ -168,10 +176,6 @@ def _read_version(function: Callable[..., Any]) -> str:
         return source_version(inspect.getsource(function))
     except (OSError, TypeError):
         return ""
-
-
-# Trials and memory spans ask for the same functions again and again.
-_version_of_function = lru_cache(maxsize=1_000)(_read_version)
 
 
 def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:

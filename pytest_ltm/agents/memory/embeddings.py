@@ -48,8 +48,8 @@ class MiniLM:
         """Return a vector of 384 numbers for each text."""
         return [
             vector
-            for at in range(0, len(texts), _AT_ONCE)
-            for vector in _mean_pool(texts[at : at + _AT_ONCE])
+            for start in range(0, len(texts), _AT_ONCE)
+            for vector in _mean_pool(texts[start : start + _AT_ONCE])
         ]
 
 
@@ -59,18 +59,20 @@ def _mean_pool(texts: list[str]) -> Any:
 
     tokenizer, session = _load_model()
     encoded = tokenizer.encode_batch(texts)
-    given = {
-        "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
+    arrays = {
+        "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),
         "attention_mask": np.array(
-            [one.attention_mask for one in encoded], dtype=np.int64
+            [encoding.attention_mask for encoding in encoded], dtype=np.int64
         ),
-        "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+        "token_type_ids": np.array(
+            [encoding.type_ids for encoding in encoded], dtype=np.int64
+        ),
     }
-    wanted = {one.name for one in session.get_inputs()}
+    input_names = {encoding.name for encoding in session.get_inputs()}
     (hidden, *_) = session.run(
-        None, {name: value for name, value in given.items() if name in wanted}
+        None, {name: value for name, value in arrays.items() if name in input_names}
     )
-    mask = given["attention_mask"][:, :, None]
+    mask = arrays["attention_mask"][:, :, None]
     return (hidden * mask).sum(axis=1) / mask.sum(axis=1)
 
 
@@ -128,10 +130,10 @@ class EmbeddingClient:
         if self._completions is None:
             self._completions = open_model(self._model)
         vectors: list[list[float]] = []
-        for at in range(0, len(texts), _A_REQUEST):
+        for start in range(0, len(texts), _A_REQUEST):
             part = [
                 escape_surrogates(text) if text.strip() else "."
-                for text in texts[at : at + _A_REQUEST]
+                for text in texts[start : start + _A_REQUEST]
             ]  # empty ones are refused
             result, used = self._completions.embed(part)
             self._used += usage_of(used, prompt=sum(map(count_tokens, part)), reply=0)

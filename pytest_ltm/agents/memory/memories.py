@@ -44,14 +44,15 @@ class Range(Struct, frozen=True, array_like=True):
     start: datetime
     end: datetime
 
-    def contains_moment(self, at: datetime) -> bool:
+    def contains_moment(self, moment: datetime) -> bool:
         """Return whether a moment is in it."""
-        return self.start <= at <= self.end
+        return self.start <= moment <= self.end
 
-    def concerns(self, at: datetime | None, times: Iterable[Range]) -> bool:
+    def concerns(self, moment: datetime | None, times: Iterable[Range]) -> bool:
         """Return whether something was said in it, or some time that it tells of overlaps it."""
-        return (at is not None and self.contains_moment(at)) or any(
-            one.start < self.end and self.start < one.end for one in times
+        return (moment is not None and self.contains_moment(moment)) or any(
+            time_range.start < self.end and self.start < time_range.end
+            for time_range in times
         )
 
 
@@ -134,9 +135,9 @@ class Log:
         )
 
     def _on(self, number: int, end: int, least: int, most: int) -> tuple[int, int]:
-        left = self.tokens(number) - end
-        if left >= least or number == len(self.said) - 1:
-            least = min(least, left)
+        remaining = self.tokens(number) - end
+        if remaining >= least or number == len(self.said) - 1:
+            least = min(least, remaining)
             text = self.text(number, end + least, end + most)
             reply = text.find("\n")
             if reply >= 0:
@@ -144,7 +145,7 @@ class Log:
                     number, self._offsets(number)[end + least] + reply
                 )
             return number, min(end + most, self.tokens(number))
-        return self._on(number + 1, 0, least - left, most - left)
+        return self._on(number + 1, 0, least - remaining, most - remaining)
 
     def _token_at(self, number: int, character: int) -> int:
         return bisect_left(self._offsets(number), character)
@@ -154,16 +155,18 @@ class Log:
         # part of it is shown.
         if number not in self._starts:
             text = self.said[number].text
-            known = load_encoding(ENCODING)
-            offsets, at = array("I", [0]), 0
+            encoding = load_encoding(ENCODING)
+            offsets, offset = array("I", [0]), 0
             for begin in range(0, len(text), _LONGEST):
                 part = text[begin : begin + _LONGEST]
                 # A token may end within a character: only bytes that begin one are
                 # counted.
-                for token in known.decode_tokens_bytes(known.encode_ordinary(part)):
-                    at += sum(byte & 0xC0 != 0x80 for byte in token)
-                    offsets.append(at)
-                at = offsets[-1] = begin + len(part)
+                for token in encoding.decode_tokens_bytes(
+                    encoding.encode_ordinary(part)
+                ):
+                    offset += sum(byte & 0xC0 != 0x80 for byte in token)
+                    offsets.append(offset)
+                offset = offsets[-1] = begin + len(part)
             self._starts[number] = offsets
         return self._starts[number]
 
@@ -200,10 +203,10 @@ class Memories:
         self._firsts = array("I")
         self._oldest = 0
 
-    def say(self, message: str, reply: str, at: Any) -> int:
+    def say(self, message: str, reply: str, moment: Any) -> int:
         """Take in an exchange; return the number of the message, that of the reply being the next."""
-        number = self.log.add(Utterance("user", message, at))
-        self.log.add(Utterance("assistant", reply, at))
+        number = self.log.add(Utterance("user", message, moment))
+        self.log.add(Utterance("assistant", reply, moment))
         return number
 
     def add(self, item: MemoryItem) -> int:
@@ -214,16 +217,18 @@ class Memories:
             else item.text
         )
         keys = {"value": value, **item.keys}
-        named = {kind: keys.get(kind, "") for kind in self._settings.key}
-        further = [text for kind, text in named.items() if kind != "value" and text]
+        text_by_key = {kind: keys.get(kind, "") for kind in self._settings.key}
+        more_texts = [
+            text for kind, text in text_by_key.items() if kind != "value" and text
+        ]
         joined = (
-            further
-            if self._settings.join == "replace" and further
-            else filter(None, named.values())
+            more_texts
+            if self._settings.join == "replace" and more_texts
+            else filter(None, text_by_key.values())
         )
-        named["all"] = "\n".join(joined)
+        text_by_key["all"] = "\n".join(joined)
         for kind, index in self._indexes.items():
-            index.add([named[kind]])
+            index.add([text_by_key[kind]])
         self.items.append(item)
         self._alive.append(1)
         self._firsts.append(item.span.first)
@@ -253,8 +258,8 @@ class Memories:
 
     def load(self, saved: Sequence[Any]) -> None:
         """Take over what `save` returned, once the same memories have been added."""
-        for index, held in zip(self._indexes.values(), saved, strict=True):
-            index.load(held)
+        for index, vectors in zip(self._indexes.values(), saved, strict=True):
+            index.load(vectors)
 
     def search(
         self, queries: Sequence[str], *, before: int, within: Range | None = None
@@ -285,7 +290,9 @@ class Memories:
             for query in queries:
                 for number, value in index.best_keys(query, how.candidates, alive):
                     worth[number] = max(value, worth.get(number, value))
-            rankings.append(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
+            rankings.append(
+                sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))
+            )
         return fuse_rankings(rankings, how.candidates * len(queries))
 
     def notes(
@@ -296,16 +303,18 @@ class Memories:
         Made one by one, because most are never shown.
         """
         how = self._settings.retrieval
-        shown: dict[int, list[tuple[int, int]]] = {}
+        intervals: dict[int, list[tuple[int, int]]] = {}
         for number in numbers:
             item = self.items[number]
             if item.text is not None:
                 # What was written is shown whole: it holds no tokens of what was said.
-                at = self.log.said[item.span.first].at
+                moment = self.log.said[item.span.first].at
                 yield (
                     number,
                     MemoryHit(
-                        str(number), (Utterance("", item.text, at),), str(item.session)
+                        str(number),
+                        (Utterance("", item.text, moment),),
+                        str(item.session),
                     ),
                 )
                 continue
@@ -318,28 +327,28 @@ class Memories:
                 span = structs.replace(
                     span, last=before - 1, end=self.log.tokens(before - 1)
                 )
-            if how.distinct < 1 and self._known(span, shown) > how.distinct:
+            if how.distinct < 1 and self._known(span, intervals) > how.distinct:
                 continue
             for saying, start, end in self.log.stretches(span):
-                shown.setdefault(saying, []).append((start, end))
+                intervals.setdefault(saying, []).append((start, end))
             yield (
                 number,
                 MemoryHit(str(number), self.log.parts(span), str(item.session)),
             )
 
     def _known(
-        self, span: Span, shown: Mapping[int, Sequence[tuple[int, int]]]
+        self, span: Span, intervals: Mapping[int, Sequence[tuple[int, int]]]
     ) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""
-        total = held = 0
+        total = covered = 0
         for saying, start, end in self.log.stretches(span):
             total += end - start
             if end > start:
-                held += max(
-                    (min(end, b) - max(start, a) for a, b in shown.get(saying, ())),
+                covered += max(
+                    (min(end, b) - max(start, a) for a, b in intervals.get(saying, ())),
                     default=0,
                 )
-        return held / total if total else 1.0
+        return covered / total if total else 1.0
 
     def sources(self, number: int) -> list[str]:
         """Return the texts that a memory is from, each as it was told: a message, a reply, or both on two lines."""

@@ -132,10 +132,10 @@ class Step(Struct, frozen=True, kw_only=True):
             calls.append(MemoryToolCall(tool, arguments | {"request_heartbeat": True}))
 
         if self.first:
-            left = self.room - len(self.core["human"])
+            room = self.room - len(self.core["human"])
             for statement in own_statements(self.message):
-                left -= len(statement) + 1
-                if left >= 0:
+                room -= len(statement) + 1
+                if room >= 0:
                     call("core_memory_append", name="human", content=statement)
                 else:
                     call("archival_memory_insert", content=statement)
@@ -203,23 +203,23 @@ class Paging(Thinks):
 
     def reply(self, message: str) -> Reply:
         """Return all that is said with `send_message`, "" if nothing is; text outside of tools is a thought."""
-        before = self.usage()
-        text, start, asked = self._answered(message)
+        usage = self.usage()
+        text, start, prompt_size = self._answered(message)
         self._keep(message, text)
-        if self._pressure.at and asked > self._pressure.at:
+        if self._pressure.at and prompt_size > self._pressure.at:
             self._evict(start)
-        return self._since(before, text)
+        return self._since(usage, text)
 
     def answer_alone(self, message: str) -> Reply:
         """Return the same, and go back to the queue, the core memory and the archive as they were."""
-        before, archived = self.usage(), len(self._lines)
+        usage, archived = self.usage(), len(self._lines)
         # Not by save and load, which go through the whole archive; it seldom grows
         # meanwhile.
-        held = [*self._queue], dict(self._core), self._summary, self._warned
+        state = [*self._queue], dict(self._core), self._summary, self._warned
         try:
-            return self._since(before, self._answered(message)[0])
+            return self._since(usage, self._answered(message)[0])
         finally:
-            self._queue, self._core, self._summary, self._warned = held
+            self._queue, self._core, self._summary, self._warned = state
             if len(self._lines) > archived:  # only the archive grows before a reply
                 lines, self._lines = self._lines[:archived], []
                 self._archive = Memories(self._settings, self._embeds)
@@ -236,26 +236,26 @@ class Paging(Thinks):
             # Before each step: what a tool found may have filled the window.
             start -= self._relieve(step, start)
             step = self._step(message, start, first=not number)
-            asked = prompt_tokens(step.prompt()) + _tools_size()
+            prompt_size = prompt_tokens(step.prompt()) + _tools_size()
             if not self._carried_out(self._think(step)):
                 break
         self._in_context = (
             *step.core.values(),
-            *(one["content"] for one in step.messages[:start]),
+            *(message_fields["content"] for message_fields in step.messages[:start]),
         )
-        return "\n".join(self._said), start, asked
+        return "\n".join(self._said), start, prompt_size
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Take an exchange that is told into the queue and the record; nothing is decided on it."""
         if self._settings.filler == "skipped":
             return None
-        before = self.usage()
+        usage = self.usage()
         start = self._begin(message)
         self._queue.append({"role": "assistant", "content": reply or _SILENCE})
         self._keep(message, reply)
         step = self._step(message, start, first=True)
         self._relieve(step, start)
-        return self._since(before)
+        return self._since(usage)
 
     def retrieved(self) -> list[str]:
         """Return the texts that were found for the last reply, as they were found."""
@@ -279,7 +279,7 @@ class Paging(Thinks):
         # What was said in the queue before the message: each message of the user's with
         # the reply to it.
         sides, utterances = (
-            sum(one["role"] == "user" for one in self._queue[:start]),
+            sum(queued["role"] == "user" for queued in self._queue[:start]),
             self._messages.log.said,
         )
         return Step(
@@ -310,23 +310,23 @@ class Paging(Thinks):
             )
             return False
         fresh = f"call_{len(self._queue)}_"
-        named = [
+        calls = [
             structs.replace(one, id=one.id or f"{fresh}{n}")
             for n, one in enumerate(thought.calls)
         ]
-        shown = [
+        call_fields = [
             {
                 "id": one.id,
                 "type": "function",
                 "function": {"name": one.tool, "arguments": json.dumps(one.arguments)},
             }
-            for one in named
+            for one in calls
         ]
         self._queue.append(
-            {"role": "assistant", "content": thought.text, "tool_calls": shown}
+            {"role": "assistant", "content": thought.text, "tool_calls": call_fields}
         )
         goes_on = False
-        for call in named:
+        for call in calls:
             try:
                 output, failed = self._called(call), False
             except _Failed as failure:
@@ -340,25 +340,25 @@ class Paging(Thinks):
 
     def _called(self, call: MemoryToolCall) -> str:
         """Return what a tool answers, or raise why it failed."""
-        tools, given = [tool["function"]["name"] for tool in TOOLS], call.arguments
+        tools, arguments = [tool["function"]["name"] for tool in TOOLS], call.arguments
         if call.tool not in tools:
             raise _Failed(
                 f"there is no tool {call.tool!r}.{did_you_mean(call.tool, tools)} There are {', '.join(tools)}"
             )
-        if given is None:
+        if arguments is None:
             raise _Failed("the arguments are not a JSON object")
         match call.tool:
             case "send_message":
-                self._said.append(_text_argument(given, "message"))
+                self._said.append(_text_argument(arguments, "message"))
                 return "Sent."
             case "core_memory_append" | "core_memory_replace":
-                self._edit_core(given, adds=call.tool == "core_memory_append")
+                self._edit_core(arguments, adds=call.tool == "core_memory_append")
             case "archival_memory_insert":
-                self._file(_text_argument(given, "content"))
+                self._file(_text_argument(arguments, "content"))
             case "conversation_search_date":
                 start, end = (
-                    _date_argument(given, "start_date"),
-                    _date_argument(given, "end_date") + timedelta(days=1),
+                    _date_argument(arguments, "start_date"),
+                    _date_argument(arguments, "end_date") + timedelta(days=1),
                 )
                 # Days of the user's, who lives in the conversation's time zone.
                 zone = None if self._now is None else self._now.tzinfo
@@ -372,10 +372,10 @@ class Paging(Thinks):
                 )
                 numbers = [
                     number
-                    for number, at in enumerate(times)
-                    if at is not None and within.contains_moment(at)
+                    for number, moment in enumerate(times)
+                    if moment is not None and within.contains_moment(moment)
                 ]
-                return self._page(self._messages, numbers, given)
+                return self._page(self._messages, numbers, arguments)
             case _:
                 where = (
                     self._archive
@@ -383,27 +383,27 @@ class Paging(Thinks):
                     else self._messages
                 )
                 ranked = where.search(
-                    [_text_argument(given, "query")], before=len(where.log.said)
+                    [_text_argument(arguments, "query")], before=len(where.log.said)
                 )
-                return self._page(where, [number for number, _ in ranked], given)
+                return self._page(where, [number for number, _ in ranked], arguments)
         return "Done."
 
     # --- The tools.
 
-    def _edit_core(self, given: Mapping[str, Any], *, adds: bool) -> None:
+    def _edit_core(self, arguments: Mapping[str, Any], *, adds: bool) -> None:
         """Add a line to a block, or replace a part of it; in vain where it would not fit."""
-        block, room = _text_argument(given, "name"), self._settings.notebook.size
+        block, room = _text_argument(arguments, "name"), self._settings.notebook.size
         if block not in self._core:
             raise _Failed(
                 f"there is no block {block!r}. There are {', '.join(self._core)}"
             )
         content = self._core[block]
         if adds:
-            content = f"{content}\n{_text_argument(given, 'content')}".strip()
+            content = f"{content}\n{_text_argument(arguments, 'content')}".strip()
         else:
             old, new = (
-                _text_argument(given, "old_content"),
-                _text_argument(given, "new_content", empty=True),
+                _text_argument(arguments, "old_content"),
+                _text_argument(arguments, "new_content", empty=True),
             )
             if old not in content:
                 raise _Failed(f"block {block!r} does not hold {old!r}")
@@ -417,29 +417,33 @@ class Paging(Thinks):
     # --- The tools.
 
     def _page(
-        self, where: Memories, numbers: Sequence[int], given: Mapping[str, Any]
+        self, where: Memories, numbers: Sequence[int], arguments: Mapping[str, Any]
     ) -> str:
         reading = self._settings.reading
-        page = given.get("page", 0)
+        page = arguments.get("page", 0)
         if not isinstance(page, int) or isinstance(page, bool) or page < 0:
             raise _Failed("page is a whole number from 0")
-        shown = numbers[page * reading.k : (page + 1) * reading.k]
-        most = self._settings.window // (4 * reading.k)
+        page_numbers = numbers[page * reading.k : (page + 1) * reading.k]
+        limit = self._settings.window // (4 * reading.k)
         notes = []
-        for _, note in where.notes(shown, len(where.log.said)):
-            said = (
-                structs.replace(one, text=shorten_to_tokens(one.text, most))
-                for one in note.said
+        for _, note in where.notes(page_numbers, len(where.log.said)):
+            utterances = (
+                structs.replace(
+                    utterance, text=shorten_to_tokens(utterance.text, limit)
+                )
+                for utterance in note.said
             )
-            notes.append(structs.replace(note, said=tuple(said)))
+            notes.append(structs.replace(note, said=tuple(utterances)))
         self._found += notes
-        self._retrieved += [text for number in shown for text in where.sources(number)]
+        self._retrieved += [
+            text for number in page_numbers for text in where.sources(number)
+        ]
         if not notes:
             return "Nothing was found."
         return f"{len(numbers)} found; page {page}:\n{reading.shown(notes, self._now)}"
 
-    def _file(self, content: str, at: datetime | None = None) -> None:
-        number = self._archive.log.add(Utterance("", content, at or self._now))
+    def _file(self, content: str, moment: datetime | None = None) -> None:
+        number = self._archive.log.add(Utterance("", content, moment or self._now))
         self._archive.add(
             MemoryItem(span=self._archive.log.span(number, number), session=0)
         )
@@ -461,19 +465,19 @@ class Paging(Thinks):
             self._settings.window,
         )
         if used > window:
-            gone = self._evict(start)
+            evicted = self._evict(start)
             # If the window is still too small, what tools found in earlier steps of the
             # message is left out.
             over = (
-                prompt_tokens(self._step("", start - gone, first=False).prompt())
+                prompt_tokens(self._step("", start - evicted, first=False).prompt())
                 + _tools_size()
                 - window
             )
-            for one in self._queue[start - gone :]:
-                if over > 0 and one["role"] == "tool":
-                    over -= count_tokens(one["content"])
-                    one["content"] = "(no longer shown)"
-            return gone
+            for queued in self._queue[start - evicted :]:
+                if over > 0 and queued["role"] == "tool":
+                    over -= count_tokens(queued["content"])
+                    queued["content"] = "(no longer shown)"
+            return evicted
         if used > self._pressure.warn * window and not self._warned:
             self._warned = True
             self._queue.append(
@@ -484,29 +488,31 @@ class Paging(Thinks):
     def _evict(self, start: int) -> int:
         """Sum up the oldest of the messages before a place; return how many are gone."""
         keep = max(0, min(start, len(self._queue) - self._pressure.keep))
-        total, gone, freed = sum(map(_message_tokens, self._queue)), 0, 0
-        while gone < keep and freed < self._pressure.evict * total:
-            freed += _message_tokens(self._queue[gone])
-            gone += 1
+        total, evicted, freed = sum(map(_message_tokens, self._queue)), 0, 0
+        while evicted < keep and freed < self._pressure.evict * total:
+            freed += _message_tokens(self._queue[evicted])
+            evicted += 1
         while (
-            0 < gone < start and self._queue[gone]["role"] != "user"
+            0 < evicted < start and self._queue[evicted]["role"] != "user"
         ):  # a tool's answer stays with its call
-            gone += 1
-        if not gone:
+            evicted += 1
+        if not evicted:
             return 0
-        said = (
-            one
-            for one in self._queue[:gone]
-            if one["content"] and one["role"] in {"user", "assistant"}
+        spoken = (
+            queued
+            for queued in self._queue[:evicted]
+            if queued["content"] and queued["role"] in {"user", "assistant"}
         )
-        utterances = tuple(Utterance(one["role"], one["content"]) for one in said)
-        most = self._settings.window // 16
+        utterances = tuple(
+            Utterance(queued["role"], queued["content"]) for queued in spoken
+        )
+        limit = self._settings.window // 16
         self._summary = self._think(
-            Summary(said=utterances, of="queue", earlier=self._summary, size=most)
+            Summary(said=utterances, of="queue", earlier=self._summary, size=limit)
         )
-        del self._queue[:gone]
+        del self._queue[:evicted]
         self._warned = False
-        return gone
+        return evicted
 
     # --- State.
 
@@ -517,9 +523,9 @@ class Paging(Thinks):
 
     def _index(self, number: int) -> None:
         log = self._messages.log
-        for one in (number, number + 1):
-            if log.said[one].text.strip():
-                self._messages.add(MemoryItem(span=log.span(one, one), session=0))
+        for place in (number, number + 1):
+            if log.said[place].text.strip():
+                self._messages.add(MemoryItem(span=log.span(place, place), session=0))
 
     def save(self) -> bytes:
         """Return all state: a line of JSON, then one for each exchange and each text in the archive."""
@@ -539,8 +545,8 @@ class Paging(Thinks):
             if isinstance(line, dict):
                 self._file(line["archive"], read_moment(line["at"]))
             else:
-                message, reply, at = line
-                self._index(self._messages.say(message, reply, read_moment(at)))
+                message, reply, time_text = line
+                self._index(self._messages.say(message, reply, read_moment(time_text)))
         self._lines = lines
         for memories, vectors in zip(
             (self._messages, self._archive), head["vectors"], strict=True
@@ -557,16 +563,18 @@ class Paging(Thinks):
 _SILENCE = "(nothing)"
 
 
-def _text_argument(given: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    value = given.get(name)
+def _text_argument(
+    arguments: Mapping[str, Any], name: str, *, empty: bool = False
+) -> str:
+    value = arguments.get(name)
     if not isinstance(value, str) or not (value.strip() or empty):
         raise _Failed(f"{name} is a text that must be given")
     return value
 
 
-def _date_argument(given: Mapping[str, Any], name: str) -> date:
+def _date_argument(arguments: Mapping[str, Any], name: str) -> date:
     try:
-        return date.fromisoformat(_text_argument(given, name)[:10])
+        return date.fromisoformat(_text_argument(arguments, name)[:10])
     except ValueError:
         raise _Failed(f"{name} is a day, as in 2024-03-04") from None
 

@@ -115,8 +115,8 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
         """Tokens of the largest prompt of a reply."""
         if self.pressure is not None:
             return self.pressure.at or self.window
-        whole = isinstance(self.recent, int) and self.recent
-        recent = self.window // 2 if whole else round(self.window * self.recent)
+        is_count = isinstance(self.recent, int) and self.recent
+        recent = self.window // 2 if is_count else round(self.window * self.recent)
         return min(self.window, self.reading.budget + recent)
 
     def record(self) -> dict[str, Any]:
@@ -147,19 +147,19 @@ _RECENT = "a number of exchanges, or a share of the window"
 
 
 def _parse_key(given: Field) -> tuple[str, ...]:
-    named = (
+    keys = (
         given.value.split()
         if isinstance(given.value, str)
         else [part.value for part in given.items("keys")]
     )
-    for one in named:
-        if one not in _KEYS:
+    for key in keys:
+        if key not in _KEYS:
             raise given.error(
-                f"a list of {', '.join(_KEYS)}", _spelling_hint(one, _KEYS)
+                f"a list of {', '.join(_KEYS)}", _spelling_hint(key, _KEYS)
             )
-    if not named or len(set(named)) < len(named):
+    if not keys or len(set(keys)) < len(keys):
         raise given.error(f"a list of {', '.join(_KEYS)}, each once")
-    return tuple(named)
+    return tuple(keys)
 
 
 def _one_of(*names: str) -> Callable[[Field], Any]:
@@ -276,42 +276,43 @@ NAMES = ("preset", *MemorySettings.__struct_fields__)
 """What may be said of a memory system."""
 
 
-def memory_settings(given: Mapping[str, Field]) -> MemorySettings:
+def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
     """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
 
     Raises DefinitionError with the place for a wrong value, or settings that do not go
     together.
     """
-    named = given.get("preset")
-    base = preset_settings(named.value, named) if named else MemorySettings()
-    made = _override_settings(
-        base, {name: one for name, one in given.items() if name != "preset"}
+    preset = fields.get("preset")
+    base = preset_settings(preset.value, preset) if preset else MemorySettings()
+    settings = _override_settings(
+        base, {name: one for name, one in fields.items() if name != "preset"}
     )
     paged = {
-        "notebook": made.notebook.kind == "core",
-        "query": made.query.kind == "tools",
-        "pressure": made.pressure,
+        "notebook": settings.notebook.kind == "core",
+        "query": settings.query.kind == "tools",
+        "pressure": settings.pressure,
     }
     if any(paged.values()) and not all(paged.values()):
         place = next(
-            (given[name] for name in paged if name in given), next(iter(given.values()))
+            (fields[name] for name in paged if name in fields),
+            next(iter(fields.values())),
         )
-        lacking = ", ".join(name for name, there in paged.items() if not there)
-        together = f"notebook: core:SIZE, query: tools and pressure go together, and {lacking} differs"
+        differing = ", ".join(name for name, fits in paged.items() if not fits)
+        together = f"notebook: core:SIZE, query: tools and pressure go together, and {differing} differs"
         raise place.fault(f"{together}. Begin with preset: memgpt")
-    if made.key != ("value",) and made.value.unit in {
+    if settings.key != ("value",) and settings.value.unit in {
         "fact",
         "observation",
         "summary",
         "chunk",
     }:
-        raise given.get("key", next(iter(given.values()))).fault(
-            f"only a turn, a round or a session has keys of its own, and the value is {made.value.unit!r}."
+        raise fields.get("key", next(iter(fields.values()))).fault(
+            f"only a turn, a round or a session has keys of its own, and the value is {settings.value.unit!r}."
         )
     return (
-        made
-        if made.pressure is None
-        else structs.replace(made, window=made.pressure.window)
+        settings
+        if settings.pressure is None
+        else structs.replace(settings, window=settings.pressure.window)
     )
 
 
@@ -340,24 +341,24 @@ PRESETS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yml")))
 
 
 def _override_settings(
-    base: MemorySettings, given: Mapping[str, Field]
+    base: MemorySettings, fields: Mapping[str, Field]
 ) -> MemorySettings:
     changed: dict[str, Any] = {
-        name: _READERS[name](one) for name, one in given.items() if name in _READERS
+        name: _READERS[name](one) for name, one in fields.items() if name in _READERS
     }
-    if "reading" in given:
+    if "reading" in fields:
         changed["reading"] = parse_reading(
-            given["reading"].mapping(known=Reading.__struct_fields__), base.reading
+            fields["reading"].mapping(known=Reading.__struct_fields__), base.reading
         )
-    if "retrieval" in given:
+    if "retrieval" in fields:
         changed["retrieval"] = _override_group(
-            base.retrieval, given["retrieval"], _RETRIEVAL
+            base.retrieval, fields["retrieval"], _RETRIEVAL
         )
-    if "pressure" in given:
-        own = base.pressure or Pressure()
-        off = given["pressure"].value in ("off", False)
+    if "pressure" in fields:
+        pressure = base.pressure or Pressure()
+        is_off = fields["pressure"].value in ("off", False)
         changed["pressure"] = (
-            None if off else _override_group(own, given["pressure"], _PRESSURE)
+            None if is_off else _override_group(pressure, fields["pressure"], _PRESSURE)
         )
     return structs.replace(base, **changed)
 
@@ -366,11 +367,11 @@ def _override_group(
     base: T, given: Field, readers: Mapping[str, Callable[[Field], Any]]
 ) -> T:
     entries = {
-        name: readers[name](one)
-        for name, one in given.mapping(known=list(readers)).items()
+        name: readers[name](child)
+        for name, child in given.mapping(known=list(readers)).items()
     }
     return structs.replace(base, **entries)  # type: ignore[type-var]
 
 
-def _spelling_hint(value: object, known: Iterable[str]) -> str:
-    return did_you_mean(value, known) if isinstance(value, str) else ""
+def _spelling_hint(value: object, names: Iterable[str]) -> str:
+    return did_you_mean(value, names) if isinstance(value, str) else ""

@@ -68,23 +68,23 @@ class Reading(Struct, frozen=True, kw_only=True):
         One that does not fit is passed over. Those whose time is not known stand first
         in the order of time.
         """
-        kept: list[MemoryHit] = []
+        chosen: list[MemoryHit] = []
         # What stands around the notes takes room, too: the brackets of a list in JSON.
-        left = self.budget - count_tokens(self.shown((), now))
+        room = self.budget - count_tokens(self.shown((), now))
         for note in memory_hits:
-            if len(kept) == self.k:
+            if len(chosen) == self.k:
                 break
             size = count_tokens(self._line(note, now)) + _BREAK
-            if size <= left:
-                kept.append(note)
-                left -= size
+            if size <= room:
+                chosen.append(note)
+                room -= size
         if self.order == "time":
-            kept.sort(
+            chosen.sort(
                 key=lambda note: (
                     0.0 if note.begin_time is None else note.begin_time.timestamp()
                 )
             )
-        return tuple(kept)
+        return tuple(chosen)
 
     def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
         """Return the notes as text: a line or more for each, or a list in JSON."""
@@ -100,16 +100,20 @@ class Reading(Struct, frozen=True, kw_only=True):
         if self.format == "json":
             return json.dumps(sayings, ensure_ascii=False)
         return "\n".join(
-            "".join(_TOLD[field].format(one[field]) for field in _TOLD if field in one)
-            for one in sayings
+            "".join(
+                _TOLD[field].format(saying_fields[field])
+                for field in _TOLD
+                if field in saying_fields
+            )
+            for saying_fields in sayings
         )
 
     def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
         when = (
             time_since(saying, None if self.age == "date" else now) if self.age else ""
         )
-        told = {"when": when, "who": saying.role, "text": saying.text}
-        return {name: text for name, text in told.items() if text or name == "text"}
+        fields = {"when": when, "who": saying.role, "text": saying.text}
+        return {name: text for name, text in fields.items() if text or name == "text"}
 
 
 _TOLD = {"when": "[{}] ", "who": "{}: ", "text": "{}"}
@@ -128,9 +132,9 @@ def time_since(saying: Utterance, now: datetime | None) -> str:
     )
 
 
-def format_moment(at: datetime | None) -> str | None:
+def format_moment(moment: datetime | None) -> str | None:
     """Return a moment as it is saved."""
-    return None if at is None else at.isoformat()
+    return None if moment is None else moment.isoformat()
 
 
 def read_moment(text: str | None) -> datetime | None:
@@ -161,17 +165,17 @@ def parse_reading(
 ) -> Reading:
     """Return how notes are read as fields say, as `default` where they do not; DefinitionError for a wrong value."""
     base = default or Reading()
-    given: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
-    for name in fields.keys() & given.keys():
+    values: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
+    for name in fields.keys() & values.keys():
         field = fields[name]
         if name == "k":
-            given[name] = field.whole(least=1)
+            values[name] = field.whole(least=1)
         elif name == "budget":
-            given[name] = field.tokens()
+            values[name] = field.tokens()
         elif name == "age":
-            given[name] = "date" if field.value == "date" else field.boolean()
+            values[name] = "date" if field.value == "date" else field.boolean()
         else:
             if field.value not in _FORMATS[name]:
                 raise field.error(" or ".join(map(repr, _FORMATS[name])))
-            given[name] = field.value
-    return Reading(**given)
+            values[name] = field.value
+    return Reading(**values)

@@ -60,8 +60,8 @@ def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
 
 def takes_scope(function: object, part: str) -> bool:
     """Return whether a method can be handed a part of the scope: `user`, `session`, `agent` or `at`."""
-    taken = scope_arguments(function, Scope(user=""))
-    return part in taken or "scope" in taken
+    arguments = scope_arguments(function, Scope(user=""))
+    return part in arguments or "scope" in arguments
 
 
 def takes_scope_object(function: object) -> bool:

@@ -162,13 +162,13 @@ class Vectors:
             raise AgentFault(
                 f"the embeddings gave {count} vectors for {len(texts)} texts, or some without numbers"
             )
-        size, before = (
+        size, former_size = (
             result.shape[1],
             result.shape[1] if self._rows is None else self._rows.shape[1],
         )
-        if size != before:
+        if size != former_size:
             raise AgentFault(
-                f"the embeddings gave vectors of {size} numbers, and of {before} before"
+                f"the embeddings gave vectors of {size} numbers, and of {former_size} before"
             )
         if not np.isfinite(result).all():
             raise AgentFault(
@@ -199,7 +199,7 @@ def fuse_rankings(rankings: Sequence[Ranked], k: int) -> Ranked:
     for ranked in rankings:
         for rank, (number, _) in enumerate(ranked, start=1):
             worth[number] = worth.get(number, 0.0) + 1 / (_RANKS + rank)
-    return sorted(worth.items(), key=lambda one: (-one[1], one[0]))[:k]
+    return sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
 
 
 _RANKS = 60

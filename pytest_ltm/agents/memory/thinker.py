@@ -91,19 +91,23 @@ class Replying(Struct, frozen=True, kw_only=True):
             if self._takes_notes:
                 parts.append(words["con"])
         recent = [
-            {"role": one.role or "user", "content": self._aged(one)}
-            for one in self.recent
+            {"role": saying.role or "user", "content": self._aged(saying)}
+            for saying in self.recent
         ]
         message = Utterance("user", self.message, self.now)
-        asked = {"role": "user", "content": self._aged(message)}
-        return [{"role": "system", "content": "\n\n".join(parts)}, *recent, asked]
+        question = {"role": "user", "content": self._aged(message)}
+        return [{"role": "system", "content": "\n\n".join(parts)}, *recent, question]
 
-    def _aged(self, one: Utterance) -> str:
-        if not (self.reading.age and one.role == "user" and one.at is not None):
-            return one.text or SILENCE
-        dated = one.at == self.now or self.reading.age == "date"
-        when = one.at.isoformat(" ", "minutes") if dated else time_since(one, self.now)
-        return f"[{when}] {one.text}"
+    def _aged(self, saying: Utterance) -> str:
+        if not (self.reading.age and saying.role == "user" and saying.at is not None):
+            return saying.text or SILENCE
+        dated = saying.at == self.now or self.reading.age == "date"
+        when = (
+            saying.at.isoformat(" ", "minutes")
+            if dated
+            else time_since(saying, self.now)
+        )
+        return f"[{when}] {saying.text}"
 
     @property
     def _takes_notes(self) -> bool:
@@ -120,9 +124,9 @@ class Replying(Struct, frozen=True, kw_only=True):
         """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
         # A fresh one: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
-        known = (Utterance("user", line) for line in _known_statements(self.about))
-        heard = [
-            *known,
+        statements = (Utterance("user", line) for line in _known_statements(self.about))
+        sayings = [
+            *statements,
             *(saying for note in self.notes for saying in note.said),
             *self.recent,
         ]
@@ -130,7 +134,7 @@ class Replying(Struct, frozen=True, kw_only=True):
         # a reply without its message follows an empty one.
         result: list[tuple[Utterance, str]] = []
         answered = True
-        for saying in heard:
+        for saying in sayings:
             if saying.role != "assistant":
                 result.append((saying, ""))
                 answered = saying.role != "user"
@@ -323,10 +327,10 @@ def make_thinker(
         reading = current_reading()
         return lambda: Chats(chosen, reading), chosen
     if spec != "rules":
-        known = ["rules", *model_forms()]
-        hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], known)
+        forms = ["rules", *model_forms()]
+        hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], forms)
         raise AgentError(
-            f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, known))}"
+            f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, forms))}"
         )
     for name, field in parameters.mapping().items():
         if name in PARAMETERS:

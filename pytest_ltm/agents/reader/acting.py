@@ -48,9 +48,9 @@ def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools | None) -> str |
         found = pattern.search(turn.text)
         if found is None:
             continue
-        named = {name: text for name, text in found.groupdict().items() if text}
+        words = {name: text for name, text in found.groupdict().items() if text}
         tool = wish.partition(" ")[0]
-        calls = list(_CALLS.get(wish, _with_told)(tool, named, notes))
+        calls = list(_CALLS.get(wish, _with_told)(tool, words, notes))
         for arguments in calls:
             if tools is not None:
                 tools.call(tool, **arguments)
@@ -72,45 +72,51 @@ def _told_of(
 
 
 def _with_told(
-    tool: str, named: Arguments, notes: ReaderNotebook
+    tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
     """Yield one call: what the message names, and the argument that was told last."""
     argument = _TOLD_ARGUMENTS[tool]
-    for words in _told_of(notes, argument, named["person"]):
-        counted = {"euros": int(named["euros"])} if "euros" in named else {}
-        yield {**named, **counted, argument: words[argument]}
+    for words in _told_of(notes, argument, arguments["person"]):
+        counted = {"euros": int(arguments["euros"])} if "euros" in arguments else {}
+        yield {**arguments, **counted, argument: words[argument]}
         return
 
 
 def _first_slot(
-    _tool: str, named: Arguments, notes: ReaderNotebook
+    _tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
-    for words in _told_of(notes, "not_before", named["person"]):
-        slots = named["slots"].split(", ")
+    for words in _told_of(notes, "not_before", arguments["person"]):
+        slots = arguments["slots"].split(", ")
         fitting = [slot for slot in slots if slot >= words["time"]]
-        place = named["place"].replace("The", "the")
-        yield {"person": named["person"], "place": place, "time": min(fitting)}
+        place = arguments["place"].replace("The", "the")
+        yield {"person": arguments["person"], "place": place, "time": min(fitting)}
         return
 
 
-def _due(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+def _due(
+    _tool: str, arguments: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
     """Yield what was promised for a time that is over, and was not done since."""
-    clock = named.get("clock") or named["time"]
+    clock = arguments.get("clock") or arguments["time"]
     acted = [*notes.visible(DONE)]
-    done = {note.content.get("device"): note.position for note in reversed(acted)}
+    last_actions = {
+        note.content.get("device"): note.position for note in reversed(acted)
+    }
     for note in notes.visible(TOLD):
         name, words = note.content
         if name != "promise" or words["time"] > clock:
             continue
-        if done.get(words["device"], -1) < note.position:
+        if last_actions.get(words["device"], -1) < note.position:
             yield {"device": words["device"]}
             return
 
 
-def _steps(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
-    for words in _told_of(notes, "steps", named["person"]):
+def _steps(
+    _tool: str, arguments: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
+    for words in _told_of(notes, "steps", arguments["person"]):
         for step in words["steps"].split(", then "):
-            yield {"project": named["project"], "step": step}
+            yield {"project": arguments["project"], "step": step}
         return
 
 
@@ -122,19 +128,25 @@ def _planned_steps(project: str, notes: ReaderNotebook) -> list[str]:
     return []
 
 
-def _begin(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
-    project = named["project"]
+def _begin(
+    _tool: str, arguments: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
+    project = arguments["project"]
     for step in _planned_steps(project, notes)[:2]:
         yield {"project": project, "step": step}
 
 
-def _go_on(_tool: str, named: Arguments, notes: ReaderNotebook) -> Iterator[Arguments]:
+def _go_on(
+    _tool: str, arguments: Arguments, notes: ReaderNotebook
+) -> Iterator[Arguments]:
     """Yield the steps of a plan that were not done yet."""
-    project = named["project"]
+    project = arguments["project"]
     acted = notes.contents(DONE)
-    done = [words.get("step") for words in acted if words.get("project") == project]
+    finished_steps = [
+        words.get("step") for words in acted if words.get("project") == project
+    ]
     for step in _planned_steps(project, notes):
-        if done and step not in done:
+        if finished_steps and step not in finished_steps:
             yield {"project": project, "step": step}
 
 

@@ -44,23 +44,23 @@ class Reminders(
         """Note a reminder that is wanted, moved or called off."""
         if turn.now is None:
             return None
-        about, wanted = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
-        if about is not None:
+        mention, request = _RE.about.search(turn.text), _RE.wanted.search(turn.text)
+        if mention is not None:
             when = (
                 {}
                 if _RE.off.search(turn.text)
                 else _named_moment(turn.text.lower(), turn.now)
             )
             return notes.add(
-                turn, "reminder", {"thing": about[1], "when": when}, "As you wish."
+                turn, "reminder", {"thing": mention[1], "when": when}, "As you wish."
             )
-        when = _named_moment(turn.text.lower(), turn.now) if wanted else {}
-        if wanted is None or not when:
+        when = _named_moment(turn.text.lower(), turn.now) if request else {}
+        if request is None or not when:
             return None
         return notes.add(
             turn,
             "reminder",
-            {"thing": wanted["thing"], "task": wanted["task"], "when": when},
+            {"thing": request["thing"], "task": request["task"], "when": when},
             "I will.",
         )
 
@@ -84,16 +84,16 @@ class Reminders(
         for thing, (when, since) in newest.items():
             if not when:
                 continue
-            first, every, told = (
+            first, period, last_told = (
                 when["first"],
                 when["every"],
                 max(since, last.get(thing, since)),
             )
             # A moment of it falls after it was told last, and not after now.
             comes = (
-                (turn.now - first) // every > (told - first) // every
-                if every
-                else told < first
+                (turn.now - first) // period > (last_told - first) // period
+                if period
+                else last_told < first
             )
             if comes and first <= turn.now:
                 notes.add(turn, "reminded", thing)
@@ -105,8 +105,8 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
     """Return the first moment that a text names, and after how many seconds it comes again, 0: never."""
     often, weekly = _RE.every.search(text), _RE.day.search(text)
     if often:
-        every = 60.0 * int(often[1] or often[2])
-        return {"first": now + every, "every": every}
+        period = 60.0 * int(often[1] or often[2])
+        return {"first": now + period, "every": period}
     clock = _RE.clock.search(text)
     if clock is None:
         lengths = (
@@ -116,7 +116,7 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
             if number.isdecimal() or number in NUMBERS
         )
         minutes = next(
-            (minutes for said, minutes in _LENGTHS.items() if said in text), 0
+            (minutes for phrase, minutes in _LENGTHS.items() if phrase in text), 0
         ) or next(lengths, 0)
         return {"first": now + 60.0 * minutes, "every": 0.0} if minutes else {}
     today = datetime.fromtimestamp(now, timezone.utc)
@@ -185,11 +185,12 @@ class Instructions:
                 # The newest whose author the instruction names; the newest of all if it
                 # names none.
                 text, quotes = order.content["text"], notes.contents("quote")
-                named = [quote for quote in quotes if quote["author"] in text]
+                named_quotes = [quote for quote in quotes if quote["author"] in text]
                 return next(
                     (
                         str(quote["quote"])
-                        for quote in named or ([] if _RE.name.search(text) else quotes)
+                        for quote in named_quotes
+                        or ([] if _RE.name.search(text) else quotes)
                     ),
                     None,
                 )
@@ -200,10 +201,10 @@ def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     match = first_match(_RE["quoted"], turn.text)
     if match is None:
         return None
-    rest = f"{turn.text[: match.start()]}{turn.text[match.end() :]}"
+    surroundings = f"{turn.text[: match.start()]}{turn.text[match.end() :]}"
     signed = match.start() == 0 and _RE.signed.match(turn.text, match.end())
-    author = max(_RE.name.findall(rest), key=len, default="")
-    if not author or not (signed or _RE.a_quote.search(rest)):
+    author = max(_RE.name.findall(surroundings), key=len, default="")
+    if not author or not (signed or _RE.a_quote.search(surroundings)):
         return None
     return notes.add(turn, "quote", {"author": author, "quote": match.group(1)})
 
@@ -257,8 +258,8 @@ def _matches_rule(when: str, text: str) -> bool:
         return _squeeze_letters(quoted[0]) in {
             _squeeze_letters(word) for word in _RE.word.findall(text)
         }
-    spoken_words, wanted = _telling_words(text), _telling_words(when)
-    return bool(spoken_words) and len(spoken_words & wanted) >= _ABOUT_IT * len(
+    spoken_words, rule_words = _telling_words(text), _telling_words(when)
+    return bool(spoken_words) and len(spoken_words & rule_words) >= _ABOUT_IT * len(
         spoken_words
     )
 
@@ -305,12 +306,12 @@ class ShoppingList(
             shopping: dict[str, int] = {}
             last = ""
             for note in reversed(list(notes.visible("shopping"))):
-                kind, named, number = note.content
-                last = item = named or last
-                before = shopping.get(item, 0)
+                kind, name, number = note.content
+                last = item = name or last
+                count = shopping.get(item, 0)
                 shopping[item] = {
-                    "more": before + number,
-                    "less": before - number,
+                    "more": count + number,
+                    "less": count - number,
                     "set": number,
                     "none": 0,
                 }[kind]
@@ -333,20 +334,20 @@ def _list_change(text: str) -> list[str | int] | None:
 
     The item is "" where the text speaks of what was named before.
     """
-    if out := _ORDERS.out_of.search(text):
+    if missing := _ORDERS.out_of.search(text):
         return [
             "more",
-            _singular_item(out[1]),
-            SMALL_NUMBERS.get(out[2].lower()) or int(out[2]),
+            _singular_item(missing[1]),
+            SMALL_NUMBERS.get(missing[2].lower()) or int(missing[2]),
         ]
     counted = _ORDERS.counted.search(text) or _ORDERS.count.search(text)
     if counted is None or counted.group(counted.lastindex or 1).lower() == "list":
-        whole = (
+        match = (
             first_match(_ORDERS["all_of"], text)
             if _ORDERS.none_left.search(text)
             else None
         )
-        return ["none", _singular_item(whole.group(1)), 0] if whole else None
+        return ["none", _singular_item(match.group(1)), 0] if match else None
     alone = counted.re.pattern == _ORDERS.count.pattern
     word, item = (
         (counted[1] or counted[2], "")
@@ -392,7 +393,7 @@ class StandingOrders(
         text = turn.text
         task = _ORDERS.task.search(text)
         if task is not None and not any(
-            given.search(text) for given in _GIVEN.values()
+            pattern.search(text) for pattern in _GIVEN.values()
         ):
             return _compose_line(task["thing"], task["place"], notes)
         # What lines an order is for: "every", or what they are about, or for; "" if a
@@ -405,8 +406,8 @@ class StandingOrders(
             if match
             else ""
         )
-        for kind, given in _GIVEN.items():
-            if when and (match := given.search(text)):
+        for kind, pattern in _GIVEN.items():
+            if when and (match := pattern.search(text)):
                 return notes.add(
                     turn,
                     "order",
@@ -423,18 +424,22 @@ def _changed_order(
     text: str, when: str, notes: ReaderNotebook
 ) -> dict[str, str] | None:
     """Return what a text says of an order that was given before, by its kind or by its word."""
-    known = {
+    kind_by_word = {
         word: note.content["kind"]
         for note in notes.visible("order")
         if (word := note.content.get("word"))
     }
-    if not known:
+    if not kind_by_word:
         return None
-    named = [kind for kind, label in _NAMED.items() if label.search(text)]
-    named += [known[word] for word in _ORDERS.word.findall(text) if word in known]
-    if not named:
+    kinds = [kind for kind, label in _NAMED.items() if label.search(text)]
+    kinds += [
+        kind_by_word[word]
+        for word in _ORDERS.word.findall(text)
+        if word in kind_by_word
+    ]
+    if not kinds:
         return None
-    change = {"kind": named[0]}
+    change = {"kind": kinds[0]}
     if _ORDERS.dropped.search(text) or _ORDERS.back.search(text):
         change["revoked"] = (
             "" if _ORDERS.stays.search(text) or _ORDERS.back.search(text) else "yes"
@@ -457,8 +462,8 @@ def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
         *(sort for sort, words in _SORTS.items() if thing.lower() in words),
     }
     by_kind = {
-        kind: way.format(w=order["word"], W=order["word"].upper())
-        for kind, way in _WAYS.items()
+        kind: template.format(w=order["word"], W=order["word"].upper())
+        for kind, template in _WAYS.items()
         if (order := orders.get(kind, {})).get("when") in fits
         and "word" in order
         and not order.get("revoked")

@@ -131,13 +131,13 @@ class KeyValuePairs(
         """Note an entry, or follow the entries that can still be seen."""
         if entry := _RE.entry.fullmatch(turn.text.lower()):
             return notes.add(turn, "entry", entry.groups())
-        asked = _RE.asked.search(turn.text.lower())
-        if asked is None:
+        question = _RE.asked.search(turn.text.lower())
+        if question is None:
             return None
         entries: dict[str, str] = {}
         for note in notes.visible("entry"):
             entries.setdefault(*note.content)
-        code = entries.pop(asked[1], None)
+        code = entries.pop(question[1], None)
         # Taken out as it goes: a register may lead in a circle.
         while code in entries:
             code = entries.pop(code)
@@ -190,37 +190,37 @@ class InstructionRecall:
                 else None
             )
         question = turn.text[framed.end() :] if framed else turn.text
-        asked, steps = note_stems(question), newest.content
+        stems, steps = note_stems(question), newest.content
         is_about_a_step = framed or _RE.of_steps.search(question)
         fits = (
             is_about_a_step
-            or max(len(asked & note_stems(step)) for step in steps) >= _ENOUGH
+            or max(len(stems & note_stems(step)) for step in steps) >= _ENOUGH
         )
         return _answer_step(question, steps) if fits else None
 
 
 def _answer_step(question: str, steps: Sequence[str]) -> str:
     number = len(steps)
-    named = [int(digits) for digits in _RE.by_number.findall(question)]
+    numbers = [int(digits) for digits in _RE.by_number.findall(question)]
     for word in map(str.lower, _RE.by_ordinal.findall(question)):
-        named += (
+        numbers += (
             [_ORDINALS.index(word) + 1]
             if word in _ORDINALS
             else [number]
             if word == "final"
             else []
         )
-    at = next((place - 1 for place in named if 1 <= place <= number), None)
-    if at is not None:
-        return steps[at]
-    at = steps.index(nearest_line(question, steps))
+    position = next((place - 1 for place in numbers if 1 <= place <= number), None)
+    if position is not None:
+        return steps[position]
+    position = steps.index(nearest_line(question, steps))
     if _RE.number.search(question):
-        return f"Step {at + 1}"
+        return f"Step {position + 1}"
     if _RE.after.search(question):
-        at += 1
+        position += 1
     elif _RE.before.search(question):
-        at -= 1
-    return steps[at] if 0 <= at < len(steps) else "There is no such step."
+        position -= 1
+    return steps[position] if 0 <= position < len(steps) else "There is no such step."
 
 
 # --- The user's own rules for choosing between things, and cases to apply them to.
@@ -242,13 +242,13 @@ class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or decide a case."""
         head, *lines = turn.text.split("\n")
-        named = _RE.rule.search(head)
+        rule_match = _RE.rule.search(head)
         if not lines and _RE.maxim.match(head):
             return "I will think like that."
         if not lines:
             kind = (
-                named[1]
-                if named
+                rule_match[1]
+                if rule_match
                 else next((kind for kind in _GOODS if kind in head), None)
             )
             if kind is None or not _RE.end.search(head):
@@ -261,8 +261,8 @@ class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think
             )
         offered = _read_offers(lines)
         kind = (
-            named[1]
-            if named
+            rule_match[1]
+            if rule_match
             else next(
                 (kind for kind, thing in _GOODS.items() if thing.search(head)), None
             )
@@ -321,12 +321,12 @@ def _towns_in_order(end: str, offered: Offered) -> list[str]:
 
 def _towns_within(over: str, offered: Offered) -> Collection[str]:
     """Return the towns of what is not over a limit."""
-    measure, most = next(
+    measure, limit = next(
         (measure, int(match[1]))
         for measure, form in _MEASURES.items()
         if (match := form.search(over))
     )
-    return [town for town, thing in offered.items() if thing[measure] <= most]
+    return [town for town, thing in offered.items() if thing[measure] <= limit]
 
 
 _KNOWN = {thing: str(value) for thing, value in WORDS["known"].items()}
@@ -343,30 +343,30 @@ class InventedWorlds(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or answer a question."""
-        text, named = turn.text, _PLACES.world.search(turn.text)
-        if asked := _PLACES.asked.search(text):
+        text, mention = turn.text, _PLACES.world.search(turn.text)
+        if question := _PLACES.asked.search(text):
             # What is so of a thing in the world that a question names; None if it names
             # none that has rules.
-            thing = asked["thing"].lower()
+            thing = question["thing"].lower()
             if _PLACES.real.search(text):
                 return f"{_KNOWN[thing].capitalize()}."
-            name = (named["world"] or named["name"]) if named else ""
+            name = (mention["world"] or mention["name"]) if mention else ""
             if not _has_rules(name, notes):
                 return None
             # What the newest rule says of a thing in a world, or of that to which it is
             # alike; "" if none does.
             rules: dict[str, tuple[str, str]] = {}
             for note in notes.visible("rule of a world"):
-                where, what, value, other = note.content
+                where, subject, value, likeness = note.content
                 if where == name:
-                    rules.setdefault(what, (value, other))
-            value, other = rules.get(thing, ("", ""))
-            value = rules.get(other, ("", ""))[0] if other else value
+                    rules.setdefault(subject, (value, likeness))
+            value, likeness = rules.get(thing, ("", ""))
+            value = rules.get(likeness, ("", ""))[0] if likeness else value
             return f"{value.capitalize()}." if value else "I don't know."
         alike, rule = _PLACES.alike.search(text), _PLACES.rule.search(text)
         # One that it calls the user's, or one that has rules.
-        world = named and (
-            named["world"] or (_has_rules(named["name"], notes) and named["name"])
+        world = mention and (
+            mention["world"] or (_has_rules(mention["name"], notes) and mention["name"])
         )
         if not world or not rule:
             return None
@@ -397,12 +397,12 @@ class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
         if route := _answer_route(turn.text, notes):
             return route
         if match := first_match(_RELATIVE, turn.text.strip()):
-            before, place = (
+            start, place = (
                 _strip_article(match["before"]),
                 _strip_article(match["place"]),
             )
             return notes.add(
-                turn, "place", (before, int(match["km"]), match["way"].lower(), place)
+                turn, "place", (start, int(match["km"]), match["way"].lower(), place)
             )
         far, to, town = (
             leg.search(turn.text)
@@ -431,35 +431,37 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
     legs = _legs_between(start, goal, notes)
     if legs is not None:
         route = (
-            f"From the {before}, go {km} km {way} to the {place}."
-            for before, km, way, place in legs
+            f"From the {origin}, go {km} km {direction} to the {place}."
+            for origin, km, direction, place in legs
         )
         return _direction_text(start, goal, legs) if straight else "\n".join(route)
     back = _legs_between(goal, start, notes) if straight else None
     if back is None:
         return f"I do not know the whole way to the {goal}."
-    return _direction_text(start, goal, [(b, -km, way, a) for a, km, way, b in back])
+    return _direction_text(
+        start, goal, [(b, -km, direction, a) for a, km, direction, b in back]
+    )
 
 
 def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
     """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
     legs: list[Leg] = []
-    wanted = goal
+    target = goal
     contents = notes.contents("place")
-    for number, (named, km, way, place) in enumerate(contents):
-        if place == wanted:
-            wanted = named or next(
+    for number, (origin, km, direction, place) in enumerate(contents):
+        if place == target:
+            target = origin or next(
                 (earlier[-1] for earlier in contents[number + 1 : number + 2]), ""
             )
-            legs.append((wanted, km, way, place))
-        if wanted == start:
+            legs.append((target, km, direction, place))
+        if target == start:
             return legs[::-1]
     return None
 
 
 def _direction_text(start: str, goal: str, legs: list[Leg]) -> str:
-    east = sum(_STEPS[way][0] * km for _, km, way, _ in legs)
-    north = sum(_STEPS[way][1] * km for _, km, way, _ in legs)
+    east = sum(_STEPS[direction][0] * km for _, km, direction, _ in legs)
+    north = sum(_STEPS[direction][1] * km for _, km, direction, _ in legs)
     parts = [f"{abs(east)} km {'east' if east > 0 else 'west'}"] if east else []
     if north:
         parts.append(f"{abs(north)} km {'north' if north > 0 else 'south'}")
@@ -495,22 +497,22 @@ class Secrets:
         greeting = _CODES.greeting.search(text)
         if greeting is None:
             return None
-        rest = text[greeting.end() :]
+        message = text[greeting.end() :]
         if greeting["day"]:
             return _answer_secret(
-                greeting["who"], _day_of_year(greeting["day"]), rest, notes
+                greeting["who"], _day_of_year(greeting["day"]), message, notes
             )
-        for number, (told, _) in enumerate(_THINGS):
-            if match := told.search(rest):
+        for number, (pattern, _) in enumerate(_THINGS):
+            if match := pattern.search(message):
                 until, friend = (
-                    _CODES.until.search(rest),
-                    _CODES.friend.search(rest, match.end()),
+                    _CODES.until.search(message),
+                    _CODES.friend.search(message, match.end()),
                 )
                 secret = {
                     "thing": number,
                     "owner": greeting["who"],
                     "value": match[1],
-                    "open": not _CODES.kept.search(rest),
+                    "open": not _CODES.kept.search(message),
                     "friend": friend[1] if friend else "",
                     "until": _day_of_year(until[1]) if until else 0,
                 }
@@ -518,10 +520,12 @@ class Secrets:
         return None
 
 
-def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str | None:
+def _answer_secret(
+    asker: str, day: int, text: str, notes: ReaderNotebook
+) -> str | None:
     """Return what somebody asks for on a day, or that they may not know it; None if it is about nothing of the kind."""
     number = next(
-        (number for number, (_, asked) in enumerate(_THINGS) if asked.search(text)),
+        (number for number, (_, pattern) in enumerate(_THINGS) if pattern.search(text)),
         None,
     )
     if number is None:
@@ -529,14 +533,14 @@ def _answer_secret(who: str, day: int, text: str, notes: ReaderNotebook) -> str 
     facts = [
         note.content for note in notes.visible(_TOLD) if note.content["thing"] == number
     ]
-    named = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
-    own = [fact for fact in facts if fact["owner"] == who]
-    if not (named or own):
+    named_facts = [fact for fact in facts if re.search(rf"\b{fact['owner']}\b", text)]
+    own_facts = [fact for fact in facts if fact["owner"] == asker]
+    if not (named_facts or own_facts):
         return "You have not told me that."
-    fact = (named or own)[0]
+    fact = (named_facts or own_facts)[0]
     allowed = (
         fact["open"]
-        or who in (fact["owner"], fact["friend"])
+        or asker in (fact["owner"], fact["friend"])
         or 0 < fact["until"] <= day
     )
     return (
@@ -564,14 +568,14 @@ class Languages(
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
-        named, quoted = (
+        mention, quoted = (
             _CODES.language.search(turn.text),
             _CODES.quoted.findall(turn.text),
         )
-        if named is None or not quoted:
+        if mention is None or not quoted:
             return None
         if len(quoted) == 1:
-            language, known = named["name"], notes.contents("example")
+            language, examples = mention["name"], notes.contents("example")
             kin = [
                 note.content
                 for note in notes.visible("kin")
@@ -580,9 +584,11 @@ class Languages(
             related = {language, *(name for names in kin for name in names)}
             return (
                 _build_form(
-                    quoted[0], language, [one for one in known if one[0] in related]
+                    quoted[0],
+                    language,
+                    [example for example in examples if example[0] in related],
                 )
-                if known
+                if examples
                 else None
             )
         pairs = [
@@ -594,7 +600,7 @@ class Languages(
         if alike := _CODES.kin.search(turn.text):
             notes.add(turn, "kin", [alike["name"], alike["other"]])
         for gloss, form in pairs:
-            notes.add(turn, "example", [named["name"], gloss, form])
+            notes.add(turn, "example", [mention["name"], gloss, form])
         return "Noted."
 
 
@@ -609,44 +615,50 @@ class _Phrase(NamedTuple):
     """What the other words of the phrase say of it, the plural included."""
 
 
-def _build_form(gloss: str, language: str, known: Sequence[Sequence[str]]) -> str:
+def _build_form(gloss: str, language: str, examples: Sequence[Sequence[str]]) -> str:
     """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
-    forms = {_parse_phrase(name, one): form for name, one, form in known}
-    asked, parts = _parse_phrase(language, gloss), dict[str, tuple[str, str]]()
+    forms = {_parse_phrase(name, meaning): form for name, meaning, form in examples}
+    target, parts = _parse_phrase(language, gloss), dict[str, tuple[str, str]]()
     for phrase, form in forms.items():
         # The beginning or the ending that says a thing is what its example has beside
         # the bare word.
         root = forms.get(phrase._replace(said=frozenset()))
         if root is not None and len(phrase.said) == 1 and root in form:
-            before, _, after = form.partition(root)
-            parts[next(iter(phrase.said))] = before, after
-    root = forms.get(asked._replace(said=frozenset()))
-    if root is None or not asked.said <= parts.keys():
+            prefix, _, after = form.partition(root)
+            parts[next(iter(phrase.said))] = prefix, after
+    root = forms.get(target._replace(said=frozenset()))
+    if root is None or not target.said <= parts.keys():
         return "I don't know: you have not told me that."
-    shown = [form for phrase, form in forms.items() if phrase.said >= asked.said]
+    longer_forms = [
+        form for phrase, form in forms.items() if phrase.said >= target.said
+    ]
     sides = (
-        [parts[one][side] for one in sorted(asked.said) if parts[one][side]]
+        [
+            parts[meaning][side]
+            for meaning in sorted(target.said)
+            if parts[meaning][side]
+        ]
         for side in (0, 1)
     )
-    return root.join(_order_affixes(affixes, shown) for affixes in sides)
+    return root.join(_order_affixes(affixes, longer_forms) for affixes in sides)
 
 
 def _parse_phrase(language: str, gloss: str) -> _Phrase:
-    *others, noun = gloss.split()
+    *modifiers, noun = gloss.split()
     plural = {"s"} if noun.endswith("s") else set()
     return _Phrase(
-        language, noun.removesuffix("s"), frozenset({*others} - {"the"} | plural)
+        language, noun.removesuffix("s"), frozenset({*modifiers} - {"the"} | plural)
     )
 
 
-def _order_affixes(affixes: Sequence[str], shown: Iterable[str]) -> str:
+def _order_affixes(affixes: Sequence[str], forms: Iterable[str]) -> str:
     """Return affixes of one side in the order that one of the forms has that were shown with all of them."""
     # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
     return next(
         (
             order
-            for form in shown
+            for form in forms
             for order in orders
             if form.startswith(order) or form.endswith(order)
         ),
@@ -680,42 +692,45 @@ class Codes(
                 if _CODES.over.search(turn.text)
                 else notes.add(turn, "code", [things, codes])
             )
-        known = notes.contents("code") if len(things) == 1 and not codes else None
-        return _code_of(*things[0], known) if known else None
+        told_codes = notes.contents("code") if len(things) == 1 and not codes else None
+        return _code_of(*things[0], told_codes) if told_codes else None
 
 
 def _code_of(
-    owner: str, thing: str, known: Sequence[Sequence[Sequence[Sequence[str]]]]
+    owner: str, thing: str, told_codes: Sequence[Sequence[Sequence[Sequence[str]]]]
 ) -> str:
     """Return the code of a thing, or of what has the same one, from one to the next."""
-    near, seen = [(owner, thing)], set[tuple[str, str]]()
+    near, visited = [(owner, thing)], set[tuple[str, str]]()
     while near:
         place = near.pop(0)
-        seen.add(place)
-        for things, codes in known:
-            if any(_is_same_thing(place, other) for other in things):
+        visited.add(place)
+        for things, codes in told_codes:
+            if any(_is_same_thing(place, candidate) for candidate in things):
                 if codes:
                     return str(codes[0])
                 near += [
-                    other
-                    for other in ((owner, thing) for owner, thing in things)
-                    if not any(_is_same_thing(other, one) for one in (*seen, *near))
+                    candidate
+                    for candidate in ((owner, thing) for owner, thing in things)
+                    if not any(
+                        _is_same_thing(candidate, listed)
+                        for listed in (*visited, *near)
+                    )
                 ]
     return "I don't know."
 
 
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two are the same thing: what follows its name may be taken for a part of it."""
-    (owner, thing), (whose, what) = one, other
-    first, second, names, others = (
+    (owner, thing), (other_owner, other_thing) = one, other
+    first, second, names, other_names = (
         thing.split(),
-        what.split(),
+        other_thing.split(),
         owner.split(),
-        whose.split(),
+        other_owner.split(),
     )
     # Of a family several may have codes, and some are called by its name alone.
-    is_named_alike = names[-1] == others[-1] and (
-        names == others or len(names) != len(others)
+    is_named_alike = names[-1] == other_names[-1] and (
+        names == other_names or len(names) != len(other_names)
     )
     return is_named_alike and (
         first == second

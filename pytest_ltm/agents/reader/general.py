@@ -69,27 +69,27 @@ def _note_tip(
 
 
 def _answer_tip(question: str, notes: ReaderNotebook) -> str | None:
-    known = notes.contents("tip")
+    tips = notes.contents("tip")
     place = next(
-        (n for n, tip in enumerate(known) if f"the {tip['contest']}" in question), -1
+        (n for n, tip in enumerate(tips) if f"the {tip['contest']}" in question), -1
     )
     if place < 0:
-        return "I don't know." if known else None
-    tip = known[place]
+        return "I don't know." if tips else None
+    tip = tips[place]
     picked = (
         f"I picked {tip['winner']}." if tip["source"] == READER else "I don't know."
     )
     next_one = (
-        f"The {known[place - 1]['contest']}." if place else "I don't know."
+        f"The {tips[place - 1]['contest']}." if place else "I don't know."
     )  # the newest come first
     withdrawn = any(
         note.content == tip["contest"] for note in notes.visible("withdrawn")
     )
     level = "It has been taken back." if withdrawn else f"It is {tip['level']}."
-    whose, day = f"It was {tip['source']}.", f"On {tip['day']}."
+    source_line, day = f"It was {tip['source']}.", f"On {tip['day']}."
     answers = (
         (_RE.next, next_one),
-        (_RE.whose, whose),
+        (_RE.whose, source_line),
         (_RE.own, picked),
         (_RE.on_day, day),
     )
@@ -236,12 +236,12 @@ class _Statements:
             for word in _significant_words(question)
             if word in self._numbers
         ]
-        best, most = "I do not know.", 0
+        best, most_shared = "I do not know.", 0
         for number, words in groupby(merge(*map(reversed, having), reverse=True)):
             shared = sum(1 for _ in words)
-            if shared > most and notes.sees(statements[number].position):
-                best, most = f"You told me: {statements[number].content}", shared
-                if most == len(having):
+            if shared > most_shared and notes.sees(statements[number].position):
+                best, most_shared = f"You told me: {statements[number].content}", shared
+                if most_shared == len(having):
                     break
         return best
 

@@ -79,23 +79,23 @@ def split_date(text: str) -> tuple[date | None, str]:
     )
 
 
-def is_told(rest: str) -> bool:
+def is_told(text: str) -> bool:
     """Return whether what stands after a date tells what was said then; else it is a question asked at that date."""
-    return _RE.speaker.match(rest) is not None or _RE.sides.match(rest) is not None
+    return _RE.speaker.match(text) is not None or _RE.sides.match(text) is not None
 
 
-def iter_sayings(rest: str, reply: str) -> Iterator[tuple[str, str]]:
+def iter_sayings(text: str, reply: str) -> Iterator[tuple[str, str]]:
     """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
-    if sides := _RE.sides.match(rest):
+    if sides := _RE.sides.match(text):
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
-    elif _RE.speaker.match(rest):
+    elif _RE.speaker.match(text):
         # The pattern's group is the speaker: names and texts alternate, behind the ""
         # before the first.
-        _, *parts = _RE.speaker.split(rest)
+        _, *parts = _RE.speaker.split(text)
         yield from zip(parts[::2], parts[1::2], strict=True)
     else:
-        yield USER, rest
+        yield USER, text
         yield ASSISTANT, reply
 
 
@@ -208,12 +208,12 @@ class PassageIndex:
             self._notes.append(note)
             self._first.append(len(self._sizes))
             for speaker, text in self._read_note(number):
-                known = set(content_stem_list(text))
-                for stem in known:
+                stems = set(content_stem_list(text))
+                for stem in stems:
                     self._places[stem].append(len(self._sizes))
                 self.speakers[speaker] += 1
                 self._note_of.append(number)
-                self._sizes.append(len(known))
+                self._sizes.append(len(stems))
 
     def read_passage(self, number: int) -> tuple[str, str]:
         """Return speaker and text of the passage of a number."""
@@ -225,21 +225,24 @@ class PassageIndex:
         message, reply, _ = self._notes[number].content
         sayings = iter_sayings(split_date(message)[1], reply)
         return [
-            (speaker, text) for speaker, said in sayings for text in iter_passages(said)
+            (speaker, text)
+            for speaker, saying in sayings
+            for text in iter_passages(saying)
         ]
 
     def search(
         self, words: AbstractSet[str], sees: Callable[[int], bool]
     ) -> list[Passage]:
         """Return the passages that can be seen and share a word, best first; of equals the newest."""
-        seen = [sees(note.position) for note in self._notes]
-        if not any(seen):
+        visible_notes = [sees(note.position) for note in self._notes]
+        if not any(visible_notes):
             return []
-        shown = bytearray(seen[note] for note in self._note_of)
+        is_visible = bytearray(visible_notes[note] for note in self._note_of)
         places = {
-            word: [n for n in self._places.get(word, ()) if shown[n]] for word in words
+            word: [n for n in self._places.get(word, ()) if is_visible[n]]
+            for word in words
         }
-        total = shown.count(1)
+        total = is_visible.count(1)
         # Among what can be seen: how often a word occurs elsewhere is nothing that the
         # reader may know.
         rarity = {
@@ -247,32 +250,32 @@ class PassageIndex:
             for word, on in places.items()
         }
         weight, mean = sum(rarity.values()) or 1.0, sum(self._sizes) / len(self._sizes)
-        own: dict[int, float] = defaultdict(float)
+        base_worth: dict[int, float] = defaultdict(float)
         shares: dict[int, float] = defaultdict(float)
         for word, result in places.items():
             gain = rarity[word] * (1 + _SATURATION)
             for n in result:
                 norm = 1 - _LENGTH + _LENGTH * self._sizes[n] / mean
-                own[n] += gain / (1 + _SATURATION * norm)
+                base_worth[n] += gain / (1 + _SATURATION * norm)
                 shares[n] += rarity[word] / weight
-        worth, days = dict(own), [self._days[note] for note in self._note_of]
-        for n in own:
+        worth, days = dict(base_worth), [self._days[note] for note in self._note_of]
+        for n in base_worth:
             if n and days[n - 1] == days[n]:
-                worth[n] += _NEIGHBOUR * own.get(n - 1, 0.0)
+                worth[n] += _NEIGHBOUR * base_worth.get(n - 1, 0.0)
         ranked = sorted(worth, key=lambda n: (-worth[n], -n))
         return [Passage(n, worth[n], shares[n], days[n], self) for n in ranked]
 
 
 def iter_passages(text: str) -> Iterator[str]:
     """Yield a text in passages of whole sentences."""
-    held = ""
+    passage = ""
     for part in split_sentences(text):
-        if held and len(held) + len(part) > PASSAGE:
-            yield held
-            held = ""
-        held = f"{held} {part}" if held else part
-    if held:
-        yield held
+        if passage and len(passage) + len(part) > PASSAGE:
+            yield passage
+            passage = ""
+        passage = f"{passage} {part}" if passage else part
+    if passage:
+        yield passage
 
 
 # --- When that was which somebody told of on a day (yesterday, last week, two months
@@ -287,7 +290,7 @@ def format_day(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def date_of_event(text: str, told: date) -> str | None:
+def date_of_event(text: str, told_day: date) -> str | None:
     """Return when that was which a text told on a day tells of; None if the text does not say."""
     # The order decides where a text names several: how long ago is the surest, a bare
     # month the least sure.
@@ -296,15 +299,17 @@ def date_of_event(text: str, told: date) -> str | None:
             int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()],
             match[2].lower(),
         )
-        weeks = f"{match[1]} week{'s' if count > 1 else ''} before {format_day(told)}"
-        return weeks if unit == "week" else shift_day(told, -count, unit)
+        weeks = (
+            f"{match[1]} week{'s' if count > 1 else ''} before {format_day(told_day)}"
+        )
+        return weeks if unit == "week" else shift_day(told_day, -count, unit)
     if match := _RE.nearby.search(text):
-        return shift_day(told, _NEAR[match[1].lower()], "day")
+        return shift_day(told_day, _NEAR[match[1].lower()], "day")
     if match := _RE.weekday.search(text):
         side = "after" if match[1].lower() in {"this", "next"} else "before"
-        return f"the {match[2].capitalize()} {side} {format_day(told)}"
+        return f"the {match[2].capitalize()} {side} {format_day(told_day)}"
     if match := _RE.step.search(text):
-        return _step_from(told, match[1].lower(), match[2].lower())
+        return _step_from(told_day, match[1].lower(), match[2].lower())
     match = _RE.year.search(text) or _RE.named.search(text)
     if match is None or match[1] == "May":  # more often a verb
         return None
@@ -312,22 +317,22 @@ def date_of_event(text: str, told: date) -> str | None:
     return (
         match[1]
         if is_year
-        else f"{match[1]} {told.year - (MONTHS.index(match[1].split()[0]) + 1 > told.month)}"
+        else f"{match[1]} {told_day.year - (MONTHS.index(match[1].split()[0]) + 1 > told_day.month)}"
     )
 
 
-def _step_from(told: date, which: str, unit: str) -> str:
+def _step_from(told_day: date, which: str, unit: str) -> str:
     """Return the week, weekend, month, year or season that was `last`, `this` or `next` on a day."""
     step = {"this": 0, "next": 1, "coming": 1}.get(which, -1)
     if unit in {"month", "year"}:
-        return shift_day(told, step, unit)
+        return shift_day(told_day, step, unit)
     week = unit in {"week", "weekend"}
     # A season that is still to come this year is said of this year.
     side = ("of", "after", "before")[step]
     return (
-        f"the {unit} {side} {format_day(told)}"
+        f"the {unit} {side} {format_day(told_day)}"
         if week
-        else f"{unit} {told.year + min(step, 0)}"
+        else f"{unit} {told_day.year + min(step, 0)}"
     )
 
 
@@ -367,12 +372,14 @@ def is_about_a_conversation(text: str) -> bool:
 
 def parse_question(message: str) -> ParsedQuestion:
     """Return what a message asks."""
-    at, rest = split_date(message)
-    about = _RE.about.match(rest)
-    rest = rest[about.end() :] if about else rest
-    choices = tuple((match[1], match[2].strip()) for match in _RE.choice.finditer(rest))
-    end = rest.rfind("?", 0, rest.find("(a)") if choices else len(rest))
-    text = rest[: end + 1] if end >= 0 else rest
+    day, question = split_date(message)
+    frame = _RE.about.match(question)
+    question = question[frame.end() :] if frame else question
+    choices = tuple(
+        (match[1], match[2].strip()) for match in _RE.choice.finditer(question)
+    )
+    end = question.rfind("?", 0, question.find("(a)") if choices else len(question))
+    text = question[: end + 1] if end >= 0 else question
     if len(choices) > 1:
         kind = "choice"
     # The special first: `how long ago did` also asks like `did`, `which came first`
@@ -388,9 +395,9 @@ def parse_question(message: str) -> ParsedQuestion:
     return ParsedQuestion(
         text,
         kind,
-        bool(_RE.short.search(rest)),
+        bool(_RE.short.search(question)),
         kind == "what" and bool(_RE.several.match(text)),
-        at,
+        day,
         choices,
     )
 
@@ -421,27 +428,27 @@ _IDLE = _COMMON | COMMON["answer"]
 
 def amount_in(sentence: str, question: str) -> str | None:
     """Return the number with its unit that a sentence tells, a period where the question asks how long."""
-    asked = question.lower()
-    if "how long" in asked or "how old" in asked:
+    lowered = question.lower()
+    if "how long" in lowered or "how old" in lowered:
         match = _RE.period.search(sentence)
         return match[0] if match else None
-    pattern = _RE.counted if "how m" in asked or "time" in asked else _RE.quantity
+    pattern = _RE.counted if "how m" in lowered or "time" in lowered else _RE.quantity
     match = pattern.search(sentence)
     return match[0].strip() if match else None
 
 
-def person_in(sentence: str, known: AbstractSet[str]) -> str | None:
+def person_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     """Return a name, or a relation such as `my sister`, that the question does not know."""
     names = (
         name
         for name in _RE.capitalised.findall(sentence)
-        if not _shares_stem(name, known)
+        if not _shares_stem(name, question_stems)
     )
     match = _RE.related.search(sentence)
     return next(names, match[0] if match else None)
 
 
-def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
+def place_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     """Return what stands after a preposition of place and is new; a name first."""
     places = []
     for match in _RE.place.findall(sentence):
@@ -454,7 +461,7 @@ def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
             if word.lower() in _COMMON and (n or word.lower() not in _ARTICLES)
         )
         place = words[: next(cuts, len(words))]
-        if not _shares_stem(match, known) and any(
+        if not _shares_stem(match, question_stems) and any(
             word.lower() not in _COMMON for word in place
         ):
             places.append(" ".join(place))
@@ -464,14 +471,16 @@ def place_in(sentence: str, known: AbstractSet[str]) -> str | None:
     )
 
 
-def _shares_stem(text: str, known: AbstractSet[str]) -> bool:
-    return not known.isdisjoint(map(rough_stem, text.lower().split()))
+def _shares_stem(text: str, stems: AbstractSet[str]) -> bool:
+    return not stems.isdisjoint(map(rough_stem, text.lower().split()))
 
 
-def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
+def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     """Return the chunk of the sentence that says most that the question does not know; nearest to what it does."""
     parts = _RE.token.findall(sentence)
-    marks = [i for i, part in enumerate(parts) if rough_stem(part.lower()) in known]
+    marks = [
+        i for i, part in enumerate(parts) if rough_stem(part.lower()) in question_stems
+    ]
 
     def belongs(place: int) -> bool:
         bare = parts[place].lower()
@@ -480,7 +489,7 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
             and _RE.word.fullmatch(parts[place].replace("-", "")) is not None
         )
 
-    best, most = None, 0.0
+    best, best_worth = None, 0.0
     for is_chunk, run in groupby(range(len(parts)), belongs):
         # An `of` joins two words, and is none at either end.
         places = [place for place in run if is_chunk]
@@ -488,7 +497,9 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
             places.pop()
         places = [*dropwhile(lambda place: parts[place].lower() == "of", places)]
         new = [
-            place for place in places if rough_stem(parts[place].lower()) not in known
+            place
+            for place in places
+            if rough_stem(parts[place].lower()) not in question_stems
         ]
         if new:
             near = min(
@@ -496,8 +507,8 @@ def newest_chunk(sentence: str, known: AbstractSet[str]) -> str | None:
                 default=6,
             )
             worth = min(len(new), _LONGEST) ** 0.5 + 2 / (1 + near / 3)
-            if worth > most:
-                best, most = (
+            if worth > best_worth:
+                best, best_worth = (
                     " ".join(parts[place] for place in places[:_LONGEST]),
                     worth,
                 )
@@ -558,7 +569,9 @@ class _HistoryAnswer:
             weight = {True: _OWN, False: _OTHERS}
             scored = sorted(
                 scored[:50],
-                key=lambda one: -one.worth * weight[one.speaker in self._asked],
+                key=lambda passage: (
+                    -passage.worth * weight[passage.speaker in self._asked]
+                ),
             )
         if not scored or scored[0].share < _LEAST:
             return NOT_MENTIONED
@@ -571,18 +584,19 @@ class _HistoryAnswer:
     def _full_sentence(self, scored: Sequence[Passage]) -> str:
         """Return what the newest of the best passages says in full; a date in front where it is asked for."""
         good = (
-            one
-            for one in scored
-            if one.worth >= _AS_GOOD * scored[0].worth and one.speaker != ASSISTANT
+            candidate
+            for candidate in scored
+            if candidate.worth >= _AS_GOOD * scored[0].worth
+            and candidate.speaker != ASSISTANT
         )
-        passage = max(good, key=lambda one: one.number, default=scored[0])
+        passage = max(good, key=lambda candidate: candidate.number, default=scored[0])
         kind, brief = self._question.kind, self._answer_briefly(passage)
         if brief:
             return f"{brief}." if kind == "when" else f"{brief}. {passage.text}"
         counts = (
-            one
-            for one in self._closest_first(passage.text)
-            if amount_in(one, self._question.text)
+            candidate
+            for candidate in self._closest_first(passage.text)
+            if amount_in(candidate, self._question.text)
         )
         return next(counts, passage.text) if kind == "amount" else passage.text
 
@@ -596,15 +610,15 @@ class _HistoryAnswer:
         }.get(self._question.kind, lambda _: None)
         lines = (
             line
-            for one in scored[:_LOOKED_AT]
-            for line in self._closest_first(one.text)
+            for passage in scored[:_LOOKED_AT]
+            for line in self._closest_first(passage.text)
         )
         if phrase := next(filter(None, map(find, lines)), None):
             return phrase
         # Anything else is what is new in the sentence that is nearest.
         closest = [
-            self._closest_first(one.text)[0]
-            for one in scored[: 4 if self._question.several else 1]
+            self._closest_first(passage.text)[0]
+            for passage in scored[: 4 if self._question.several else 1]
         ]
         chunks = (newest_chunk(line, self._words) for line in closest)
         return ", ".join(dict.fromkeys(filter(None, chunks))) or closest[0]
@@ -628,7 +642,7 @@ class _HistoryAnswer:
         """Return the sentences of a text, those with most of the words first."""
         return sorted(
             split_sentences(text),
-            key=lambda said: -len(self._words & set(content_stem_list(said))),
+            key=lambda sentence: -len(self._words & set(content_stem_list(sentence))),
         )
 
     def _option_evidence(self, text: str) -> float:
@@ -679,12 +693,12 @@ class _HistoryAnswer:
             for part in re.split(r"\bor\b|,", listed)
             if len(thing := part.strip(" ?,.:")) > 2
         ]
-        known = [
+        dated_things = [
             (day, thing) for thing in things if (day := self._day_of(thing)) is not None
         ]
-        if len(known) < 2:
+        if len(dated_things) < 2:
             return None
-        return (min if head else max)(known, key=lambda pair: pair[0])[1]
+        return (min if head else max)(dated_things, key=lambda pair: pair[0])[1]
 
 
 KIND = "history"
@@ -695,16 +709,16 @@ class ToldHistory:
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
-        when, rest = split_date(turn.text)
-        begun = bool(notes.notes_of_kind(KIND))
-        if (turn.told and (begun or when is not None)) or (
-            when is not None and is_told(rest)
+        when, text = split_date(turn.text)
+        has_history = bool(notes.notes_of_kind(KIND))
+        if (turn.told and (has_history or when is not None)) or (
+            when is not None and is_told(text)
         ):
             day = None if turn.now is None else str(_utc_day(turn.now))
             return notes.add(
                 turn, KIND, [turn.text, turn.reply, day], "I have read it."
             )
-        if begun and (when is not None or is_about_a_conversation(rest)):
+        if has_history and (when is not None or is_about_a_conversation(text)):
             return answer_turn(turn, notes)
         return None
 

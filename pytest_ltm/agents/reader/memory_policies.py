@@ -115,9 +115,9 @@ class Memory:
             for name, value in vars(self).items()
         }
 
-    def put_back(self, held: dict[str, Any]) -> None:
-        """Go back to what `held` returned."""
-        vars(self).update(held)
+    def put_back(self, state: dict[str, Any]) -> None:
+        """Go back to what `state` returned."""
+        vars(self).update(state)
 
     def lines(self) -> list[str]:
         """Return the exchanges that the memory itself keeps, as a line of JSON each."""
@@ -159,10 +159,10 @@ class Retrieving(Memory):
         self._newest = f"{self._newest}\n{reply}"
         self._sizes[-1] += self._count(reply)
 
-    def put_back(self, held: dict[str, Any]) -> None:
+    def put_back(self, state: dict[str, Any]) -> None:
         """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
         super().put_back(
-            held | {name: getattr(self, name) for name in ("_index", "_best")}
+            state | {name: getattr(self, name) for name in ("_index", "_best")}
         )
         self._written.truncate(max(len(self._sizes) - 1, 0))
 
@@ -220,21 +220,21 @@ class Retrieving(Memory):
         if self._top is not None:
             self._best = self._ranked(message)[: self._top]
             return [newest, *self._best]
-        chosen, left = [newest], self._tokens - self._sizes[newest]
-        recent = left * (1 - _RECENT)
+        chosen, room = [newest], self._tokens - self._sizes[newest]
+        recent = room * (1 - _RECENT)
         for position in range(newest - 1, -1, -1):
             if position in self._overlooked:
                 continue
             # The first that does not fit ends them: the newest are seen without gaps.
-            if left - self._sizes[position] < recent:
+            if room - self._sizes[position] < recent:
                 break
             chosen.append(position)
-            left -= self._sizes[position]
-        known, ranked = set(chosen), self._ranked(message)
+            room -= self._sizes[position]
+        taken_positions, ranked = set(chosen), self._ranked(message)
         for position in ranked:
-            if position not in known and self._sizes[position] <= left:
+            if position not in taken_positions and self._sizes[position] <= room:
                 chosen.append(position)
-                left -= self._sizes[position]
+                room -= self._sizes[position]
         places = {position: place for place, position in enumerate(ranked)}
         self._best = sorted(
             chosen[1:],

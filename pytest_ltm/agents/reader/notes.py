@@ -144,12 +144,12 @@ class ReaderNotebook:
         """Return all notes, for `put_back`."""
         return {kind: [*notes] for kind, notes in self._notes.items()}
 
-    def put_back(self, held: dict[str, list[ReaderNote]]) -> None:
-        """Go back to the notes that `held` returned; what was made of others is made anew."""
-        for kind in self._notes.keys() | held.keys():
-            if self._notes.get(kind) != held.get(kind):
+    def put_back(self, notes_by_kind: dict[str, list[ReaderNote]]) -> None:
+        """Go back to the notes that `notes_by_kind` returned; what was made of others is made anew."""
+        for kind in self._notes.keys() | notes_by_kind.keys():
+            if self._notes.get(kind) != notes_by_kind.get(kind):
                 self._derived.pop(kind, None)
-        self._notes = held
+        self._notes = notes_by_kind
 
     def lines(self) -> list[str]:
         """Return all notes, one line of JSON each; `restore` takes them back."""
@@ -204,6 +204,8 @@ class Patterns:
             for name, part in parts.items()
         }
         self._parts = {**self._section, **texts}
+        self._groups: dict[str, Any] = {}
+        """Those that were asked for, by name."""
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         pattern: re.Pattern[str] = self[name]
@@ -211,7 +213,9 @@ class Patterns:
         return pattern
 
     def __getitem__(self, name: str) -> Any:
-        return self.compile_group(self._section[name])
+        if name not in self._groups:
+            self._groups[name] = self.compile_group(self._section[name])
+        return self._groups[name]
 
     def compile_group(self, group: Any, flags: str = "") -> Any:
         """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
@@ -219,8 +223,10 @@ class Patterns:
             # Later: a conversation needs the patterns of few scenarios.
             return made_later(lambda: re.compile(flags + self._fill_parts(group)))
         if isinstance(group, list):
-            return [self.compile_group(one, flags) for one in group]
-        return {name: self.compile_group(one, flags) for name, one in group.items()}
+            return [self.compile_group(member, flags) for member in group]
+        return {
+            name: self.compile_group(member, flags) for name, member in group.items()
+        }
 
     def _fill_parts(self, text: str) -> str:
 
@@ -310,10 +316,12 @@ def nearest_line(question: str, lines: Sequence[str]) -> str:
 
     Of equals the first; "" if there are no lines.
     """
-    known = [note_stems(line) for line in lines]
-    spread = Counter(stem for line in known for stem in line)
-    wanted = note_stems(question)
-    likeness = [sum(1 / spread[stem] for stem in line & wanted) for line in known]
+    line_stems = [note_stems(line) for line in lines]
+    spread = Counter(stem for line in line_stems for stem in line)
+    question_stems = note_stems(question)
+    likeness = [
+        sum(1 / spread[stem] for stem in line & question_stems) for line in line_stems
+    ]
     return lines[likeness.index(max(likeness))] if lines else ""
 
 

@@ -33,10 +33,10 @@ class Colours:
         """Note a statement, answer a question, forget on request."""
         if not turn.is_brief:
             return None
-        about = _RE.mine.search(turn.text) if _RE.liking.search(turn.text) else None
-        if colour := _told_colour(turn.text, is_about=about is not None):
+        mention = _RE.mine.search(turn.text) if _RE.liking.search(turn.text) else None
+        if colour := _told_colour(turn.text, is_about=mention is not None):
             return notes.add(turn, "colour", colour)
-        if not (about and _RE.colour.search(turn.text)):
+        if not (mention and _RE.colour.search(turn.text)):
             return None
         if _RE.forget.search(turn.text):
             return notes.drop("colour")
@@ -87,8 +87,8 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
-        about = _RE.mine_names.search(text) and _RE.about.search(text)
-        return bool(about) or (
+        match = _RE.mine_names.search(text) and _RE.about.search(text)
+        return bool(match) or (
             len(text) <= _SHORT and first_match(_UNTOLD, text) is not None
         )
 
@@ -102,10 +102,10 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
         names = notes.contents("name")
         if _RE.all.search(turn.text):
             return json.dumps(names[::-1], ensure_ascii=False)
-        known = (
+        answer = (
             f"Your name is {names[0]}." if names else "You have not told me your name."
         )
-        return known if _RE.one.search(turn.text) else None
+        return answer if _RE.one.search(turn.text) else None
 
 
 # --- What the user says of their own life: what is so now, after changes, corrections,
@@ -135,12 +135,12 @@ class ConflictingPersonalInformation(
                     return notes.add(
                         turn, _HABIT, [number, exception, value], "Good to know."
                     )
-                known = notes.contents(_HABIT)
+                habits = notes.contents(_HABIT)
                 return next(
                     (
                         f"{value}."
-                        for n, other, value in known
-                        if (n, other) == (number, exception)
+                        for n, is_exception, value in habits
+                        if (n, is_exception) == (number, exception)
                     ),
                     "You have not told me.",
                 )
@@ -148,16 +148,16 @@ class ConflictingPersonalInformation(
             if withdrawn := _RE.withdrawn.search(turn.text):
                 # What somebody takes something back about who says that, or only the
                 # value.
-                what = withdrawn[1]
-                if what in _LIFE:
-                    label = what
+                subject = withdrawn[1]
+                if subject in _LIFE:
+                    label = subject
                 else:
                     contents = notes.contents(_KIND)
                     label = next(
                         (
                             label
                             for label, value in contents
-                            if value == what.rsplit(maxsplit=1)[-1]
+                            if value == subject.rsplit(maxsplit=1)[-1]
                         ),
                         None,
                     )
@@ -168,13 +168,22 @@ class ConflictingPersonalInformation(
                 (label, words.search(turn.text)) for label, (words, _) in _LIFE.items()
             )
             pair = next(
-                ((label, one[one.lastindex or 0]) for label, one in pairs if one), None
+                (
+                    (label, match_of_label[match_of_label.lastindex or 0])
+                    for label, match_of_label in pairs
+                    if match_of_label
+                ),
+                None,
             )
             if pair is not None and not _RE.rumour.search(turn.text):
                 notes.add(turn, _KIND, list(pair))
             return None  # it may be about anything else as well: others note it, too
         label = next(
-            (label for label, (_, asked) in _LIFE.items() if asked.search(turn.text)),
+            (
+                label
+                for label, (_, pattern) in _LIFE.items()
+                if pattern.search(turn.text)
+            ),
             None,
         )
         return _so_now(label, notes) if label else None
@@ -216,28 +225,36 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a fact, which others may note as well, or that it is gone; or answer a question."""
         # The oldest first, each with its value; None: the user wants it forgotten.
-        held: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
+        value_by_fact: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
         if _LEDGER.forget.search(turn.text):
-            meant = (
-                one
-                for one in held
-                if _OWN[one][1].search(turn.text) or (held[one] or "-") in turn.text
+            named_facts = (
+                fact
+                for fact in value_by_fact
+                if _OWN[fact][1].search(turn.text)
+                or (value_by_fact[fact] or "-") in turn.text
             )
-            gone = next(meant, None)
+            forgotten = next(named_facts, None)
             return (
-                notes.add(turn, _OWN_FACT, [gone, None], "I have forgotten it.")
-                if gone
+                notes.add(turn, _OWN_FACT, [forgotten, None], "I have forgotten it.")
+                if forgotten
                 else None
             )
-        if held and _LEDGER.all.search(turn.text):
-            return f"{', '.join(value for value in held.values() if value)}."
+        if value_by_fact and _LEDGER.all.search(turn.text):
+            return f"{', '.join(value for value in value_by_fact.values() if value)}."
         if turn.text.rstrip().endswith("?"):
-            asked = next((one for one in held if _OWN[one][2].search(turn.text)), None)
-            return (
-                None if asked is None else f"{held[asked]}." if held[asked] else _GONE
+            wanted_fact = next(
+                (fact for fact in value_by_fact if _OWN[fact][2].search(turn.text)),
+                None,
             )
-        for label, (told, *_) in _OWN.items():
-            if match := told.search(turn.text):
+            return (
+                None
+                if wanted_fact is None
+                else f"{value_by_fact[wanted_fact]}."
+                if value_by_fact[wanted_fact]
+                else _GONE
+            )
+        for label, (pattern, *_) in _OWN.items():
+            if match := pattern.search(turn.text):
                 notes.add(turn, _OWN_FACT, [label, match[match.lastindex or 0]])
         return None
 
@@ -247,20 +264,20 @@ class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
-        if asked := _LEDGER.asked.search(turn.text):
+        if match_of_question := _LEDGER.asked.search(turn.text):
             question = turn.text
-            known = notes.contents("belonging")
-            if not known or not (
+            belongings = notes.contents("belonging")
+            if not belongings or not (
                 _LEDGER.naming.search(question) or _LEDGER.place.search(question)
             ):
                 return None
-            wanted = [
-                asked["owner"].lower(),
-                asked["thing"].lower(),
+            wanted_key = [
+                match_of_question["owner"].lower(),
+                match_of_question["thing"].lower(),
                 _belonging_kind(question),
             ]
             return next(
-                (f"{value}." for *what, value in known if what == wanted),
+                (f"{value}." for *key, value in belongings if key == wanted_key),
                 "You have not told me that.",
             )
         match = _LEDGER.told.search(turn.text)
@@ -356,25 +373,27 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
         if not _LEDGER.first_gifts.search(text):
             names.sort(key=lambda name: -book.total(name=name))
         return f"{', '.join(names)}."
-    what, town = _LEDGER.for_what.search(text), _LEDGER.from_town.search(text)
+    purpose, town = _LEDGER.for_what.search(text), _LEDGER.from_town.search(text)
     if town:
-        return _find_givers(town, what["what"] if what else "", book)
-    if not what:
+        return _find_givers(town, purpose["what"] if purpose else "", book)
+    if not purpose:
         return "I don't know."
-    less = book.total(what=what["less"]) if what["less"] else 0
-    return f"That comes to {book.total(what=what['what']) - less} pounds."
+    less = book.total(what=purpose["less"]) if purpose["less"] else 0
+    return f"That comes to {book.total(what=purpose['what']) - less} pounds."
 
 
-def _find_givers(town: re.Match[str], what: str, book: _Book) -> str:
+def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
     """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
-    if not what:
+    if not purpose:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         return (
             f"{max(members, key=lambda name: book.total(name=name))}."
             if members
             else "I don't know."
         )
-    givers = dict.fromkeys(gift["name"] for gift in book.gifts if gift["what"] == what)
+    givers = dict.fromkeys(
+        gift["name"] for gift in book.gifts if gift["what"] == purpose
+    )
     result = [
         name
         for name in givers

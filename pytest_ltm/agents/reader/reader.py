@@ -39,10 +39,10 @@ class ReadMessage(NamedTuple):
         words = self.notes.derived(_SAID, _WordMeanings).words(self.notes)
         if not words and self.language is ENGLISH:
             return reply
-        whole = words.get(reply) or self.language.reply(reply)
+        translation = words.get(reply) or self.language.reply(reply)
         return (
-            whole
-            if whole != reply
+            translation
+            if translation != reply
             else "".join(
                 _repeat_sentence(part, words) for part in _SENTENCE.findall(reply)
             )
@@ -57,9 +57,9 @@ class _WordMeanings:
         self._words: dict[str, str] = {}
 
     def words(self, notes: ReaderNotebook) -> dict[str, str]:
-        every = notes.notes_of_kind(_SAID)
-        self._words.update(note.content for note in every[self._known :])
-        self._known = len(every)
+        all_notes = notes.notes_of_kind(_SAID)
+        self._words.update(note.content for note in all_notes[self._known :])
+        self._known = len(all_notes)
         return self._words
 
 
@@ -68,35 +68,41 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
     text = part.strip()
     if text in texts:
         return part.replace(text, texts[text])
-    head, colon, rest = text.partition(": ")
-    return part.replace(text, f"{head}{colon}{texts[rest]}") if rest in texts else part
+    head, colon, content = text.partition(": ")
+    return (
+        part.replace(text, f"{head}{colon}{texts[content]}")
+        if content in texts
+        else part
+    )
 
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     """Return a turn in English words; its sentences are noted, so that a reply can repeat them as they were said."""
     last = notes.notes_of_kind(_LANGUAGE)
-    before = load_language(last[-1].content) if last else ENGLISH
-    now = detect_language(turn.text, before)
-    if now is not before:
-        notes.add(turn, _LANGUAGE, now.code)
-    head, quiz, rest = turn.text.partition(_QUIZ)
-    if now is ENGLISH or (not turn.is_brief and not quiz):
-        return ReadMessage(turn, now, notes)
+    former_language = load_language(last[-1].content) if last else ENGLISH
+    language = detect_language(turn.text, former_language)
+    if language is not former_language:
+        notes.add(turn, _LANGUAGE, language.code)
+    head, quiz, quiz_text = turn.text.partition(_QUIZ)
+    if language is ENGLISH or (not turn.is_brief and not quiz):
+        return ReadMessage(turn, language, notes)
     parts = _SENTENCE.findall(head)
-    meant = [now.meaning(part) for part in parts]
+    meanings = [language.meaning(part) for part in parts]
     text = "".join(
-        part if part[-1:].isspace() else f"{part} " for part in meant
+        part if part[-1:].isspace() else f"{part} " for part in meanings
     ).rstrip(" ")
     if not quiz:
         quotes = zip(_QUOTED.findall(text), _QUOTED.findall(head), strict=False)
         for meaning, part in {
-            **dict(zip(meant, parts, strict=True)),
+            **dict(zip(meanings, parts, strict=True)),
             **dict(quotes),
         }.items():
             if meaning != part:
                 notes.add(turn, _SAID, [meaning.strip(), part.strip()])
     return ReadMessage(
-        structs.replace(turn, text=text + quiz + rest, said=turn.text), now, notes
+        structs.replace(turn, text=text + quiz + quiz_text, said=turn.text),
+        language,
+        notes,
     )
 
 
@@ -127,15 +133,17 @@ class Reader:
         # run.
         from pytest_ltm.agents.reader.abilities import APPENDING
 
-        heard = translate_turn(self._turn(_sign_message(message, user)), self._notes)
-        acted = None if tools is None else self._act(heard.turn, tools)
-        parts = [self._respond(heard.turn) if acted is None else acted]
+        read_message = translate_turn(
+            self._turn(_sign_message(message, user)), self._notes
+        )
+        acted = None if tools is None else self._act(read_message.turn, tools)
+        parts = [self._respond(read_message.turn) if acted is None else acted]
         parts += [
             text
             for ability in APPENDING
-            if (text := ability.appendix(heard.turn, self._notes)) is not None
+            if (text := ability.appendix(read_message.turn, self._notes)) is not None
         ]
-        reply = "\n".join(map(heard.replied, parts))
+        reply = "\n".join(map(read_message.replied, parts))
         self._memory.leave(reply)
         return reply
 
@@ -183,7 +191,7 @@ class Reader:
 
     def save(self) -> bytes:
         """Return all state: one line of JSON, then one for each exchange that the memory keeps, and for each note."""
-        kept = self._memory.lines()
+        memory_lines = self._memory.lines()
         head = json.dumps(
             [
                 VERSION,
@@ -191,15 +199,15 @@ class Reader:
                 self._position,
                 self._now,
                 self._memory.state(),
-                len(kept),
+                len(memory_lines),
             ]
         )
-        return "\n".join([head, *kept, *self._notes.lines()]).encode()
+        return "\n".join([head, *memory_lines, *self._notes.lines()]).encode()
 
     def load(self, state: bytes) -> None:
         """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
         head, *lines = state.decode().split("\n")
-        version, policy, *rest = json.loads(head)
+        version, policy, *fields = json.loads(head)
         # Another policy has seen other exchanges, and another version noted other
         # things of them.
         if (version, policy) != (VERSION, self._policy):
@@ -208,10 +216,10 @@ class Reader:
                 f"reader {VERSION} with memory {self._policy!r} cannot go on from it"
             )
         self.reset()
-        self._position, self._now, memory, kept = rest
+        self._position, self._now, memory, memory_count = fields
         self._memory.restore(memory)
-        self._memory.take(lines[:kept])
-        self._notes.restore(lines[kept:])
+        self._memory.take(lines[:memory_count])
+        self._notes.restore(lines[memory_count:])
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""

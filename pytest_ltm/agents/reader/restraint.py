@@ -52,17 +52,21 @@ def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | Non
 
 def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
     """Yield the values told for a key that can still be seen, the newest first."""
-    for name, about, value in notes.contents(TOLD):
-        if (name, about) == (kind, key):
+    for name, subject, value in notes.contents(TOLD):
+        if (name, subject) == (kind, key):
             yield value
 
 
 def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
     """Return who is paid for those of the things that are still of use; None if that is not known."""
-    gone = [key for kind, key, _ in notes.contents(TOLD) if kind == "gone"]
-    useless = [_RE["needed_for"][thing] for thing in gone if thing in _RE["needed_for"]]
-    kept = [thing for thing in things if first_match(useless, thing) is None]
-    values = [value for thing in kept for value in _values_of(notes, "paid", thing)]
+    gone_things = [key for kind, key, _ in notes.contents(TOLD) if kind == "gone"]
+    useless = [
+        _RE["needed_for"][thing] for thing in gone_things if thing in _RE["needed_for"]
+    ]
+    useful_things = [thing for thing in things if first_match(useless, thing) is None]
+    values = [
+        value for thing in useful_things for value in _values_of(notes, "paid", thing)
+    ]
     return f"{' and '.join(values)}." if values else None
 
 

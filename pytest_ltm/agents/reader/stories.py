@@ -48,8 +48,8 @@ class SallyAnne(
         event = next(
             (
                 [kind, *match.groups()]
-                for kind, one in _EVENTS.items()
-                if (match := one.match(line))
+                for kind, pattern in _EVENTS.items()
+                if (match := pattern.match(line))
             ),
             None,
         )
@@ -112,25 +112,25 @@ class _Play:
             thing, place = _THINGS[kind]
             self.places.setdefault(names[thing], []).append(names[place])
         elif kind != "remark":
-            who = names[kind == "gone"]
-            self.present = [one for one in self.present if one != who]
+            mover = names[kind == "gone"]
+            self.present = [puppet for puppet in self.present if puppet != mover]
             if kind in {"enters", "is"} and names[1] == self.room:
-                self.present.append(who)
+                self.present.append(mover)
         # Who is there knows where everything is, and who sees it, too.
         for thing_name, places in self.places.items():
-            for one in self.present:
-                self.known[one, thing_name] = str(places[-1])
+            for puppet in self.present:
+                self.known[puppet, thing_name] = str(places[-1])
                 self.shared.update(
                     {
-                        (one, other, thing_name): str(places[-1])
-                        for other in self.present
+                        (puppet, companion, thing_name): str(places[-1])
+                        for companion in self.present
                     }
                 )
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
     """Return the room of the things: the one that is named with them, else that of the first puppet that moves one."""
-    at: dict[str, str] = {}
+    room_of_puppet: dict[str, str] = {}
     for kind, *names in lines:
         match kind:
             case "kept":
@@ -138,9 +138,9 @@ def _room_of(lines: Sequence[Sequence[Any]]) -> str:
             case "lies" if names[2]:
                 return str(names[2])
             case "enters" | "is":
-                at[names[0]] = names[1]
-            case "moves" if names[0] in at:
-                return at[names[0]]
+                room_of_puppet[names[0]] = names[1]
+            case "moves" if names[0] in room_of_puppet:
+                return room_of_puppet[names[0]]
     return ""
 
 
@@ -225,12 +225,14 @@ class Restaurant:
                 _wishes(notes)[1],
             )
             dishes = menu_note.content["dishes"] if menu_note else ()
-            wanted = (
-                one
-                for one in dishes
-                if one not in turn.text and one not in ordered and avoids not in one
+            suitable = (
+                dish_name
+                for dish_name in dishes
+                if dish_name not in turn.text
+                and dish_name not in ordered
+                and avoids not in dish_name
             )
-            dish = next(wanted, None)
+            dish = next(suitable, None)
             return (
                 notes.add(turn, "dish", dish, f"I will have the {dish}, please.")
                 if dish
@@ -288,20 +290,20 @@ class Passages(
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
-            known: dict[tuple[str, str], tuple[str, str]] = {}
+            facts: dict[tuple[str, str], tuple[str, str]] = {}
             for note in notes.visible(
                 "passage"
             ):  # the newest first: what puts another right is newer
                 relation, subject, value, title = note.content
-                known.setdefault((relation, subject), (value, title))
+                facts.setdefault((relation, subject), (value, title))
             works = _BOOKS.named.findall(turn.text)
             kind = next((kind for kind in _ANSWERS if re.search(kind, turn.text)), "")
-            if not works or not kind or not known:
+            if not works or not kind or not facts:
                 return None
             titles = dict[str, None]()
 
             def look(relation: str, subject: str) -> str:
-                value, title = known[relation, subject]
+                value, title = facts[relation, subject]
                 titles[title] = None
                 return value
 
@@ -316,9 +318,9 @@ class Passages(
             if corrects
             else next(iter(_BOOKS.title.findall(turn.text)), "")
         )
-        rest = _BOOKS.title.sub(" ", turn.text)
+        untitled = _BOOKS.title.sub(" ", turn.text)
         for relation, wordings in _BOOKS["facts"].items():
-            if title and (fact := first_match(wordings, rest)):
+            if title and (fact := first_match(wordings, untitled)):
                 return notes.add(
                     turn, "passage", [relation, fact["subject"], fact["value"], title]
                 )
@@ -418,8 +420,11 @@ class ChapterBreak:
                 "I am listening.",
             )
         if option := _BOOKS.option.match(turn.text):
-            told = {"number": int(option[1]), **_read_town(turn.text[option.end() :])}
-            return notes.add(turn, "book option", told, "I am listening.")
+            content = {
+                "number": int(option[1]),
+                **_read_town(turn.text[option.end() :]),
+            }
+            return notes.add(turn, "book option", content, "I am listening.")
         if len(turn.text) > 2 * _SHORT:
             return None
         if _BOOKS.opening.match(turn.text) or _BOOKS.forget.search(turn.text):
@@ -470,8 +475,8 @@ def _choose_ending(notes: ReaderNotebook) -> str:
         return str(fitting[0]) if len(fitting) == 1 else "I cannot tell."
     # Guess: a word counts the more, the fewer options have it; the last page counts as
     # much as all the others.
-    known = [frozenset(page.get("words", ())) for page in pages]
-    everywhere = frozenset[str]().union(*known)
+    words_of_pages = [frozenset(page.get("words", ())) for page in pages]
+    everywhere = frozenset[str]().union(*words_of_pages)
     words = {
         number: frozenset(option.get("words", ())) for number, option in options.items()
     }
@@ -480,8 +485,8 @@ def _choose_ending(notes: ReaderNotebook) -> str:
     def likeness(number: int) -> float:
         shares = [
             sum(1 / spread[word] for word in words[number] & page)
-            for page in (everywhere, *known[:1])
+            for page in (everywhere, *words_of_pages[:1])
         ]
         return sum(shares) / (len(words[number]) or 1)
 
-    return str(max(words, key=likeness)) if known else "I cannot tell."
+    return str(max(words, key=likeness)) if words_of_pages else "I cannot tell."

@@ -105,16 +105,16 @@ def _values_of(kind: str, thing: str, notes: ReaderNotebook) -> Iterator[str]:
     """Yield what texts that were noted want of a thing, the newest first."""
     return (
         value
-        for name, about, value in notes.contents(WANT)
-        if (name, about) == (kind, thing)
+        for name, subject, value in notes.contents(WANT)
+        if (name, subject) == (kind, thing)
     )
 
 
 def _fact(kind: str, thing: str, notes: ReaderNotebook) -> Mapping[str, str]:
-    for name, about, words in notes.contents(FACT):
-        if (name, about) == (kind, thing):
-            known: Mapping[str, str] = words
-            return known
+    for name, subject, words in notes.contents(FACT):
+        if (name, subject) == (kind, thing):
+            content: Mapping[str, str] = words
+            return content
     return {}
 
 
@@ -127,18 +127,18 @@ def _values(kind: str, thing: str, notes: ReaderNotebook) -> list[str]:
     """Return what an answer names: the fact, and what was wanted beside it or in its place."""
     if kind == "porter":
         return [*filter(None, [_fact("gate", thing, notes).get("s")])]
-    known = _fact("home" if kind == "notes" else kind, thing, notes).get("t", "")
+    true_value = _fact("home" if kind == "notes" else kind, thing, notes).get("t", "")
     first = next(_values_of(kind, thing, notes), None)
     if kind == "gate":
-        return [known] if known and first is None else []
+        return [true_value] if true_value and first is None else []
     if kind in ("locker", "guide", "brand"):
-        return [*filter(None, [first or known])]
+        return [*filter(None, [first or true_value])]
     added = [first]
     if kind == "home":
         added = [next(_values_of("answers", thing, notes), None)]
         if thing in notes.contents(SHUT):
             added.append(next(_values_of("closed", thing, notes), None))
-    return [*filter(None, [known, *added])]
+    return [*filter(None, [true_value, *added])]
 
 
 def act_on_trust(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:

@@ -33,7 +33,7 @@ class Projects:
 
 def _answer(kind: str, project: str, notes: ReaderNotebook) -> str:
     kinds = _ANSWERED_BY.get(kind, (kind,))
-    for name, about, value, _ in notes.contents(WORK):
-        if name in kinds and about == project:
+    for name, subject, value, _ in notes.contents(WORK):
+        if name in kinds and subject == project:
             return f"{value}."
     return "I do not know."

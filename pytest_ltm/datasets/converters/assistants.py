@@ -82,9 +82,9 @@ def _openai_messages(
         for name, node in nodes.items()
     ]
     branch = shown_branch(tree, talk.get("current_node"))
-    shown = {node.id for node in branch}
+    shown_ids = {node.id for node in branch}
     counts[REPLACED] += sum(
-        bool(_openai_text(node.message)) for node in tree if node.id not in shown
+        bool(_openai_text(node.message)) for node in tree if node.id not in shown_ids
     )
     when = talk.get("create_time") or None
     if not any(node.at for node in branch):
@@ -100,8 +100,8 @@ def _openai_messages(
                 ] += 1
             spoken = _CITED.sub("", text).strip()
             counts["cut: marks of sources in replies"] += spoken != text
-            at = utc_time(when) if when else None
-            yield ExportedMessage(at, "", spoken, role == "assistant")
+            moment = utc_time(when) if when else None
+            yield ExportedMessage(moment, "", spoken, role == "assistant")
         elif message.get("recipient", "all") != "all":
             counts["left out: messages to tools, memory writes and documents"] += 1
         else:
@@ -150,19 +150,19 @@ def read_deepseek(
 
 def _deepseek_node(name: str, node: Mapping[str, Any]) -> BranchNode:
     message = node.get("message")
-    at = any_time((message or {}).get("inserted_at"))
-    return BranchNode(name, str(node.get("parent") or ""), seconds_of(at), message)
+    moment = any_time((message or {}).get("inserted_at"))
+    return BranchNode(name, str(node.get("parent") or ""), seconds_of(moment), message)
 
 
 def _deepseek_messages(
     message: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[ExportedMessage]:
-    at = any_time(message.get("inserted_at"))
+    moment = any_time(message.get("inserted_at"))
     counts[_FILES] += len(message.get("files") or [])
     for fragment in message.get("fragments") or []:
         kind, text = fragment.get("type"), str(fragment.get("content") or "").strip()
         if kind in ("REQUEST", "RESPONSE") and text:
-            yield ExportedMessage(at, "", text, kind == "RESPONSE")
+            yield ExportedMessage(moment, "", text, kind == "RESPONSE")
         else:
             counts[_NO_TEXT] += 1
 
@@ -172,8 +172,10 @@ def _shown_messages(
 ) -> list[Any]:
     """Return the messages of the branch that was shown, and count the others."""
     branch = shown_branch(tree, current)
-    shown = {node.id for node in branch}
-    counts[REPLACED] += sum(bool(node.message) for node in tree if node.id not in shown)
+    shown_ids = {node.id for node in branch}
+    counts[REPLACED] += sum(
+        bool(node.message) for node in tree if node.id not in shown_ids
+    )
     return [node.message for node in branch if node.message]
 
 
@@ -208,12 +210,12 @@ def _shown_rows(
 
     `names`: the fields of their id, of the id of the one before, and of their time.
     """
-    own, parent, time = names
+    id_name, parent, time = names
     if not any(row.get(parent) for row in rows):
         return list(rows)
     tree = [
         BranchNode(
-            str(row.get(own)),
+            str(row.get(id_name)),
             str(row.get(parent) or ""),
             seconds_of(any_time(row.get(time))),
             row,
@@ -233,8 +235,8 @@ def _claude_message(
     text = "\n".join(filter(None, texts)) or str(row.get("text") or "")
     attached = [*(row.get("attachments") or []), *(row.get("files") or [])]
     counts[_FILES] += len(attached)
-    at = iso_time(row.get("created_at") or talk.get("created_at"))
-    return ExportedMessage(at, "", text.strip(), row["sender"] == "assistant")
+    moment = iso_time(row.get("created_at") or talk.get("created_at"))
+    return ExportedMessage(moment, "", text.strip(), row["sender"] == "assistant")
 
 
 # --- Gemini: the activity of Takeout, as JSON or as a page, and prompts of AI Studio.
@@ -276,8 +278,8 @@ def _studio_messages(
     for chunk in chunks:
         text = str(chunk.get("text") or "").strip()
         if text and not chunk.get("isThought"):
-            at = any_time(chunk.get("createTime"))
-            yield ExportedMessage(at, "", text, chunk["role"] == "model")
+            moment = any_time(chunk.get("createTime"))
+            yield ExportedMessage(moment, "", text, chunk["role"] == "model")
         else:
             counts["left out: thoughts, and parts without text"] += 1
 
@@ -310,15 +312,15 @@ def _activity_messages(
 ) -> Iterator[ExportedMessage]:
     common = _usual_announcement(activities)
     # Takeout has the newest first
-    for header, title, at, reply in reversed(activities):
+    for header, title, moment, reply in reversed(activities):
         prompt = _prompt_of(header, title, common)
         if not prompt:
             counts[_NOT_PROMPTS] += 1
             continue
-        yield ExportedMessage(at, "", prompt)
+        yield ExportedMessage(moment, "", prompt)
         counts["left out: prompts without a reply"] += not reply
         if reply:
-            yield ExportedMessage(at, "", reply, by_model=True)
+            yield ExportedMessage(moment, "", reply, by_model=True)
 
 
 def _usual_announcement(activities: Iterable[_Activity]) -> str:
@@ -357,11 +359,13 @@ def _page_activities(path: Path) -> Iterator[_Activity]:
     for cell in _CELL.finditer(page):
         lines = _page_text(cell["content"]).splitlines()
         times = [
-            (place, at) for place, line in enumerate(lines) if (at := named_time(line))
+            (place, moment)
+            for place, line in enumerate(lines)
+            if (moment := named_time(line))
         ]
-        place, at = times[0] if times else (1, None)
+        place, moment = times[0] if times else (1, None)
         title, reply = "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
-        yield _Activity(_page_text(cell["header"]), title, at, reply.strip())
+        yield _Activity(_page_text(cell["header"]), title, moment, reply.strip())
 
 
 # --- Grok.
@@ -376,11 +380,11 @@ def read_grok(
         talks = list(chain.from_iterable(top["conversations"] for top in tops))
     for number, talk in enumerate(talks, start=1):
         with faults_of_export(f"{path}: conversation {number}"):
-            about = talk["conversation"]
+            conversation = talk["conversation"]
             rows = _shown_rows(
                 [row["response"] for row in talk["responses"]],
                 ("_id", "parent_response_id", "create_time"),
-                about.get("leaf_response_id"),
+                conversation.get("leaf_response_id"),
                 counts,
             )
             messages = []
@@ -388,10 +392,12 @@ def read_grok(
                 text = str(row.get("message") or "").strip()
                 counts[_NO_TEXT] += not text
                 by_model = str(row["sender"]).lower() not in _USER_ROLES
-                at = any_time(row.get("create_time"))
+                moment = any_time(row.get("create_time"))
                 if text:
-                    messages.append(ExportedMessage(at, "", text, by_model))
-            yield Talk(str(about.get("id") or f"conversation-{number}"), messages)
+                    messages.append(ExportedMessage(moment, "", text, by_model))
+            yield Talk(
+                str(conversation.get("id") or f"conversation-{number}"), messages
+            )
 
 
 # --- LibreChat and Open WebUI.
@@ -415,9 +421,9 @@ def read_librechat(
             for row in rows:
                 text = _spoken_parts(row.get("content")) or str(row.get("text") or "")
                 counts[_NO_TEXT] += not text.strip()
-                at = any_time(row.get("createdAt"))
+                moment = any_time(row.get("createdAt"))
                 by_model = not row["isCreatedByUser"]
-                messages.append(ExportedMessage(at, "", text.strip(), by_model))
+                messages.append(ExportedMessage(moment, "", text.strip(), by_model))
             name = str(talk.get("conversationId") or f"conversation-{number}")
             yield Talk(name, [message for message in messages if message.text])
 
@@ -450,13 +456,13 @@ def read_openwebui(
     for number, (where, row) in enumerate(_objects(path, "openwebui", counts), start=1):
         with faults_of_export(where):
             history = row["chat"]["history"]
-            shown = _shown_rows(
+            shown_rows = _shown_rows(
                 list(history["messages"].values()),
                 ("id", "parentId", "timestamp"),
                 history.get("currentId"),
                 counts,
             )
-            messages = list(_listed_messages(shown, counts))
+            messages = list(_listed_messages(shown_rows, counts))
             yield Talk(str(row.get("id") or f"chat-{number}"), messages)
 
 
@@ -500,5 +506,5 @@ def _listed_messages(
         counts["left out: turns of tools, and of the system"] += not spoken
         if spoken and text:
             times = (turn.get(name) for name in ("timestamp", "created_at"))
-            at = any_time(next(filter(None, times), None))
-            yield ExportedMessage(at, "", text, role in _MODEL_ROLES)
+            moment = any_time(next(filter(None, times), None))
+            yield ExportedMessage(moment, "", text, role in _MODEL_ROLES)

@@ -57,11 +57,11 @@ class ForeignMessage(Foreign, frozen=True):
     content: str
 
     def turn(
-        self, counts: Counter[str], cut: re.Pattern[str] | None = None, why: str = ""
+        self, counts: Counter[str], cut: re.Pattern[str] | None = None, reason: str = ""
     ) -> Turn:
-        """Return it as a turn, without what a pattern finds, which is counted: `why` says what that is."""
+        """Return it as a turn, without what a pattern finds, which is counted: `reason` says what that is."""
         text = cut.sub("", self.content) if cut else self.content
-        counts[why] += text != self.content
+        counts[reason] += text != self.content
         # an empty turn keeps its place: evidence counts turns, and the interchange
         # wants a text in each
         return Turn(
@@ -117,12 +117,14 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
     """
     for file in files_in(paths, "chat.json"):
         shorter = [file.with_name(name) for name in _TRUNCATED]
-        told = next((other for other in shorter if other.is_file()), file)
-        counts["told: histories that their authors truncated"] += told != file
+        told_file = next(
+            (candidate for candidate in shorter if candidate.is_file()), file
+        )
+        counts["told: histories that their authors truncated"] += told_file != file
         # by the messages' ids, which questions cite; filled while the sessions are taken
         turns: dict[int, str] = {}
         yield History(
-            _beam_sessions(told, turns, counts),
+            _beam_sessions(told_file, turns, counts),
             _beam_questions(file, turns, counts),
             f"{file.parent.parent.name}_{file.parent.name}",
         )
@@ -150,10 +152,10 @@ def _beam_sessions(
             for place, message in enumerate(messages, start=1)
         }
         if messages:
-            told = tuple(
+            turns_of_batch = tuple(
                 message.turn(counts, _PLAN_INDEX, _PLAN_CUT) for message in messages
             )
-            yield Session(id=f"s{number}", date=date, turns=told)
+            yield Session(id=f"s{number}", date=date, turns=turns_of_batch)
 
 
 def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
@@ -287,24 +289,24 @@ def _halumem_history(where: str, user: _HalumemUser, counts: Counter[str]) -> Hi
             Session(
                 id=name,
                 date=date,
-                turns=tuple(one.turn(counts) for one in session.dialogue),
+                turns=tuple(entry.turn(counts) for entry in session.dialogue),
             )
         )
         homes |= {memory.memory_content: name for memory in session.memory_points}
         counts[
             "left out: memory points, of which only an agent's store could tell"
         ] += len(session.memory_points)
-        for number, one in enumerate(session.questions, start=1):
+        for number, entry in enumerate(session.questions, start=1):
             # evidence repeats the text of a memory, and names no session: only
             # those told until then can be it
-            cited = [homes.get(memory.memory_content, "") for memory in one.evidence]
+            cited = [homes.get(memory.memory_content, "") for memory in entry.evidence]
             counts["left out: evidence that no session before gave"] += cited.count("")
             questions.append(
                 Question(
                     id=f"{name}_q{number}",
-                    text=one.question,
-                    gold=one.answer,
-                    kind=kind_name(one.question_type),
+                    text=entry.question,
+                    gold=entry.answer,
+                    kind=kind_name(entry.question_type),
                     after=name,
                     evidence=tuple(dict.fromkeys(filter(None, cited))),
                 )
@@ -323,7 +325,7 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
             "guessed: what is odd about the file, as --ltm-suite=locomo lists it"
         ] += len(sample.notes)
         sessions, questions, places = [], [], dict[str, str]()
-        for session in filter(lambda one: one.turns, sample.sessions):
+        for session in filter(lambda item: item.turns, sample.sessions):
             turns = []
             for place, turn in enumerate(session.turns, start=1):
                 places[turn.id] = (
@@ -342,23 +344,23 @@ def read_locomo(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History
                     turns=tuple(turns),
                 )
             )
-        for one in sample.questions:
-            adversarial = one.category == Category.ADVERSARIAL
-            if not adversarial and not one.answer:
+        for item in sample.questions:
+            adversarial = item.category == Category.ADVERSARIAL
+            if not adversarial and not item.answer:
                 counts["left out: questions whose answer is empty"] += 1
                 continue
             # the turns that an adversarial question cites hold what it twists, not what
             # it asks for
             questions.append(
                 Question(
-                    id=f"{sample.id}_{one.index}",
-                    kind=one.category.label.replace("-", "_"),
-                    text=one.text,
-                    gold=None if adversarial else one.answer,
+                    id=f"{sample.id}_{item.index}",
+                    kind=item.category.label.replace("-", "_"),
+                    text=item.text,
+                    gold=None if adversarial else item.answer,
                     never_told=adversarial,
                     evidence=()
                     if adversarial
-                    else tuple(places[name] for name in one.evidence),
+                    else tuple(places[name] for name in item.evidence),
                 )
             )
         yield History(sessions, questions, sample.id)
@@ -458,7 +460,7 @@ def read_longmemeval_v2(
     """
     for file in files_in(paths, "questions.jsonl"):
         folder = file.parent
-        asked = {
+        question_by_id = {
             question.id: (where, question)
             for where, question in lines_as(file, _WebQuestion, counts)
         }
@@ -468,18 +470,20 @@ def read_longmemeval_v2(
             for name, haystack in json_as(tier, dict[str, list[str]]).items():
                 groups.setdefault(tuple(haystack), []).append(name)
             for number, (names, ids) in enumerate(groups.items(), start=1):
-                known = [asked[name] for name in ids if name in asked]
+                listed = [
+                    question_by_id[name] for name in ids if name in question_by_id
+                ]
                 counts[
                     "left out: questions of a haystack that are not in the file"
-                ] += len(ids) - len(known)
+                ] += len(ids) - len(listed)
                 questions = []
-                for where, question in known:
+                for where, question in listed:
                     with leaving_out(counts):
                         questions.append(_web_question(where, question, folder, counts))
-                told = _web_sessions(
+                sessions = _web_sessions(
                     folder / "trajectories.jsonl", names, places, counts
                 )
-                yield History(told, questions, f"{tier.stem}_{number}")
+                yield History(sessions, questions, f"{tier.stem}_{number}")
 
 
 _Places: TypeAlias = "dict[str, tuple[int, int, int]]"
@@ -518,8 +522,8 @@ def _web_session(file: Path, trajectory: _Trajectory, counts: Counter[str]) -> S
     for state in trajectory.states:
         images = _existing_images(file.parent, state.screenshot, counts)
         pictures = tuple(Picture(file=str(image)) for image in images)
-        seen = f"{state.url}\n{state.accessibility_tree}".strip()
-        turns.append(Turn(role="user", state=seen or "(no page)", images=pictures))
+        page = f"{state.url}\n{state.accessibility_tree}".strip()
+        turns.append(Turn(role="user", state=page or "(no page)", images=pictures))
         turns.append(
             Turn(
                 role="assistant",
@@ -540,28 +544,28 @@ def _existing_images(
         return []
     try:
         path = (folder / image).resolve()
-        there = path.is_relative_to(folder.resolve()) and path.is_file()
+        exists = path.is_relative_to(folder.resolve()) and path.is_file()
     except (
         OSError,
         ValueError,
     ):  # a name with a null byte, or longer than the system takes
-        there = False
-    counts["left out: images that are not in the folder"] += not there
-    return [path] if there else []
+        exists = False
+    counts["left out: images that are not in the folder"] += not exists
+    return [path] if exists else []
 
 
 def _web_question(
-    where: str, one: _WebQuestion, folder: Path, counts: Counter[str]
+    where: str, question: _WebQuestion, folder: Path, counts: Counter[str]
 ) -> Question:
     # `function|name=value|...`: which function of the published evaluation decides, and
     # with what
     try:
-        function, options = parse_phrase_rule(one.eval_function)
+        function, options = parse_phrase_rule(question.eval_function)
     except DatasetError as error:
         raise DatasetError(f"{where}: eval_function: {error}") from error
     separators = "".join(options.get("separators", ",;"))
     several = "set_match" in function
-    text, choices = one.question, {}
+    text, choices = question.question, {}
     if function.startswith("mc_choice"):
         # where the text lists no options they stand in its image, and only their
         # letters can be known
@@ -578,30 +582,30 @@ def _web_question(
         )
     golds = [
         part.strip()
-        for part in re.split(f"[{re.escape(separators)}]", one.answer)
+        for part in re.split(f"[{re.escape(separators)}]", question.answer)
         if part.strip()
     ]
     if choices:
         golds = (
-            re.findall(r"\b[A-Z]\b", one.answer)
+            re.findall(r"\b[A-Z]\b", question.answer)
             if several
-            else [one.answer.strip(" ().")]
+            else [question.answer.strip(" ().")]
         )
     match = (
         "sequence" if function.endswith("ordered") else "set" if several else "answer"
     )
-    images = _existing_images(folder, one.image, counts)
+    images = _existing_images(folder, question.image, counts)
     return Question(
-        id=one.id,
-        kind=kind_name(one.question_type),
+        id=question.id,
+        kind=kind_name(question.question_type),
         text=text,
         choices=choices or (),
         match=match,
-        gold=tuple(golds) if several else golds[0] if choices else one.answer,
+        gold=tuple(golds) if several else golds[0] if choices else question.answer,
         never_told=function == "llm_abstention_checker",
         image=str(images[0]) if images else "",
         official=OfficialRule(
-            rule=f"longmemeval-v2:{one.eval_function}", gold=(one.answer,)
+            rule=f"longmemeval-v2:{question.eval_function}", gold=(question.answer,)
         ),
     )
 
@@ -654,10 +658,10 @@ def read_memoryagentbench(
 def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
     parts = split_by_tokens(row.context, _PART_TOKENS, lambda text: -(-len(text) // 4))
     counts["guessed: tokens of a part, at four characters each"] += len(parts)
-    told = (part.strip() for part in parts)
+    stripped = (part.strip() for part in parts)
     sessions = [
         Session(id=f"part{place}", turns=(Turn(role="user", content=part),))
-        for place, part in enumerate(told, start=1)
+        for place, part in enumerate(stripped, start=1)
         if part
     ]
     source = row.metadata.source.lower()
@@ -670,12 +674,12 @@ def _text_history(row: _LongText, user: str, counts: Counter[str]) -> History:
         Question(
             id=name,
             kind=kind_name(row.metadata.source),
-            text=asked,
+            text=question,
             match=match,
             gold=(answers,) if isinstance(answers, str) else tuple(answers),
             official=OfficialRule(rule=f"memoryagentbench:{source}"),
         )
-        for name, asked, answers in zip(ids, row.questions, row.answers, strict=True)
+        for name, question, answers in zip(ids, row.questions, row.answers, strict=True)
     ]
     return History(sessions, questions, user)
 
@@ -700,9 +704,9 @@ class _PersonaRow(Foreign, frozen=True):
 def read_personamem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
     """Yield a history for each context of the files shared_contexts_*.jsonl beside questions_*.csv (or .jsonl)."""
     for file in files_in(paths, "questions_*.csv", "questions_*.jsonl"):
-        asked: dict[str, list[tuple[str, _PersonaRow]]] = {}
+        rows_by_context: dict[str, list[tuple[str, _PersonaRow]]] = {}
         for where, row in _persona_rows(file, counts):
-            asked.setdefault(row.shared_context_id, []).append((where, row))
+            rows_by_context.setdefault(row.shared_context_id, []).append((where, row))
         size = file.stem.removeprefix("questions_")
         for _, contexts in lines_as(
             file.with_name(f"shared_contexts_{size}.jsonl"),
@@ -711,10 +715,10 @@ def read_personamem(paths: Sequence[Path], counts: Counter[str]) -> Iterator[His
         ):
             for name, messages in contexts.items():
                 yield _persona_history(
-                    f"{size}_{name}", messages, asked.pop(name, []), counts
+                    f"{size}_{name}", messages, rows_by_context.pop(name, []), counts
                 )
         counts["left out: questions whose context is not in the file"] += sum(
-            map(len, asked.values())
+            map(len, rows_by_context.values())
         )
 
 
@@ -756,20 +760,20 @@ def _persona_history(
         0,
         *(
             place
-            for place, one in enumerate(messages)
-            if one.role == "system" and place
+            for place, foreign_message in enumerate(messages)
+            if foreign_message.role == "system" and place
         ),
         len(messages),
     ]
     sessions, names, questions = [], [""], []
     for number, (start, end) in enumerate(pairwise(starts), start=1):
-        told = [
+        roles_and_turns = [
             (message.role, message.turn(counts, _SPEAKER, _SPEAKER_CUT))
             for message in messages[start:end]
         ]
         turns = [
             msgspec.structs.replace(turn, name="About me") if role == "system" else turn
-            for role, turn in told
+            for role, turn in roles_and_turns
         ]
         names += [f"s{number}_{place}" for place in range(1, len(turns) + 1)]
         sessions += [Session(id=f"s{number}", turns=tuple(turns))] if turns else []

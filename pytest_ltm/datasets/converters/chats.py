@@ -60,10 +60,10 @@ def _sessions_of(
         ordered = sorted(messages, key=lambda message: seconds_of(message.at))
         parts = _split_by_silence(ordered, splitting)
         for number, part in enumerate(parts, start=1):
-            at = part[0].at
+            start = part[0].at
             yield Session(
                 id=f"{name}-{number}",
-                date=at.isoformat(sep=" ", timespec="minutes") if at else "",
+                date=start.isoformat(sep=" ", timespec="minutes") if start else "",
                 turns=tuple(_turn_of(message, splitting) for message in part),
                 room=talk.room,
             )
@@ -89,15 +89,15 @@ def _dated_messages(
         yield message._replace(at=_in_zone(when, splitting, counts) if when else None)
 
 
-def _in_zone(at: datetime, splitting: Splitting, counts: Counter[str]) -> datetime:
-    if at.tzinfo is not None:
-        return at.astimezone(splitting.zone) if splitting.zone else at
+def _in_zone(moment: datetime, splitting: Splitting, counts: Counter[str]) -> datetime:
+    if moment.tzinfo is not None:
+        return moment.astimezone(splitting.zone) if splitting.zone else moment
     if splitting.zone is None:
         counts[
             "guessed: times without a zone are taken as UTC (--timezone says which it is)"
         ] += 1
-        return at
-    return at.replace(tzinfo=splitting.zone)
+        return moment
+    return moment.replace(tzinfo=splitting.zone)
 
 
 def _split_by_silence(
@@ -105,8 +105,8 @@ def _split_by_silence(
 ) -> Iterator[Sequence[ExportedMessage]]:
     ends = [
         number
-        for number, (before, after) in enumerate(pairwise(messages), start=1)
-        if seconds_of(after.at) - seconds_of(before.at) >= splitting.gap.total_seconds()
+        for number, (former, after) in enumerate(pairwise(messages), start=1)
+        if seconds_of(after.at) - seconds_of(former.at) >= splitting.gap.total_seconds()
     ]
     if messages:
         for start, end in pairwise([0, *ends, len(messages)]):
@@ -117,8 +117,8 @@ def _turn_of(message: ExportedMessage, splitting: Splitting) -> Turn:
     model = message.by_model or message.who in splitting.assistants
     role: Literal["user", "assistant"] = "assistant" if model else "user"
     # an assistant among people is the one who is tested
-    who = "" if model else message.who
-    return Turn(role=role, name=who, content=message.text, calls=message.calls)
+    speaker = "" if model else message.who
+    return Turn(role=role, name=speaker, content=message.text, calls=message.calls)
 
 
 @contextmanager
@@ -131,9 +131,9 @@ def _unpacked(path: Path) -> Iterator[Path]:
         try:
             with zipfile.ZipFile(path) as packed:
                 files = [
-                    one
-                    for one in packed.infolist()
-                    if Path(one.filename).suffix.lower() in READ
+                    member
+                    for member in packed.infolist()
+                    if Path(member.filename).suffix.lower() in READ
                 ]
                 if sum(file.file_size for file in files) > UNPACKED:
                     raise DatasetError(

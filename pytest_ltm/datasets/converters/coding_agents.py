@@ -57,8 +57,8 @@ def read_claude_code(
 def _code_node(row: Mapping[str, Any]) -> BranchNode:
     # behind a summary the conversation goes on without a parent
     parent = row.get("parentUuid") or row.get("logicalParentUuid") or ""
-    at = seconds_of(any_time(row.get("timestamp")))
-    return BranchNode(str(row["uuid"]), str(parent), at, row)
+    seconds = seconds_of(any_time(row.get("timestamp")))
+    return BranchNode(str(row["uuid"]), str(parent), seconds, row)
 
 
 def _code_messages(
@@ -71,8 +71,8 @@ def _code_messages(
     if not text or added or role not in ("user", "assistant"):
         counts[_NOT_SPOKEN] += 1
         return
-    at = any_time(row.get("timestamp"))
-    yield ExportedMessage(at, "", text, role == "assistant")
+    moment = any_time(row.get("timestamp"))
+    yield ExportedMessage(moment, "", text, role == "assistant")
 
 
 def read_codex(
@@ -113,5 +113,5 @@ def _codex_messages(
     if not text or added or not is_addressed_to_user(message):
         counts[_NOT_SPOKEN] += 1
         return
-    at = any_time(row.get("timestamp"))
-    yield ExportedMessage(at, "", text, role == "assistant")
+    moment = any_time(row.get("timestamp"))
+    yield ExportedMessage(moment, "", text, role == "assistant")

@@ -205,10 +205,12 @@ def iso_time(text: Any) -> datetime | None:
         return None
     if not isinstance(text, str):
         raise TypeError(f"expected a time, got {text!r}")
-    day, sign, rest = text.strip().replace("Z", "+00:00").partition(".")
-    fraction = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    day, sign, fraction_and_zone = text.strip().replace("Z", "+00:00").partition(".")
+    fraction = fraction_and_zone[
+        : len(fraction_and_zone) - len(fraction_and_zone.lstrip("0123456789"))
+    ]
     return datetime.fromisoformat(
-        f"{day}{sign}{fraction[:6].ljust(6, '0') if sign else ''}{rest[len(fraction) :]}"
+        f"{day}{sign}{fraction[:6].ljust(6, '0') if sign else ''}{fraction_and_zone[len(fraction) :]}"
     )
 
 
@@ -224,8 +226,12 @@ def any_time(value: Any) -> datetime | None:
     return iso_time(value)
 
 
-def seconds_of(at: datetime | None) -> float:
+def seconds_of(moment: datetime | None) -> float:
     """Return a time as seconds since 1970; 0.0 for none."""
-    if at is None:
+    if moment is None:
         return 0.0
-    return at.timestamp() if at.tzinfo else at.replace(tzinfo=timezone.utc).timestamp()
+    return (
+        moment.timestamp()
+        if moment.tzinfo
+        else moment.replace(tzinfo=timezone.utc).timestamp()
+    )

@@ -63,8 +63,8 @@ def _telegram_messages(
         if "forwarded_from" in row:
             counts[_FORWARDED] += 1
             text = mark_forwarded(text, row["forwarded_from"])
-        who = str(row.get("from") or row.get("from_id") or "somebody")
-        yield ExportedMessage(_telegram_time(row), who, text)
+        sender = str(row.get("from") or row.get("from_id") or "somebody")
+        yield ExportedMessage(_telegram_time(row), sender, text)
 
 
 def _telegram_text(parts: Any) -> str:
@@ -87,13 +87,13 @@ def _telegram_time(row: Mapping[str, Any]) -> datetime | None:
         if local is None:
             raise KeyError("date")
         return local
-    at = utc_time(row["date_unixtime"])
+    moment = utc_time(row["date_unixtime"])
     if local is None or local.tzinfo is not None:
-        return at
-    offset = local.replace(tzinfo=timezone.utc) - at
+        return moment
+    offset = local.replace(tzinfo=timezone.utc) - moment
     if offset % _QUARTER or abs(offset) > timedelta(hours=14):
-        return at
-    return at.astimezone(timezone(offset))
+        return moment
+    return moment.astimezone(timezone(offset))
 
 
 # --- Messenger and Instagram: a folder for each chat, with message_1.json and so on, or
@@ -130,7 +130,7 @@ def _messenger_messages(
     for row in rows:
         text = repair_latin(str(row.get("content") or row.get("text") or "")).strip()
         notice = row.get("is_unsent") or row.get("isUnsent") or "call_duration" in row
-        said = str(row.get("type") or "Generic").lower() in _MESSENGER_SPOKEN
+        is_spoken = str(row.get("type") or "Generic").lower() in _MESSENGER_SPOKEN
         share = row.get("share") or {}
         shared = repair_latin(str(share.get("share_text") or "")).strip()
         if shared and not notice:
@@ -138,12 +138,12 @@ def _messenger_messages(
             quoted = mark_forwarded(shared)
             # a share announces itself in words that nobody typed
             text = quoted if not share.get("link") else f"{quoted} {share['link']}"
-        if notice or not said or not text or _REACTION.fullmatch(text):
+        if notice or not is_spoken or not text or _REACTION.fullmatch(text):
             counts[_NOTICES] += 1
             continue
-        who = repair_latin(str(row.get("sender_name") or row["senderName"]))
-        at = epoch_time(row.get("timestamp_ms") or row["timestamp"])
-        yield ExportedMessage(at, who, text)
+        sender = repair_latin(str(row.get("sender_name") or row["senderName"]))
+        moment = epoch_time(row.get("timestamp_ms") or row["timestamp"])
+        yield ExportedMessage(moment, sender, text)
 
 
 # What the program writes for a tap, in English accounts.
@@ -201,8 +201,8 @@ def _discord_messages(
         if str(row.get("type", "Default")) not in _DISCORD_SPOKEN or not text:
             counts[_NOTICES] += 1
             continue
-        who = str(row["author"].get("nickname") or row["author"]["name"])
-        yield ExportedMessage(iso_time(row["timestamp"]), who, text)
+        sender = str(row["author"].get("nickname") or row["author"]["name"])
+        yield ExportedMessage(iso_time(row["timestamp"]), sender, text)
 
 
 def _own_messages(
@@ -235,10 +235,10 @@ def _table_messages(
     for row, match in zip(written, matches, strict=True):
         text = str(row.get("Content") or "").strip()
         counts[_NOTICES] += not text
-        at = read_date(match, form) if form and match else iso_time(row["Date"])
+        moment = read_date(match, form) if form and match else iso_time(row["Date"])
         if text:
-            who = str(row["Author"]).removesuffix("#0000")
-            yield ExportedMessage(at, who, text)
+            sender = str(row["Author"]).removesuffix("#0000")
+            yield ExportedMessage(moment, sender, text)
 
 
 # --- Slack: a folder with users.json and a folder for each channel, which has a file
@@ -262,11 +262,13 @@ def read_slack(
             user.get("real_name") or user.get("name")
         )
     channels = (
-        [one for one in sorted(path.iterdir()) if one.is_dir()] if path.is_dir() else []
+        [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
+        if path.is_dir()
+        else []
     )
     days = {
-        one: sorted(day for day in one.iterdir() if _DAY.fullmatch(day.name))
-        for one in channels
+        folder: sorted(day for day in folder.iterdir() if _DAY.fullmatch(day.name))
+        for folder in channels
     }
     if not any(days.values()):
         raise DatasetError(
@@ -297,7 +299,9 @@ def _day_messages(
 
     for number, message in enumerate(_json_list(file), start=1):
         attached = [
-            one for one in message.get("attachments") or [] if isinstance(one, dict)
+            attachment
+            for attachment in message.get("attachments") or []
+            if isinstance(attachment, dict)
         ]
         # bots often leave the text empty, and say all in blocks or in what is attached
         text = (
@@ -311,7 +315,7 @@ def _day_messages(
             continue
         bot = message.get("username") or (message.get("bot_profile") or {}).get("name")
         guest = _profile_name(message.get("user_profile"))
-        who = (
+        sender = (
             people.get(message.get("user"))
             or guest
             or bot
@@ -319,12 +323,12 @@ def _day_messages(
             or "somebody"
         )
         try:
-            at = utc_time(message["ts"])
+            moment = utc_time(message["ts"])
         except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise DatasetError(
                 f"{file}: message {number}: 'ts' does not hold a time: {message.get('ts')!r}"
             ) from error
-        yield ExportedMessage(at, str(who), text)
+        yield ExportedMessage(moment, str(sender), text)
 
 
 def _attached_text(attached: dict[str, Any]) -> str:
@@ -338,8 +342,8 @@ def _attached_text(attached: dict[str, Any]) -> str:
 def _block_texts(value: Any) -> Iterator[str]:
     """Yield the texts in blocks, however deep."""
     if isinstance(value, list):
-        for one in value:
-            yield from _block_texts(one)
+        for block in value:
+            yield from _block_texts(block)
     elif isinstance(value, dict):
         if isinstance(value.get("text"), str):
             yield value["text"]

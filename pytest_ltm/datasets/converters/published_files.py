@@ -40,9 +40,9 @@ def leaving_out(counts: Counter[str]) -> Iterator[None]:
     try:
         yield
     except DatasetError as error:
-        named = sum(why.startswith(UNREADABLE) for why in counts)
-        why = f"{UNREADABLE}{error}"
-        counts[why if why in counts or named < _NAMED else _MORE] += 1
+        named_count = sum(reason.startswith(UNREADABLE) for reason in counts)
+        reason = f"{UNREADABLE}{error}"
+        counts[reason if reason in counts or named_count < _NAMED else _MORE] += 1
 
 
 def date_as(text: str, form: str, where: str) -> str:
@@ -122,7 +122,7 @@ def files_in(paths: Sequence[Path], *patterns: str) -> list[Path]:
         file
         for path in paths
         for file in (
-            sorted(one for pattern in patterns for one in path.rglob(pattern))
+            sorted(match for pattern in patterns for match in path.rglob(pattern))
             if path.is_dir()
             else [path]
         )

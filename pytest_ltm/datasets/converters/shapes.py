@@ -306,7 +306,7 @@ def _samples_of(path: Path) -> list[Any]:
         return [{f"class {name}": 1 for name in names}]
     if path.suffix.lower() == ".txt" and not _JSON.match(_start_of(path)):
         return [{"line with a date and a time": 1}]
-    return [value for _, value in iter_objects(path, most=_SAMPLE)]
+    return [value for _, value in iter_objects(path, limit=_SAMPLE)]
 
 
 def _start_of(path: Path, size: int = 4096) -> str:
@@ -352,7 +352,7 @@ _SHOWN = 8
 
 
 def iter_objects(
-    path: Path, counts: Counter[str] | None = None, *, most: int | None = None
+    path: Path, counts: Counter[str] | None = None, *, limit: int | None = None
 ) -> Iterator[tuple[str, Any]]:
     """Yield place and value of each object: of a JSON list of any size, of JSON lines, a table, or a whole file.
 
@@ -360,14 +360,14 @@ def iter_objects(
     """
     clashes = Counter[str]() if counts is None else counts
     if path.suffix.lower() == ".csv":
-        yield from islice(_table_rows(path), most)
+        yield from islice(_table_rows(path), limit)
         return
     start = _start_of(path)
     if start.startswith("["):
-        for where, raw in islice(iter_list_items(path, "conversation"), most):
+        for where, raw in islice(iter_list_items(path, "conversation"), limit):
             yield where, _decode(raw, where, clashes)
     elif path.suffix.lower() == ".jsonl" or _is_first_of_lines(path):
-        for number, _, raw in islice(iter_numbered_lines(path), most):
+        for number, _, raw in islice(iter_numbered_lines(path), limit):
             yield f"{path}:{number}", _decode(raw, f"{path}:{number}", clashes)
     else:
         yield str(path), _decode(read_at_once(path), str(path), clashes)

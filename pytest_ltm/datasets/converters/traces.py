@@ -110,7 +110,7 @@ def read_otel(
                 nanoseconds = span.get("startTimeUnixNano") or span.get(
                     "start_time_unix_nano"
                 )
-                at = (
+                moment = (
                     utc_time(int(nanoseconds) / 1e9)
                     if nanoseconds
                     else iso_time(span.get("start_time"))
@@ -125,10 +125,10 @@ def read_otel(
                 talk = talks.setdefault(name, [])
                 if "memory" in operation:
                     records = _parsed(facts.get("gen_ai.memory.records"))
-                    asked = facts.get("gen_ai.memory.query.text")
-                    call = ToolCall(name=operation, arguments=asked, result=records)
+                    query = facts.get("gen_ai.memory.query.text")
+                    call = ToolCall(name=operation, arguments=query, result=records)
                     talk.append(
-                        ExportedMessage(at, "", "", by_model=True, calls=(call,))
+                        ExportedMessage(moment, "", "", by_model=True, calls=(call,))
                     )
                 elif operation in (
                     "chat",
@@ -136,11 +136,11 @@ def read_otel(
                     "generate_content",
                     "invoke_agent",
                 ):
-                    said, came = (
+                    prompt, came = (
                         _span_messages(facts, "input", "prompt"),
                         _span_messages(facts, "output", "completion"),
                     )
-                    talk += _exchange(said, came, at, counts)
+                    talk += _exchange(prompt, came, moment, counts)
                 else:
                     counts["left out: spans of neither a model nor a memory"] += 1
     yield from (Talk(name, messages) for name, messages in talks.items())
@@ -183,17 +183,17 @@ def _parsed(value: Any) -> Any:
 
 
 def _exchange(
-    given: Any, came: Any, at: datetime | None, counts: Counter[str]
+    sent_messages: Any, came: Any, moment: datetime | None, counts: Counter[str]
 ) -> list[ExportedMessage]:
     """Return what the user said last, and the reply."""
-    said, reply = _last_text(given, _USERS), _last_text(came, _MODELS)
+    message, reply = _last_text(sent_messages, _USERS), _last_text(came, _MODELS)
     counts["left out: runs without a text of the user or the model"] += not (
-        said and reply
+        message and reply
     )
-    exchange = [ExportedMessage(at, "", said)] if said else []
+    exchange = [ExportedMessage(moment, "", message)] if message else []
     return [
         *exchange,
-        *([ExportedMessage(at, "", reply, by_model=True)] if reply else []),
+        *([ExportedMessage(moment, "", reply, by_model=True)] if reply else []),
     ]
 
 
@@ -213,18 +213,18 @@ def _last_text(value: Any, roles: set[str]) -> str:
     return next(filter(None, (_row_text(row, roles) for row in reversed(rows))), "")
 
 
-def _row_text(one: Any, roles: set[str]) -> str:
+def _row_text(row: Any, roles: set[str]) -> str:
     """Return the text of a message if it has one of the roles, or none."""
-    if isinstance(one, list):
-        return _last_text(one, roles)
-    if not isinstance(one, dict):
+    if isinstance(row, list):
+        return _last_text(row, roles)
+    if not isinstance(row, dict):
         return ""
     for wrapping in ("message", "kwargs"):
-        one = one[wrapping] if isinstance(one.get(wrapping), dict) else one
-    role = str(one.get("role") or one.get("type") or next(iter(roles))).lower()
+        row = row[wrapping] if isinstance(row.get(wrapping), dict) else row
+    role = str(row.get("role") or row.get("type") or next(iter(roles))).lower()
     return (
         message_text(
-            one.get("parts") or one.get("content") or one.get("text") or ""
+            row.get("parts") or row.get("content") or row.get("text") or ""
         ).strip()
         if role in roles
         else ""

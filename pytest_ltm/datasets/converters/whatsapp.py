@@ -83,21 +83,21 @@ def read_whatsapp(
         name = re.sub(r"[\W\d]+", "-", file.stem).strip("-")
         messages = []
         for place, line in enumerate(chat_lines):
-            at = read_date(line.head, form)
-            if at is None:
-                shown = (
+            moment = read_date(line.head, form)
+            if moment is None:
+                problem = (
                     f"{line.head.group()[:25]!r} does not fit the order {form.order}"
                 )
                 raise DatasetError(
-                    f"{file}:{line.number}: {shown}. Try another --dates"
+                    f"{file}:{line.number}: {problem}. Try another --dates"
                 )
-            said = _spoken_by(line, speakers, first=place == 0)
-            if said is None:
+            spoken = _spoken_by(line, speakers, first=place == 0)
+            if spoken is None:
                 counts[_SYSTEM] += 1
-            elif not said[1]:
+            elif not spoken[1]:
                 counts["left out: media, places and deleted messages"] += 1
             else:
-                messages.append(ExportedMessage(at, *said))
+                messages.append(ExportedMessage(moment, *spoken))
         yield Talk(name or "chat", messages)
 
 
@@ -132,10 +132,10 @@ def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
     A name without a blank behind the colon has another line with one, or no
     number and no address behind it.
     """
-    who, text = by["who"], by["text"]
-    if speakers[who] > 1:
+    name, text = by["who"], by["text"]
+    if speakers[name] > 1:
         return True
-    if _QUOTES.search(who) or len(who.split()) > _LONGEST_NAME:
+    if _QUOTES.search(name) or len(name.split()) > _LONGEST_NAME:
         return False
     if by["blank"] is not None:
         return True
@@ -213,14 +213,15 @@ def _date_form(path: Path, chat_lines: Sequence[_ChatLine], order: str) -> DateF
         forms = steady or forms
     if len(forms) == 1:
         return forms[0]
-    shown = first.group()[:20]
+    first_date = first.group()[:20]
     if forms:
         cure = "No date of the file tells. Say --dates=dmy or mdy"
-        raise DatasetError(f"{path}:1: {shown!r}: day or month first? {cure}")
+        raise DatasetError(f"{path}:1: {first_date!r}: day or month first? {cure}")
     raise DatasetError(
-        f"{path}: its dates, such as {shown!r}, are in no order of day and month, and no calendar, that holds for all"
+        f"{path}: its dates, such as {first_date!r}, are in no order of day and month, and no calendar, that "
+        "holds for all"
     )
 
 
 def _never_goes_back(times: Sequence[datetime]) -> bool:
-    return all(after - before > -_BACK for before, after in pairwise(times))
+    return all(after - earlier > -_BACK for earlier, after in pairwise(times))

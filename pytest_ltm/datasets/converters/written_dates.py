@@ -147,7 +147,7 @@ def fitting_forms(
         for calendar in CALENDARS:
             form = DateForm(order, calendar)
             times = [read_date(match, form) for match in matches]
-            found = [at for at in times if at is not None]
+            found = [moment for moment in times if moment is not None]
             if len(found) == len(times):
                 yield form, found
                 break
@@ -196,10 +196,10 @@ def _day_of(text: str) -> date | None:
     numbers = [int(digits) for digits in re.findall(r"\d+", text)]
     months = month_names()
     found = [months.get(word.rstrip(".").lower()) for word in _WORD.findall(text)]
-    named = [month for month in found if month]
-    if len(numbers) == 2 and len(named) == 1:
+    named_months = [month for month in found if month]
+    if len(numbers) == 2 and len(named_months) == 1:
         year, day = max(numbers), min(numbers)
-        return date_in(CALENDARS[0], (year, named[0], day))
+        return date_in(CALENDARS[0], (year, named_months[0], day))
     if len(numbers) != 3:
         return None
     order = "ymd" if numbers[0] > 31 else "dmy" if "." in text else "mdy"

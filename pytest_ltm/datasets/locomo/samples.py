@@ -182,15 +182,15 @@ def read_date(text: str) -> datetime | None:
         return None
 
 
-def format_locomo_date(at: datetime) -> str:
+def format_locomo_date(moment: datetime) -> str:
     """Return the date as the data set writes it."""
-    hour = at.hour % _NOON or _NOON
-    return f"{hour}:{at.minute:02} {'am' if at.hour < _NOON else 'pm'} on {written_day(at)}"
+    hour = moment.hour % _NOON or _NOON
+    return f"{hour}:{moment.minute:02} {'am' if moment.hour < _NOON else 'pm'} on {written_day(moment)}"
 
 
-def written_day(at: date) -> str:
+def written_day(day: date) -> str:
     """Return the day as the data set writes it: `8 May, 2023`."""
-    return f"{at.day} {MONTHS[at.month - 1]}, {at.year}"
+    return f"{day.day} {MONTHS[day.month - 1]}, {day.year}"
 
 
 # --- Reading: the published file, one conversation in a file of its own, or a folder of
@@ -200,7 +200,7 @@ _ID = re.compile(r"D:?(\d+):(\d+)")
 
 
 def repair_citations(
-    cited: Iterable[object], known: Collection[str]
+    cited: Iterable[object], turn_ids: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids that citations mean, each once, and a sentence for each that had to be repaired or left out.
 
@@ -213,13 +213,17 @@ def repair_citations(
         ids = [
             f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))
         ]
-        there = [one for one in ids if one in known]
-        nones.update(dict.fromkeys(there))
-        if not there:
+        known_ids = [turn_id for turn_id in ids if turn_id in turn_ids]
+        nones.update(dict.fromkeys(known_ids))
+        if not known_ids:
             notes.append(f"the evidence {text!r} points to no turn")
-        elif there != [text]:
-            lost = "" if len(there) == len(ids) else ", the rest points to no turn"
-            notes.append(f"the evidence {text!r} is read as {', '.join(there)}{lost}")
+        elif known_ids != [text]:
+            remark = (
+                "" if len(known_ids) == len(ids) else ", the rest points to no turn"
+            )
+            notes.append(
+                f"the evidence {text!r} is read as {', '.join(known_ids)}{remark}"
+            )
     return tuple(nones), tuple(notes)
 
 
@@ -252,14 +256,14 @@ class LocomoData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is odd about it, a sentence each."""
-        own = (
+        file_notes = (
             ()
             if self.known_as
             else (
                 f"{self.path.name} is not the published file (SHA-256 {self.sha256[:12]}...)",
             )
         )
-        return own + tuple(
+        return file_notes + tuple(
             f"{sample.id}: {note}" for sample in self.samples for note in sample.notes
         )
 
@@ -292,7 +296,7 @@ def load_locomo(path: Path) -> LocomoData:
         top = Field(json_in(raw, str(file)), str(file))
         with faults_of_data():
             tops = top.items("conversations") if isinstance(top.value, list) else [top]
-            samples += [_parse_sample(one, file.stem) for one in tops]
+            samples += [_parse_sample(record, file.stem) for record in tops]
     if not samples:
         raise DatasetError(
             f"{path}: holds no conversation. Name locomo10.json, or a folder of conversations"
@@ -306,11 +310,11 @@ def load_locomo(path: Path) -> LocomoData:
 
 
 def _parse_sample(top: Field, stem: str) -> Sample:
-    given = top.mapping().get("sample_id")
-    name = given.text() if given else ""
-    here = structs.replace(top, where=f"{top.where}: {name}") if name else top
-    fields = here.mapping()
-    talk = fields.get("conversation", here)  # the older layout has it at the top
+    id_field = top.mapping().get("sample_id")
+    name = id_field.text() if id_field else ""
+    place = structs.replace(top, where=f"{top.where}: {name}") if name else top
+    fields = place.mapping()
+    talk = fields.get("conversation", place)  # the older layout has it at the top
     parts = fields_of(talk, ("speaker_a", "speaker_b"), "conversation of LoCoMo")
     speakers = (parts["speaker_a"].text(), parts["speaker_b"].text())
     sessions, notes = _parse_sessions(parts)
@@ -337,10 +341,10 @@ def _parse_sample(top: Field, stem: str) -> Sample:
         for turn, count in counts.items()
         if count > 1
     ]
-    asked = fields["qa"].items("questions") if "qa" in fields else ()
+    rows = fields["qa"].items("questions") if "qa" in fields else ()
     questions = tuple(
-        _parse_question(one, index, counts.keys(), notes)
-        for index, one in enumerate(asked)
+        _parse_question(row, index, counts.keys(), notes)
+        for index, row in enumerate(rows)
     )
     twice = sum(
         count > 1 for count in Counter(question.text for question in questions).values()
@@ -379,12 +383,12 @@ def _parse_sessions(
         if number not in dated:
             raise item.fault(f"the field 'session_{number}_date_time' is missing.")
         when = dated[number].text()
-        at = read_date(when)
-        if at is None:
+        moment = read_date(when)
+        if moment is None:
             raise dated[number].error("a date such as '1:56 pm on 8 May, 2023'")
         turns = []
-        for one in item.items("turns"):
-            fields = one.mapping(required=("speaker", "dia_id", "text"))
+        for turn in item.items("turns"):
+            fields = turn.mapping(required=("speaker", "dia_id", "text"))
             images = (
                 fields["img_url"].texts()
                 if "img_url" in fields and fields["img_url"].value
@@ -407,7 +411,7 @@ def _parse_sessions(
                     images,
                 )
             )
-        sessions.append(LocomoSession(number, when, at, tuple(turns)))
+        sessions.append(LocomoSession(number, when, moment, tuple(turns)))
     ordered = sorted(sessions, key=lambda session: (session.at, session.number))
     if ordered != sessions:
         notes.append(
@@ -417,7 +421,7 @@ def _parse_sessions(
 
 
 def _parse_question(
-    item: Field, index: int, known: Collection[str], notes: list[str]
+    item: Field, index: int, turn_ids: Collection[str], notes: list[str]
 ) -> LocomoQuestion:
     """Return a question; `notes` takes what is odd about it."""
     fields = fields_of(item, ("question", "category"), "question")
@@ -425,7 +429,7 @@ def _parse_question(
     if number > max(Category):
         raise fields["category"].error(f"a category from 1 to {max(Category):d}")
     cited = _list_of(fields.get("evidence"))
-    evidence, repairs = repair_citations(cited, known)
+    evidence, repairs = repair_citations(cited, turn_ids)
     answer, suggested = (
         text_or_number(fields[name])
         if name in fields and fields[name].value is not None
@@ -466,7 +470,7 @@ def _list_of(item: Field | None) -> Sequence[Any]:
 
 
 def _with_annotations(
-    sample: Sample, fields: Mapping[str, Field], known: Collection[str]
+    sample: Sample, fields: Mapping[str, Field], turn_ids: Collection[str]
 ) -> Sample:
     """Return a sample with what its file holds beside turns and questions: each by its session."""
 
@@ -478,8 +482,8 @@ def _with_annotations(
                 yield int(match[1]), one
 
     events, observations = [], []
-    for number, one in by_session("event_summary"):
-        parts = one.mapping()
+    for number, entry in by_session("event_summary"):
+        parts = entry.mapping()
         of = {
             name: tuple(map(str, filter(None, _list_of(parts.get(name)))))
             for name in sample.speakers
@@ -489,8 +493,8 @@ def _with_annotations(
                 number, str(parts["date"].value) if "date" in parts else "", of
             )
         )
-    for number, one in by_session("observation"):
-        for speaker, notes in one.mapping().items():
+    for number, entry in by_session("observation"):
+        for speaker, notes in entry.mapping().items():
             for note in notes.items("observations"):
                 # a pair of fact and turns, or the fact alone
                 fact, cited = (
@@ -499,11 +503,13 @@ def _with_annotations(
                     else [note.value, ""]
                 )[:2]
                 evidence, _ = repair_citations(
-                    cited if isinstance(cited, list) else [cited], known
+                    cited if isinstance(cited, list) else [cited], turn_ids
                 )
                 observations.append(Observation(speaker, str(fact), evidence, number))
     summaries = {
-        number: one.text() for number, one in by_session("session_summary") if one.value
+        number: entry.text()
+        for number, entry in by_session("session_summary")
+        if entry.value
     }
     return replace(
         sample,
@@ -525,14 +531,14 @@ _TOLD_SESSION = re.compile(r"[DOS](\d+)")
 
 def opening_message(sample: Sample, telling: str = "turns") -> str:
     """Return the message that explains what is to come."""
-    one, other = sample.speakers
-    what = (
+    first, second = sample.speakers
+    subject = (
         "notes on a long conversation"
         if telling in NOTE_KINDS
         else "a long conversation"
     )
     return (
-        f"You are going to read {what} between {one} and {other}, session by session, each with its date. "
+        f"You are going to read {subject} between {first} and {second}, session by session, each with its date. "
         "Remember what they tell each other. Later I will ask you about it; until then a short acknowledgement will do."
     )
 
@@ -563,10 +569,10 @@ def history_exchanges(
     return pasts
 
 
-def turn_text(turn: LocomoTurn, *, seen: bool = False) -> str:
-    """Return what a speaker said, with what a photo shows in its place; `seen`: the photo itself is sent, too."""
+def turn_text(turn: LocomoTurn, *, is_pictured: bool = False) -> str:
+    """Return what a speaker said, with what a photo shows in its place; `is_pictured`: the photo is sent, too."""
     photo = f" [shares a photo: {turn.caption}]" if turn.caption else ""
-    return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if seen else photo}"
+    return f"{turn.speaker}: {turn.text}{' [shares a photo, see the image]' if is_pictured else photo}"
 
 
 def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], str]:
@@ -575,9 +581,9 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
     DatasetError if it is not a folder, no photo is in it, or one that is cannot be
     sent.
     """
-    named = "Their files are named as the addresses end: photo.jpg"
+    naming = "Their files are named as the addresses end: photo.jpg"
     if not folder.is_dir():
-        raise DatasetError(f"{folder}: no folder of photos. {named}")
+        raise DatasetError(f"{folder}: no folder of photos. {naming}")
     shared = {
         name
         for sample in samples
@@ -591,7 +597,7 @@ def photos_in(folder: Path, samples: Iterable[Sample]) -> tuple[dict[str, str], 
     }
     if shared and not found:
         raise DatasetError(
-            f"{folder}: none of the {len(shared):,} photos is here. {named}"
+            f"{folder}: none of the {len(shared):,} photos is here. {naming}"
         )
     for file in found.values():
         read_image(file)
@@ -624,13 +630,15 @@ def held_by(past: Sequence[PastExchange], evidence: Sequence[str]) -> tuple[str,
     A turn that was told keeps its id. In a telling of notes, one that no note holds is
     named by its session's notes.
     """
-    told = {name for one in past for name in (one.id, *one.holds)}
-    notes = group_by(past, lambda one: session_of(one.id))
-    named = (
-        [turn] if turn in told else [one.id for one in notes.get(session_of(turn), ())]
+    told_ids = {name for exchange in past for name in (exchange.id, *exchange.holds)}
+    notes = group_by(past, lambda exchange: session_of(exchange.id))
+    ids_of_evidence = (
+        [turn]
+        if turn in told_ids
+        else [exchange.id for exchange in notes.get(session_of(turn), ())]
         for turn in evidence
     )
-    return tuple(dict.fromkeys(chain.from_iterable(named)))
+    return tuple(dict.fromkeys(chain.from_iterable(ids_of_evidence)))
 
 
 def _note_exchanges(
@@ -670,7 +678,8 @@ def _session_exchanges(
         if (
             telling != "turns"
             and following
-            and sum(len(turn_text(one)) for one in (*part, *following)) <= CHARACTERS
+            and sum(len(turn_text(part_turn)) for part_turn in (*part, *following))
+            <= CHARACTERS
         ):
             continue
         ids = tuple(turn.id for turn in part)
@@ -682,11 +691,13 @@ def _session_exchanges(
             for turn in part
         ]
         text = between.join([f"[{session.when}]", *map(turn_text, part)])
-        shown = (
-            turn_text(turn, seen=bool(of_turn))
+        pictured_texts = (
+            turn_text(turn, is_pictured=bool(of_turn))
             for turn, of_turn in zip(part, files, strict=True)
         )
-        pictured = between.join([f"[{session.when}]", *shown]) if any(files) else ""
+        pictured = (
+            between.join([f"[{session.when}]", *pictured_texts]) if any(files) else ""
+        )
         images = tuple(chain.from_iterable(files))
         yield PastExchange(
             name,

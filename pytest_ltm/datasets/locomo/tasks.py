@@ -82,15 +82,15 @@ class EventSummaries:
 
     def examples(self, sample: Sample) -> list[str]:
         """Return the periods in which the file notes events for a speaker."""
-        named = [
-            (i, who, period)
+        periods = [
+            (i, speaker, period)
             for period in _session_periods(sample)
-            for i, who in enumerate(sample.speakers)
+            for i, speaker in enumerate(sample.speakers)
         ]
         return [
-            f"{i}_{own[0].number}_{own[-1].number}"
-            for i, who, own in named
-            if _gold_events(sample, who, own)
+            f"{i}_{sessions[0].number}_{sessions[-1].number}"
+            for i, speaker, sessions in periods
+            if _gold_events(sample, speaker, sessions)
         ]
 
     def definition(
@@ -100,13 +100,15 @@ class EventSummaries:
         number, first, last = map(int, example.split("_"))
         speaker = sample.speakers[number]
         period = next(
-            one
-            for one in _session_periods(sample)
-            if (one[0].number, one[-1].number) == (first, last)
+            candidate
+            for candidate in _session_periods(sample)
+            if (candidate[0].number, candidate[-1].number) == (first, last)
         )
         ends = [session.turns[-1].id for session in period if session.turns]
         order = {session.number: place for place, session in enumerate(sample.sessions)}
-        total = sum(order[session_of(one.id)] <= order[last] for one in past)
+        total = sum(
+            order[session_of(candidate.id)] <= order[last] for candidate in past
+        )
         dialogue = [
             line
             for session in period
@@ -153,9 +155,9 @@ def _gold_events(
         by_number[session.number] for session in period if session.number in by_number
     ]
     return [
-        f"{one.date}: {event}" if one.date else event
-        for one in result
-        for event in one.of.get(speaker, ())
+        f"{session_events.date}: {event}" if session_events.date else event
+        for session_events in result
+        for event in session_events.of.get(speaker, ())
     ]
 
 
@@ -167,9 +169,9 @@ def facts_in(text: str) -> list[str]:
     """
     facts = []
     for line in text.splitlines():
-        told = _MARK.sub("", line).strip()
-        date = match[0] if (match := _DATE.match(told)) else ""
-        for sentence in _SENTENCE.split(told.removeprefix(date)):
+        statement = _MARK.sub("", line).strip()
+        date = match[0] if (match := _DATE.match(statement)) else ""
+        for sentence in _SENTENCE.split(statement.removeprefix(date)):
             subject = match[0] if (match := _SUBJECT.match(sentence)) else ""
             start = 0
             for end, following in [
@@ -180,12 +182,12 @@ def facts_in(text: str) -> list[str]:
                 if following and len(clause.split()) < _LEAST_WORDS:
                     continue
                 if _WORDED.search(clause):
-                    own = (
+                    head = (
                         f"{subject} "
                         if start and subject and _STARTS_WITH_VERB.match(clause)
                         else ""
                     )
-                    facts.append(f"{date}{own}{clause}")
+                    facts.append(f"{date}{head}{clause}")
                 start = following
     return facts
 
@@ -203,9 +205,9 @@ def atomic_facts(judge: Judge, text: str) -> list[str]:
         if isinstance(decision, Unscored)
         else _LISTED.findall(full_thoughts(decision.reply))
     )
-    known = content_stems(text)
+    stems = content_stems(text)
     holds = all(
-        len(content_stems(fact) & known) >= _OWN_WORDS * len(content_stems(fact))
+        len(content_stems(fact) & stems) >= _OWN_WORDS * len(content_stems(fact))
         for fact in facts
     )
     return facts if facts and holds else facts_in(text)
@@ -225,13 +227,17 @@ def score_event_summary(
     events = "\n".join(gold)
     facts = atomic_facts(judge, answer)[:MAX_CHECKED_FACTS]
     golden = atomic_facts(judge, events) if facts else facts_in(events)
-    asked = [{"answer": fact, "speaker": speaker, "events": events} for fact in facts]
-    supported = _judge_grades(judge, "locomo-events-support", asked)
+    inquiries = [
+        {"answer": fact, "speaker": speaker, "events": events} for fact in facts
+    ]
+    supported = _judge_grades(judge, "locomo-events-support", inquiries)
     if isinstance(supported, Unscored):
         return supported
-    asked = [{"answer": answer, "event": event, "speaker": speaker} for event in golden]
+    inquiries = [
+        {"answer": answer, "event": event, "speaker": speaker} for event in golden
+    ]
     covered = (
-        _judge_grades(judge, "locomo-events-covered", asked)
+        _judge_grades(judge, "locomo-events-covered", inquiries)
         if facts
         else ["no"] * len(golden)
     )
@@ -244,10 +250,10 @@ def score_event_summary(
     wrong = [
         fact for fact, grade in zip(facts, supported, strict=True) if grade == "no"
     ]
-    asked = [
+    inquiries = [
         {"answer": fact, "speaker": speaker, "dialogue": dialogue} for fact in wrong
     ]
-    kinds = _judge_grades(judge, "locomo-events-error", asked)
+    kinds = _judge_grades(judge, "locomo-events-error", inquiries)
     return {
         "fact_precision": precision,
         "fact_recall": recall,
@@ -264,11 +270,11 @@ def score_event_summary(
 
 
 def _judge_grades(
-    judge: Judge, prompt: str, asked: Iterable[Mapping[str, str]]
+    judge: Judge, prompt: str, inquiries: Iterable[Mapping[str, str]]
 ) -> list[str] | Unscored:
     """Return the judge's grades of what is asked; Unscored with the first that it cannot tell."""
     grades = []
-    for parts in asked:
+    for parts in inquiries:
         decision = ask_judge(judge, PROMPTS[prompt], **parts)
         if isinstance(decision, Unscored):
             return decision
@@ -362,7 +368,7 @@ class NextTurns:
         # by sample: the turns are the same ones whichever conversations are chosen
         rng = random.Random(f"locomo dialogue {self._seed} {sample.id}")
         drawn = set(rng.sample(able, min(self._turns, len(able))))
-        return [one.replace(":", "_") for one in able if one in drawn]
+        return [turn_id.replace(":", "_") for turn_id in able if turn_id in drawn]
 
     def definition(
         self, sample: Sample, past: Sequence[PastExchange], example: str
@@ -370,26 +376,34 @@ class NextTurns:
         """Return the question for one turn."""
         name = example.replace("_", ":")
         session = next(
-            one for one in sample.sessions if any(turn.id == name for turn in one.turns)
+            earlier_turn
+            for earlier_turn in sample.sessions
+            if any(turn.id == name for turn in earlier_turn.turns)
         )
         ids = [turn.id for turn in session.turns]
         place = ids.index(name)
-        told = past[: self._before(sample, past, session, ids[:place])]
-        heard = {one for exchange in told for one in exchange.ids}
+        exchanges = past[: self._before(sample, past, session, ids[:place])]
+        told_ids = {
+            earlier_turn for exchange in exchanges for earlier_turn in exchange.ids
+        }
         turn, earlier = session.turns[place], session.turns[:place]
-        recent = [one for one in earlier if self._noted or one.id not in heard] or [
-            earlier[-1]
-        ]
+        recent = [
+            earlier_turn
+            for earlier_turn in earlier
+            if self._noted or earlier_turn.id not in told_ids
+        ] or [earlier[-1]]
         last = earlier[-1].id
-        about = () if self._noted or last not in heard else held_by(told, [last])
-        lines = "\n".join(turn_text(one) for one in recent)
+        evidence = (
+            () if self._noted or last not in told_ids else held_by(exchanges, [last])
+        )
+        lines = "\n".join(turn_text(earlier_turn) for earlier_turn in recent)
         request = (
             f"In the session of {session.when}, this was said last:\n{lines}\n\nWhat does {turn.speaker} say next? "
             f"Write only that, as {turn.speaker} would, by all that you have read. For a photo that is shared write "
             "what it shows, as in `[shares a photo: a red bicycle]`."
         )
         return Definition(
-            steps=(Wait(history=len(told)), Ask(request, about)),
+            steps=(Wait(history=len(exchanges)), Ask(request, evidence)),
             expected={"said": turn.text, "photo": turn.caption},
             parameters={
                 "sample": sample.id,
@@ -407,16 +421,16 @@ class NextTurns:
         earlier: Sequence[str],
     ) -> int:
         """Return how many exchanges of the history hold nothing of the turn or of what follows it."""
-        order = {one.number: place for place, one in enumerate(sample.sessions)}
-        here, known = order[session.number], set(earlier)
+        order = {item.number: place for place, item in enumerate(sample.sessions)}
+        session_place, earlier_ids = order[session.number], set(earlier)
         return sum(
-            order[session_of(one.id)] < here
+            order[session_of(item.id)] < session_place
             or (
                 not self._noted
-                and session_of(one.id) == session.number
-                and known.issuperset(one.ids)
+                and session_of(item.id) == session.number
+                and earlier_ids.issuperset(item.ids)
             )
-            for one in past
+            for item in past
         )
 
 
@@ -455,11 +469,11 @@ class NextTurn:
             "photo_agrees": float(bool(self._gold[1]) == bool(self._said[1]))
         }
         if self._embeddings:
-            gold, said = (
+            gold, parts = (
                 [part for part in pair if part] for pair in (self._gold, self._said)
             )
             fields["mm_relevance"] = mm_relevance(
-                gold, said, load_embedding(self._embeddings)
+                gold, parts, load_embedding(self._embeddings)
             )
         return fields
 
@@ -495,10 +509,10 @@ def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> f
         )
     pairs = zip(vectors[: len(gold)], vectors[len(gold) :], strict=False)
     shared = 0.0
-    for one, other in pairs:
-        size = math.hypot(*one) * math.hypot(*other)
+    for first, second in pairs:
+        size = math.hypot(*first) * math.hypot(*second)
         shared += (
-            max(0.0, sum(a * b for a, b in zip(one, other, strict=True)) / size)
+            max(0.0, sum(a * b for a, b in zip(first, second, strict=True)) / size)
             if size
             else 0.0
         )

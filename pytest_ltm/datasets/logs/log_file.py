@@ -146,13 +146,13 @@ def _read_turn(item: Field) -> Turn:
     if "date" in fields:
         parse_log_date(fields["date"])
     images, calls = [], []
-    for one in fields["images"].items("images") if "images" in fields else ():
-        parts = one.mapping(("file", "caption"))
+    for part in fields["images"].items("images") if "images" in fields else ():
+        parts = part.mapping(("file", "caption"))
         if not parts:
-            raise one.error("an image with a file, a caption or both")
+            raise part.error("an image with a file, a caption or both")
         images.append(Picture(**_texts(parts, "file", "caption")))
-    for one in fields["calls"].items("calls") if "calls" in fields else ():
-        parts = one.mapping(("name", "arguments", "result"), required=("name",))
+    for part in fields["calls"].items("calls") if "calls" in fields else ():
+        parts = part.mapping(("name", "arguments", "result"), required=("name",))
         more = {
             name: parts[name].json()
             for name in ("arguments", "result")
@@ -231,15 +231,15 @@ def _read_golds(fields: Mapping[str, Field]) -> tuple[tuple[str, ...], dict[str,
                 f"a list of 2 to {len(_LETTERS)} texts, or an object of texts by letter"
             )
         else:
-            options = {letter: one.text() for letter, one in item.mapping().items()}
+            options = {letter: entry.text() for letter, entry in item.mapping().items()}
     if "gold" not in fields or fields["gold"].value is None:
         return golds, options
     item = fields["gold"]
     if item.value == []:
         raise item.fault("an empty list: leave it out where nobody knows the answer.")
     golds = tuple(
-        text_or_number(one, empty=False)
-        for one in (item.items() if isinstance(item.value, list) else [item])
+        text_or_number(entry, empty=False)
+        for entry in (item.items() if isinstance(item.value, list) else [item])
     )
     if options:
         # a letter wins over a text: choices may be letters themselves
@@ -266,13 +266,13 @@ def parse_log_date(item: Field, *, ends: bool = False) -> Date:
         local = datetime.fromisoformat(
             f"{day}T{minute or '00:00'}{second or ':00'}{offset}"
         )
-        at = local.astimezone(timezone.utc)
+        moment = local.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise item.error("a date that there is") from None
-    shown, named = format_longmemeval_date(local), local.tzinfo if zone else None
+    text, zone_info = format_longmemeval_date(local), local.tzinfo if zone else None
     if minute:
-        return Date(at, shown, named)
-    return Date(at + _DAY if ends else at, shown.rpartition(" ")[0], named)
+        return Date(moment, text, zone_info)
+    return Date(moment + _DAY if ends else moment, text.rpartition(" ")[0], zone_info)
 
 
 # --- How sessions are told: what turns say in words, and a history whose exchanges are
@@ -323,14 +323,14 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
 
     `place`: its number in the history; `folder`: where its images are.
     """
-    at, written, *_ = session_date(session)
+    moment, written, *_ = session_date(session)
     texts = [turn_text(turn, session.room) for turn in session.turns]
     if any(turn.role == "assistant" for turn in session.turns):
         roles = (
             "user" if turn.role == "user" else "assistant" for turn in session.turns
         )
         spoken = HistorySession(
-            session.id, written, at, tuple(map(HistoryTurn, roles, texts))
+            session.id, written, moment, tuple(map(HistoryTurn, roles, texts))
         )
         exchanges = list(round_exchanges(place, spoken))
     else:
@@ -338,7 +338,7 @@ def session_exchanges(place: int, session: Session, folder: Path) -> list[PastEx
         # retriever may return it alone
         texts = [f"[{written}] {text}" if written else text for text in texts]
         exchanges = [
-            PastExchange(f"{session.id}_{number}", at, text, ACKNOWLEDGED, text)
+            PastExchange(f"{session.id}_{number}", moment, text, ACKNOWLEDGED, text)
             for number, text in enumerate(texts, start=1)
         ]
     photos = {
@@ -371,13 +371,13 @@ class SessionOffset:
     zone: tzinfo = timezone.utc
     """Of its date."""
 
-    def is_told_by(self, asked: Date) -> bool:
+    def is_told_by(self, asked_on: Date) -> bool:
         """Return whether it is told before a question of a date: one that names no zone is in the session's own."""
-        return self.at <= self.question_time(asked)
+        return self.at <= self.question_time(asked_on)
 
-    def question_time(self, asked: Date) -> datetime:
+    def question_time(self, asked_on: Date) -> datetime:
         """Return when a question of a date is asked behind this session."""
-        return asked.at if asked.zone else asked.at.replace(tzinfo=self.zone)
+        return asked_on.at if asked_on.zone else asked_on.at.replace(tzinfo=self.zone)
 
     @property
     def turn_ids(self) -> list[str]:
@@ -433,16 +433,16 @@ class ToldSessions(Sequence[PastExchange]):
 
     def told_after(self, turns: Sequence[str]) -> int:
         """Return after how many exchanges all of these turns have been told; all of them where there is none."""
-        wanted = set(turns)
+        turn_ids = set(turns)
         for session in reversed(range(len(self.places))):
             # only a session that holds one of them is read: the others may be gigabytes
-            if not wanted.isdisjoint(self.places[session].turn_ids):
+            if not turn_ids.isdisjoint(self.places[session].turn_ids):
                 numbers = range(self.told_by(session), self.told_by(session + 1))
                 return (
                     max(
                         number
                         for number in numbers
-                        if not wanted.isdisjoint(self[number].ids)
+                        if not turn_ids.isdisjoint(self[number].ids)
                     )
                     + 1
                 )
@@ -541,12 +541,12 @@ class LogsFile:
         """Raise DatasetError with what is wrong first, if anything is."""
         if self.faults:
             more = len(self.faults) - 1
-            rest = (
+            remainder = (
                 f" There are {more} more: ltm data logs-check {shlex.quote(str(self.path))}"
                 if more
                 else ""
             )
-            raise DatasetError(f"{self.faults[0]}{rest}")
+            raise DatasetError(f"{self.faults[0]}{remainder}")
 
     def _take_line(self, top: Field, line: int, start: int, size: int) -> None:
         fields = row_of(top)
@@ -559,13 +559,13 @@ class LogsFile:
             return
         name = fields["user"].text() if "user" in fields else ""
         if "question" in fields:
-            asked, user = (
+            question, user = (
                 read_question(top, line),
                 self.users.setdefault(name, LogUser()),
             )
-            _reject_repeated_id(user.questions, asked, top, "question")
-            self._check_image(fields.get("image"), asked.image)
-            user.questions[asked.id] = asked
+            _reject_repeated_id(user.questions, question, top, "question")
+            self._check_image(fields.get("image"), question.image)
+            user.questions[question.id] = question
             return
         session, user = read_session(top), self.users.setdefault(name, LogUser())
         for turn, item in zip(session.turns, fields["turns"].items(), strict=True):
@@ -573,7 +573,7 @@ class LogsFile:
                 self._check_image(item, picture.file)
         # told once to count its exchanges: how many there are must be known before the
         # first is told
-        told = len(session_exchanges(0, session, self.path.parent))
+        exchange_count = len(session_exchanges(0, session, self.path.parent))
         date = session_date(session)
         place = SessionOffset(
             line,
@@ -582,7 +582,7 @@ class LogsFile:
             session.id,
             date.at,
             len(session.turns),
-            told,
+            exchange_count,
             bool(session.date),
             date.zone or timezone.utc,
         )
@@ -599,49 +599,51 @@ class LogsFile:
 
     def _at_odds(self, name: str, user: LogUser) -> Iterator[str]:
         """Yield what is wrong with lines that agree with the format, but not with each other."""
-        whose = f" of the user {name!r}" if name else ""
-        known = {
+        of_user = f" of the user {name!r}" if name else ""
+        session_by_turn = {
             turn: place for place in user.sessions.values() for turn in place.turn_ids
         }
         if "" in self.users and len(self.users) > 1 and not name:
             [first] = [*(user.sessions or user.questions).values()][:1]
             yield f"{self.path}:{first.line}: no 'user', and other lines have one: give it to all lines, or to none"
         if not user.sessions:
-            [asked] = [*user.questions.values()][:1]
-            yield f"{self.path}:{asked.line}: there are questions, but no sessions{whose}"
+            [question] = [*user.questions.values()][:1]
+            yield f"{self.path}:{question.line}: there are questions, but no sessions{of_user}"
             return
         undated = [place for place in user.sessions.values() if not place.dated]
         if undated and len(undated) < len(user.sessions):
-            missing = f"the field 'date' is missing, and other sessions{whose} have one"
+            missing = (
+                f"the field 'date' is missing, and other sessions{of_user} have one"
+            )
             yield f"{self.path}:{undated[0].line}: {missing}: give it to all, or to none, which keeps their order"
         for place in user.sessions.values():
-            if place.id in known:
-                other = known[place.id]
-                yield f"{self.path}:{place.line}: {place.id!r} is also the name of a turn of {other.id!r}. Rename it"
-        for asked in user.questions.values():
-            if asked.asked and undated:
-                yield f"{self.path}:{asked.line}: date: no session{whose} has one to compare it with. Leave it out"
-            yield from self._misplaced_ids(asked, user, known, whose)
+            if place.id in session_by_turn:
+                owner = session_by_turn[place.id]
+                yield f"{self.path}:{place.line}: {place.id!r} is also the name of a turn of {owner.id!r}. Rename it"
+        for question in user.questions.values():
+            if question.asked and undated:
+                yield f"{self.path}:{question.line}: date: no session{of_user} has one to compare it with. Leave it out"
+            yield from self._misplaced_ids(question, user, session_by_turn, of_user)
 
     def _misplaced_ids(
         self,
-        asked: LogQuestion,
+        question: LogQuestion,
         user: LogUser,
-        known: Mapping[str, SessionOffset],
-        whose: str,
+        session_by_turn: Mapping[str, SessionOffset],
+        of_user: str,
     ) -> Iterator[str]:
         """Yield what is wrong with the ids that a question names."""
-        named = [("evidence", one) for one in asked.evidence]
-        if asked.after:
-            named.append(("after", asked.after))
-        for name, one in named:
-            where = f"{self.path}:{asked.line}: {name}"
-            place = user.sessions.get(one) or known.get(one)
+        cited_ids = [("evidence", cited_id) for cited_id in question.evidence]
+        if question.after:
+            cited_ids.append(("after", question.after))
+        for name, cited_id in cited_ids:
+            where = f"{self.path}:{question.line}: {name}"
+            place = user.sessions.get(cited_id) or session_by_turn.get(cited_id)
             if place is None:
-                near = did_you_mean(one, [*user.sessions, *known])
-                yield f"{where}: no session and no turn{whose} is called {one!r}.{near}"
-            elif asked.asked and not place.is_told_by(asked.asked):
-                yield f"{where}: {one!r} is later than the question, which is of {asked.asked.written}"
+                near = did_you_mean(cited_id, [*user.sessions, *session_by_turn])
+                yield f"{where}: no session and no turn{of_user} is called {cited_id!r}.{near}"
+            elif question.asked and not place.is_told_by(question.asked):
+                yield f"{where}: {cited_id!r} is later than the question, which is of {question.asked.written}"
 
 
 def iter_numbered_lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
@@ -699,9 +701,9 @@ _SHORT = 200
 
 
 def _reject_repeated_id(
-    known: Mapping[str, Any], one: Any, top: Field, what: str
+    entries: Mapping[str, Any], entry: Any, top: Field, kind: str
 ) -> None:
-    if one.id in known:
+    if entry.id in entries:
         raise top.fault(
-            f"the {what} {one.id!r} is in line {known[one.id].line} already. Give each an id of its own."
+            f"the {kind} {entry.id!r} is in line {entries[entry.id].line} already. Give each an id of its own."
         )

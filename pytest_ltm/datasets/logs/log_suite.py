@@ -70,10 +70,14 @@ class LogsSuite:
         file.check()
         self._file, self._choices, self._scorer = file, choices, scorer
         self._threads = _chosen_threads(file, choices)
-        asked = [one for thread in self._threads.values() for one in thread[1].values()]
+        questions = [
+            question
+            for thread in self._threads.values()
+            for question in thread[1].values()
+        ]
         entries = tuple(
             SuiteEntry(scenario="_logs_question", name=name)
-            for name in sorted({q.kind for q in asked})
+            for name in sorted({q.kind for q in questions})
         )
         self.suite = Suite(name=name, path=str(file.path), entries=entries)
         users = f" of {len(self._threads)} users" if len(self._threads) > 1 else ""
@@ -83,7 +87,9 @@ class LogsSuite:
         source = (
             file.header.source if file.header and file.header.source else file.path.name
         )
-        self.title = f"{source}: {len(asked):,} questions{users}, {total:,} sessions"
+        self.title = (
+            f"{source}: {len(questions):,} questions{users}, {total:,} sessions"
+        )
         self.notes: Sequence[str] = tuple(file_notes(file))
         self.legend: Sequence[str] = (LEGEND,)
         self._history = KeptHistory(
@@ -92,12 +98,16 @@ class LogsSuite:
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return thread and example of every question of a kind."""
-        every = [
-            (thread, label, one)
-            for thread, (_, asked) in self._threads.items()
-            for label, one in asked.items()
+        rows = [
+            (thread, label, question)
+            for thread, (_, questions) in self._threads.items()
+            for label, question in questions.items()
         ]
-        return [(thread, label) for thread, label, one in every if one.kind == entry]
+        return [
+            (thread, label)
+            for thread, label, question in rows
+            if question.kind == entry
+        ]
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sessions of a user."""
@@ -119,68 +129,74 @@ class LogsSuite:
     def definition(self, entry: str, thread: str, example: str) -> Definition:  # noqa: ARG002 - the thread says all
         """Return one question: asked at its date, before later sessions; without a date when all have been told."""
         name, questions = self._threads[thread]
-        past, asked, sessions = (
+        past, log_question, sessions = (
             self._history(thread),
             questions[example],
             self._file.users[name].sessions,
         )
         evidence = tuple(
             turn
-            for one in asked.evidence
-            for turn in (sessions[one].turn_ids if one in sessions else [one])
+            for cited in log_question.evidence
+            for turn in (sessions[cited].turn_ids if cited in sessions else [cited])
         )
-        date = f"[{asked.asked.written}] " if asked.asked else ""
+        date = f"[{log_question.asked.written}] " if log_question.asked else ""
         options = "".join(
-            f"\n({letter}) {text}" for letter, text in asked.options.items()
+            f"\n({letter}) {text}" for letter, text in log_question.options.items()
         )
-        images = [str(self._file.path.parent / asked.image)] if asked.image else ()
-        alone = asked.asks == "alone" if asked.asks else None
+        images = (
+            [str(self._file.path.parent / log_question.image)]
+            if log_question.image
+            else ()
+        )
+        alone = log_question.asks == "alone" if log_question.asks else None
         question = Ask(
-            f"{date}{asked.text}{options}", evidence, alone=alone, images=images
+            f"{date}{log_question.text}{options}", evidence, alone=alone, images=images
         )
         more = {
-            "options": asked.options,
-            "claims": list(asked.claims),
-            "tolerance": asked.tolerance,
+            "options": log_question.options,
+            "claims": list(log_question.claims),
+            "tolerance": log_question.tolerance,
         }
         more |= {
-            "match": asked.match if asked.match != "answer" else "",
+            "match": log_question.match if log_question.match != "answer" else "",
             "scorer": self._scorer,
-            "official": asked.official.rule if asked.official else "",
-            "official_gold": list(asked.official.gold) if asked.official else [],
+            "official": log_question.official.rule if log_question.official else "",
+            "official_gold": list(log_question.official.gold)
+            if log_question.official
+            else [],
             "protocol": self._choices.protocol.replace("ours", ""),
         }
         return Definition(
-            steps=(*self._waits(past, asked, evidence), question),
-            expected=list(asked.golds),
+            steps=(*self._waits(past, log_question, evidence), question),
+            expected=list(log_question.golds),
             parameters={
-                "id": asked.id,
-                "kind": asked.kind,
-                "question": asked.text,
-                "never_told": asked.never_told,
-                "evidence": list(asked.evidence),
+                "id": log_question.id,
+                "kind": log_question.kind,
+                "question": log_question.text,
+                "never_told": log_question.never_told,
+                "evidence": list(log_question.evidence),
                 "judge": self._choices.judge,
                 **{name: value for name, value in more.items() if value},
             },
         )
 
     def _waits(
-        self, past: ToldSessions, asked: LogQuestion, evidence: Sequence[str]
+        self, past: ToldSessions, question: LogQuestion, evidence: Sequence[str]
     ) -> tuple[Wait, ...]:
         if self._choices.after is not None:
             return Wait(history=past.told_after(evidence)), Wait(
                 tokens=self._choices.after
             )
-        if asked.after:
-            return (Wait(history=past.told_with(asked.after)),)
-        if asked.asked is None:
+        if question.after:
+            return (Wait(history=past.told_with(question.after)),)
+        if question.asked is None:
             return (Wait(history=len(past)),)
-        told = [place.is_told_by(asked.asked) for place in past.places]
+        are_told = [place.is_told_by(question.asked) for place in past.places]
         # several zones may mix days: what is of the day is told, with all before it
-        sessions = len(told) - told[::-1].index(True) if any(told) else 0
+        sessions = len(are_told) - are_told[::-1].index(True) if any(are_told) else 0
         total = past.told_by(sessions)
         last = past.places[-1]
-        late = last.question_time(asked.asked) - last.at
+        late = last.question_time(question.asked) - last.at
         return Wait(history=total), *((Wait(time=late),) if late > timedelta(0) else ())
 
 
@@ -189,10 +205,13 @@ def file_notes(file: LogsFile) -> Iterator[str]:
     yield from file.header.notes if file.header else ()
     if file.disorder:
         yield f"sessions that stand after later ones: {file.disorder:,}; they are told by date"
-    asked = [
+    questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]
-    if open_ := sum(not (one.golds or one.claims or one.never_told) for one in asked):
+    if open_ := sum(
+        not (log_question.golds or log_question.claims or log_question.never_told)
+        for log_question in questions
+    ):
         yield f"questions without a gold answer: {open_:,}; they are asked, and have no score"
 
 
@@ -200,18 +219,18 @@ def _chosen_threads(
     file: LogsFile, choices: LogsOptions
 ) -> dict[str, tuple[str, dict[str, LogQuestion]]]:
     """Return thread -> user and questions by label; ConfigurationError if none is left."""
-    every = [
+    all_questions = [
         question for user in file.users.values() for question in user.questions.values()
     ]
-    known = {
+    names_by_option = {
         "users": set(file.users),
-        "kinds": {one.kind for one in every},
-        "ids": {one.id for one in every},
+        "kinds": {log_question.kind for log_question in all_questions},
+        "ids": {log_question.id for log_question in all_questions},
     }
-    for option, there in known.items():
+    for option, names in names_by_option.items():
         for name in getattr(choices, option):
-            if name not in there:
-                guess = did_you_mean(name, there)
+            if name not in names:
+                guess = did_you_mean(name, names)
                 raise ConfigurationError(
                     f"--ltm-suite=logs?{option}: {file.path} has no {name!r}.{guess}"
                 )
@@ -222,17 +241,17 @@ def _chosen_threads(
             for question in user.questions.values()
             if not choices.kinds or question.kind in choices.kinds
         )
-        asked = {
+        questions = {
             of_kind.id: of_kind
             for of_kind in of_kinds
             if not choices.ids or of_kind.id in choices.ids
         }
-        if asked and (not choices.users or name in choices.users):
+        if questions and (not choices.users or name in choices.users):
             result[name or EVERYBODY] = (
                 name,
-                by_unique_label(asked, ids="ids", way_out="Rename one"),
+                by_unique_label(questions, ids="ids", way_out="Rename one"),
             )
-    if not every:
+    if not all_questions:
         raise DatasetError(
             f"{file.path}: holds no question: add lines such as {EXAMPLE}"
         )

@@ -87,14 +87,14 @@ class Redactor:
             keys.add(_bare_key(value))
             return HIDDEN
 
-        named = ("content", "state", "action", "calls", "images")
+        names = ("content", "state", "action", "calls", "images")
         for row in rows:
             # only texts in which words stand around what is looked for: ids and gold
             # answers have none
             texts = [
                 str(turn[name])
                 for turn in row.get("turns", ())
-                for name in named
+                for name in names
                 if name in turn
             ]
             for text in [*texts, str(row.get("question", ""))]:
@@ -104,12 +104,12 @@ class Redactor:
                     (self._phones if is_phone(match) else self._numbers).add(
                         _comparable_digits(match.group())
                     )
-        whole = sorted(
+        long_keys = sorted(
             (key for key in keys if len(key) >= _SHORTEST_KEY), key=len, reverse=True
         )
-        if whole:
+        if long_keys:
             self._keys = re.compile(
-                rf"(?<![^\W_])(?:{'|'.join(map(re.escape, whole))})(?![^\W_])"
+                rf"(?<![^\W_])(?:{'|'.join(map(re.escape, long_keys))})(?![^\W_])"
             )
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,8 +162,8 @@ class Redactor:
         digest = self._digest(kind, value)
         pairs = zip(digest[::2], digest[1::2], strict=True)
         parts = [
-            _CONSONANTS[one % len(_CONSONANTS)] + _VOWELS[other % len(_VOWELS)]
-            for one, other in pairs
+            _CONSONANTS[first % len(_CONSONANTS)] + _VOWELS[second % len(_VOWELS)]
+            for first, second in pairs
         ]
         return "".join(parts[:_SYLLABLES])
 
@@ -212,15 +212,17 @@ def _comparable_digits(number: str) -> str:
     return digits if number.startswith("+") else digits.removeprefix("00")
 
 
-def _replace_values(value: Any, shown: Callable[[str], str]) -> Any:
+def _replace_values(value: Any, replace_text: Callable[[str], str]) -> Any:
     """Return a text, a number or a list or object of these with stand-ins; a number stays one unless it has one."""
     if isinstance(value, list):
-        return [_replace_values(part, shown) for part in value]
+        return [_replace_values(part, replace_text) for part in value]
     if isinstance(value, dict):
-        return {name: _replace_values(part, shown) for name, part in value.items()}
+        return {
+            name: _replace_values(part, replace_text) for name, part in value.items()
+        }
     if value is None or isinstance(value, bool):
         return value
-    text = shown(str(value))
+    text = replace_text(str(value))
     return value if text == str(value) else text
 
 
@@ -265,12 +267,12 @@ def is_phone(match: re.Match[str]) -> bool:
     """Return whether a run of digits is a phone number, by its form and by what is said just before it."""
     digits_text = match.group().strip()
     digits = re.sub(r"\D", "", digits_text.replace("(0)", ""))
-    before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    if digits_text.startswith("+") or before.endswith(
+    context = match.string[max(0, match.start() - _BEFORE) : match.start()]
+    if digits_text.startswith("+") or context.endswith(
         ("@", "wa.me/")
     ):  # mentions, as WhatsApp writes them
         return True
-    if before.rstrip().endswith(("$", "€", "£")):
+    if context.rstrip().endswith(("$", "€", "£")):
         return False
     if (
         _DATES.fullmatch(digits_text)
@@ -278,7 +280,7 @@ def is_phone(match: re.Match[str]) -> bool:
         or _AMOUNT.fullmatch(digits_text)
     ):
         return False
-    last = _SENTENCE.split(before)[-1]
+    last = _SENTENCE.split(context)[-1]
     kinds = [
         (match.lastgroup or "", match.group().lower())
         for match in _ABOUT.finditer(last)
@@ -323,9 +325,11 @@ def _name_patterns(name: str) -> Iterator[str]:
     """
     words = re.split(r"[\W_]+", unicodedata.normalize("NFC", name))
     parts = [part for part in words if any(map(str.isalpha, part))]
-    whole = [part for part in parts if not (part.islower() and len(part) <= _PARTICLE)]
+    long_parts = [
+        part for part in parts if not (part.islower() and len(part) <= _PARTICLE)
+    ]
     bounded = r"(?<![^\W\d_]){}(?![^\W\d_]|[\u0300-\u036f])"
-    for part in whole or parts:
+    for part in long_parts or parts:
         normal = {unicodedata.normalize(form, part) for form in ("NFC", "NFD")}
         if (
             part.upper() == part.lower()
@@ -336,6 +340,6 @@ def _name_patterns(name: str) -> Iterator[str]:
         elif len(part) > 1:
             yield from (
                 bounded.format(re.escape(form))
-                for one in normal
-                for form in (one, one.upper())
+                for normal_form in normal
+                for form in (normal_form, normal_form.upper())
             )

@@ -77,9 +77,11 @@ def round_exchanges(place: int, session: HistorySession) -> Iterator[PastExchang
         # ids of turns are numbered from 1 behind their session's, as the published
         # retrieval corpora have them
         ids = tuple(f"{session.id}_{turn}" for turn in range(start + 1, end + 1))
-        told = user if number else f"{date}{user}"
-        asked = f"{date}I said: {user}\nYou said: {assistant}"
-        yield PastExchange(f"{place}.{number}", session.at, told, assistant, asked, ids)
+        message = user if number else f"{date}{user}"
+        as_question = f"{date}I said: {user}\nYou said: {assistant}"
+        yield PastExchange(
+            f"{place}.{number}", session.at, message, assistant, as_question, ids
+        )
 
 
 # --- One history for many questions: the sessions of all, none told twice, interleaved
@@ -114,20 +116,20 @@ def _merge_sessions(
                     (session.id, session.turns, ""), (record.id, session)
                 )
         bare.append((replace(record, sessions=()), list(cited)))
-    told = {key[:2] for key in evidence}
-    named: dict[Key, HistorySession] = {}
-    taken: set[str] = set()
+    evidence_keys = {key[:2] for key in evidence}
+    session_by_key: dict[Key, HistorySession] = {}
+    used_ids: set[str] = set()
     for key, (name, session) in [
         *evidence.items(),
-        *(item for item in fillers.items() if item[0][:2] not in told),
+        *(item for item in fillers.items() if item[0][:2] not in evidence_keys),
     ]:
-        named[key] = (
+        session_by_key[key] = (
             replace(session, id=f"{name}/{session.id}")
-            if session.id in taken
+            if session.id in used_ids
             else session
         )
-        taken.add(session.id)
-    return dict(sorted(named.items(), key=lambda item: item[1].at)), bare
+        used_ids.add(session.id)
+    return dict(sorted(session_by_key.items(), key=lambda item: item[1].at)), bare
 
 
 def holds_evidence(session: HistorySession, record: LongMemEvalRecord) -> bool:
@@ -202,7 +204,7 @@ def _place_question(
     ]
     marked = [(name, turn) for name, turn in turns if turn.has_answer]
     evidence = tuple(dict.fromkeys(name for name, _ in marked or turns))
-    wanted = tuple(name for name, turn in marked if turn.role == "user")
+    user_turns = tuple(name for name, turn in marked if turn.role == "user")
     later = bool(past) and past[-1].at > record.at and not record.sessions
     ids, notes = (
         tuple(dict.fromkeys(session.id for session in cited)),
@@ -210,7 +212,7 @@ def _place_question(
     )
     after = told_after(past, set(evidence))
     return PlacedQuestion(
-        record, ids, evidence, () if record.abstention else wanted, after, notes
+        record, ids, evidence, () if record.abstention else user_turns, after, notes
     )
 
 
@@ -262,18 +264,27 @@ def chosen_questions(
     entries: Sequence[RecordIndexEntry], choices: LongMemEvalOptions, *, seed: int
 ) -> Sequence[RecordIndexEntry]:
     """Return the questions that are asked, in the order of the file; ConfigurationError if none is left."""
-    known = {entry.id: entry for entry in entries}
+    entry_by_id = {entry.id: entry for entry in entries}
     for name in choices.ids:
-        if name not in known:
+        if name not in entry_by_id:
             raise ConfigurationError(
-                f"--ltm-suite=longmemeval?ids: no question {name!r}.{did_you_mean(name, known)}"
+                f"--ltm-suite=longmemeval?ids: no question {name!r}.{did_you_mean(name, entry_by_id)}"
             )
-    chosen = [one for one in entries if not choices.ids or one.id in choices.ids]
-    chosen = [one for one in chosen if not choices.types or one.type in choices.types]
     chosen = [
-        one
-        for one in chosen
-        if not choices.abilities or ability_of(one.id, one.type) in choices.abilities
+        question
+        for question in entries
+        if not choices.ids or question.id in choices.ids
+    ]
+    chosen = [
+        question
+        for question in chosen
+        if not choices.types or question.type in choices.types
+    ]
+    chosen = [
+        question
+        for question in chosen
+        if not choices.abilities
+        or ability_of(question.id, question.type) in choices.abilities
     ]
     if not chosen:
         raise ConfigurationError(
@@ -328,34 +339,37 @@ class LongMemEvalSuite:
         self._prompts = (
             load_prompts(Path(choices.prompts), kinds) if choices.prompts else None
         )
-        asked = chosen_questions(file.entries, choices, seed=seed)
+        questions = chosen_questions(file.entries, choices, seed=seed)
         if choices.shared:
-            groups = group_by_history(asked, choices.share, seed=seed)
+            groups = group_by_history(questions, choices.share, seed=seed)
             self._threads = {
                 f"h{number}": _label_entries(group)
                 for number, group in enumerate(groups)
             }
         else:
             self._threads = {
-                label: {"0": entry} for label, entry in _label_entries(asked).items()
+                label: {"0": entry}
+                for label, entry in _label_entries(questions).items()
             }
-        types = {entry.type for entry in asked}
+        types = {entry.type for entry in questions}
         self._kinds = {kind.replace("-", "_"): kind for kind in TYPES if kind in types}
         entries = tuple(
             SuiteEntry(scenario="_longmemeval_question", name=name)
             for name in self._kinds
         )
         self.suite = Suite(name="longmemeval", path=str(file.path), entries=entries)
-        unread = sum(bool(entry.fault) for entry in asked)
-        lost = f", {unread:,} of them cannot be read" if unread else ""
+        unread = sum(bool(entry.fault) for entry in questions)
+        remark = f", {unread:,} of them cannot be read" if unread else ""
         text = (
             f"in {_count_of(len(self._threads), 'shared history', 'shared histories')}"
         )
         text = text if choices.shared else "each with a history of its own"
-        self.title = f"{file.published or file.path.name}: {_count_of(len(asked), 'question')}{lost}, {text}"
+        self.title = f"{file.published or file.path.name}: {_count_of(len(questions), 'question')}{remark}, {text}"
         odd = (
-            [one.fault] if one.fault else [f"{one.id}: {note}" for note in one.notes]
-            for one in asked
+            [question.fault]
+            if question.fault
+            else [f"{question.id}: {note}" for note in question.notes]
+            for question in questions
         )
         self.notes: Sequence[str] = (
             *self._protocol_notes(),
@@ -379,17 +393,21 @@ class LongMemEvalSuite:
         """Return thread and example of every question of a type."""
         kind = self._kinds[entry]
         placed = [
-            (thread, label, one)
-            for thread, asked in self._threads.items()
-            for label, one in asked.items()
+            (thread, label, question)
+            for thread, questions in self._threads.items()
+            for label, question in questions.items()
         ]
-        return [(thread, label) for thread, label, one in placed if one.type == kind]
+        return [
+            (thread, label)
+            for thread, label, question in placed
+            if question.type == kind
+        ]
 
     def told(self, thread: str) -> ToldConversation:
         """Return the sessions told in a conversation; without those of questions whose records cannot be read."""
-        told, _ = self._compiled(thread)
-        ids = [one.id for one in self._threads[thread].values()]
-        digests = "".join(self._file.digest(name) for name in told.questions)
+        history, _ = self._compiled(thread)
+        ids = [entry.id for entry in self._threads[thread].values()]
+        digests = "".join(self._file.digest(name) for name in history.questions)
         described = {
             "data": "longmemeval",
             "questions": ids,
@@ -400,7 +418,7 @@ class LongMemEvalSuite:
         if self._prompts:
             described["prompts"] = self._prompts.sha256
         return ToldConversation(
-            history=told.past,
+            history=history.past,
             opening=(self._prompts and self._prompts.opening) or OPENING,
             described=described,
         )
@@ -414,18 +432,18 @@ class LongMemEvalSuite:
 
         DatasetError if its record cannot be read.
         """
-        told, faults = self._compiled(thread)
+        history, faults = self._compiled(thread)
         name = self._threads[thread][example].id
         if name in faults:
             raise DatasetError(faults[name])
-        question, record = told.questions[name], told.questions[name].record
-        known = {turn for one in told.past for turn in one.holds}
+        question, record = history.questions[name], history.questions[name].record
+        told_turns = {turn for exchange in history.past for turn in exchange.holds}
         if self._choices.after is not None:
             waits = [Wait(history=question.after), Wait(tokens=self._choices.after)]
         else:
-            late = record.at - told.past[-1].at if told.past else timedelta(0)
+            late = record.at - history.past[-1].at if history.past else timedelta(0)
             waits = [
-                Wait(history=len(told.past)),
+                Wait(history=len(history.past)),
                 *([Wait(time=late)] if late > timedelta(0) else []),
             ]
         return Definition(
@@ -433,7 +451,7 @@ class LongMemEvalSuite:
                 *waits,
                 Ask(
                     self._wording_of(record),
-                    tuple(turn for turn in question.evidence if turn in known),
+                    tuple(turn for turn in question.evidence if turn in told_turns),
                 ),
             ),
             expected=record.answer,
@@ -447,8 +465,8 @@ class LongMemEvalSuite:
                 "evidence_turns": list(question.evidence),
                 "wanted_turns": list(question.wanted),
                 "user_turns": {
-                    name: list(told.irregular[name])
-                    for name in told.irregular
+                    name: list(history.irregular[name])
+                    for name in history.irregular
                     if question.wanted
                 },
                 "judge": "all" if self._is_official else self._choices.judge,
@@ -468,8 +486,8 @@ class LongMemEvalSuite:
     def _wording_of(self, record: LongMemEvalRecord) -> str:
         """Return how a question is put: in the words of the file, or with its date in front."""
         parts = {"question": record.question, "date": record.when}
-        asked = self._prompts and self._prompts.ask(_kind_of(record), **parts)
-        return asked or f"[{record.when}] {record.question}"
+        wording = self._prompts and self._prompts.ask(_kind_of(record), **parts)
+        return wording or f"[{record.when}] {record.question}"
 
     def _compile(self, thread: str) -> tuple[HistoryWithQuestions, Mapping[str, str]]:
         """Return what is told in a conversation, and by question what is wrong with its record."""
@@ -514,5 +532,5 @@ def _label_entries(entries: Sequence[RecordIndexEntry]) -> dict[str, RecordIndex
     )
 
 
-def _count_of(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def _count_of(count: int, singular: str, many: str = "") -> str:
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"

@@ -121,9 +121,9 @@ def read_date(text: str) -> datetime | None:
         return None
 
 
-def format_longmemeval_date(at: datetime) -> str:
+def format_longmemeval_date(moment: datetime) -> str:
     """Return a date as the data set writes it; English days, whatever the locale."""
-    return f"{at:%Y/%m/%d} ({DAYS[at.weekday()][:3]}) {at:%H:%M}"
+    return f"{moment:%Y/%m/%d} ({DAYS[moment.weekday()][:3]}) {moment:%H:%M}"
 
 
 REQUIRED = (
@@ -147,41 +147,41 @@ def read_record(top: Field) -> LongMemEvalRecord:
         raise top.fault(f"parallel lists of different length: {lengths}.")
     answer = text_or_number(fields["answer"], empty=False)
     # the published files name each session; some made by others do not
-    given = [str(name.value) for name in lists.get("haystack_session_ids", ())]
-    names = given or [
+    listed_ids = [str(name.value) for name in lists.get("haystack_session_ids", ())]
+    names = listed_ids or [
         f"session_{number}" for number in range(len(lists["haystack_sessions"]))
     ]
-    told = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
+    rows = zip(names, lists["haystack_dates"], lists["haystack_sessions"], strict=True)
     parsed = [
         HistorySession(
             name, *_parse_record_date(date), tuple(map(read_turn, turns.items("turns")))
         )
-        for name, date, turns in told
+        for name, date, turns in rows
     ]
     sessions = tuple(sorted(parsed, key=lambda session: session.at))
     if not any(session.turns for session in sessions):
         raise fields["haystack_sessions"].fault(
             "holds no turn, so that there is nothing to ask about."
         )
-    when, at = _parse_record_date(fields["question_date"])
+    when, moment = _parse_record_date(fields["question_date"])
     cited = (
         fields["answer_session_ids"].texts() if "answer_session_ids" in fields else ()
     )
     name, kind, question = (
         fields[name].text() for name in ("question_id", "question_type", "question")
     )
-    notes = tuple(_record_notes(sessions, cited, at))
+    notes = tuple(_record_notes(sessions, cited, moment))
     return LongMemEvalRecord(
-        name, kind, question, answer, when, at, sessions, cited, notes
+        name, kind, question, answer, when, moment, sessions, cited, notes
     )
 
 
 def _parse_record_date(item: Field) -> tuple[str, datetime]:
     """Return a date as it is written, and what it means."""
-    at = read_date(item.text())
-    if at is None:
+    moment = read_date(item.text())
+    if moment is None:
         raise item.error("a date such as '2023/05/30 (Tue) 23:40'")
-    return item.text(), at
+    return item.text(), moment
 
 
 def read_turn(item: Field) -> HistoryTurn:
@@ -198,7 +198,7 @@ def read_turn(item: Field) -> HistoryTurn:
 
 
 def _record_notes(
-    sessions: tuple[HistorySession, ...], cited: tuple[str, ...], at: datetime
+    sessions: tuple[HistorySession, ...], cited: tuple[str, ...], asked_at: datetime
 ) -> Iterator[str]:
     count = Counter(session.id for session in sessions)
     absent = [name for name in cited if name not in count]
@@ -207,7 +207,7 @@ def _record_notes(
     twice = [name for name, times in count.items() if times > 1]
     if twice:
         yield f"the session {', '.join(twice)} is told more than once"
-    if sessions and sessions[-1].at > at:
+    if sessions and sessions[-1].at > asked_at:
         yield "the question is dated before its last session"
 
 
@@ -245,9 +245,9 @@ def iter_record_slices(path: Path) -> Generator[tuple[int, int], None, None]:
 def _scan_slices(content: mmap.mmap, path: Path) -> Iterator[tuple[int, int]]:
     beginning = content[:_SHOWN].removeprefix(b"\xef\xbb\xbf").lstrip()
     if beginning[:1] != b"[":
-        what = ", but an object. JSON lines need [ ] around them and commas between"
-        what = what if beginning[:1] == b"{" else f": {no_list(beginning)}"
-        raise DatasetError(f"{path}: not a JSON list of records{what}")
+        problem = ", but an object. JSON lines need [ ] around them and commas between"
+        problem = problem if beginning[:1] == b"{" else f": {no_list(beginning)}"
+        raise DatasetError(f"{path}: not a JSON list of records{problem}")
     depth = start = freed = 0
     for part in _PARTS.finditer(content):
         change = _DEEPER.get(part[0], 0)
@@ -372,9 +372,9 @@ def _scan_records(path: Path) -> RecordIndex:
                     fields["question_type"].text(),
                 )
             if kind not in TYPES:
-                known = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
+                hint = f"{did_you_mean(kind, TYPES)} Known are {', '.join(TYPES)}"
                 raise DatasetError(
-                    f"{path}: {name}: unknown question_type {kind!r}.{known}"
+                    f"{path}: {name}: unknown question_type {kind!r}.{hint}"
                 )
             # what else is wrong with a record costs its question alone: all others can
             # be asked
@@ -395,11 +395,11 @@ def _scan_records(path: Path) -> RecordIndex:
     )
 
 
-def iter_list_items(path: Path, what: str) -> Iterator[tuple[str, bytes]]:
-    """Yield place and content of each object or list in the JSON list of a file; `what`: what errors call one."""
+def iter_list_items(path: Path, kind: str) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of each object or list in the JSON list of a file; `kind`: what errors call one."""
     with closing(iter_record_slices(path)) as places:
         for number, (start, end) in enumerate(places, start=1):
-            where = f"{path}: {what} {number:,}"
+            where = f"{path}: {kind} {number:,}"
             check_size(end - start, where)
             yield where, part_of(path, start, end)
 

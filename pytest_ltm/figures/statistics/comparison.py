@@ -86,16 +86,16 @@ def sign_flips(
         flipped, heavy = _subset_sums(gains)[1:], _subset_sums(weights)[1:]
     else:
         masks = [rng.randbytes(draws) for _ in range(0, len(units), _CHUNK)]
-        *drawn, (gain, whole) = zip(
+        *drawn, (gain, full_weight) = zip(
             _drawn_sums(gains, masks), _drawn_sums(weights, masks), strict=True
         )
         # Each draw comes with its opposite, the units that it leaves out; no draw is
         # empty or all but the last.
-        drawn = [each for each in drawn if _NOISE < each[1] < whole - _NOISE]
+        drawn = [draw for draw in drawn if _NOISE < draw[1] < full_weight - _NOISE]
         both = [
             *drawn,
-            *((gain - more, whole - heavy) for more, heavy in drawn),
-            (gain, whole),
+            *((gain - more, full_weight - heavy) for more, heavy in drawn),
+            (gain, full_weight),
         ]
         flipped, heavy = map(list, zip(*both, strict=True))
     assignments = len(flipped) + 1
@@ -123,7 +123,7 @@ def _subset_sums(values: Sequence[float]) -> list[float]:
     """Return the sum of every subset; bit i of its place says whether value i is in."""
     sums = [0.0]
     for value in values:
-        sums += [each + value for each in sums]
+        sums += [subset_sum + value for subset_sum in sums]
     return sums
 
 
@@ -180,10 +180,10 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
     """
     difference = fsum(unit.gain for unit in units)
     squares = [(unit.gain - unit.weight * difference) ** 2 for unit in units]
-    count, whole = len(units), fsum(squares)
+    count, sum_of_squares = len(units), fsum(squares)
     peaked = (
-        count * fsum(each**2 for each in squares) / whole**2 - 1
-        if whole > _NOISE**2
+        count * fsum(square**2 for square in squares) / sum_of_squares**2 - 1
+        if sum_of_squares > _NOISE**2
         else 0.0
     )
     degrees = (
@@ -192,7 +192,9 @@ def standard_error(units: Sequence[SignUnit]) -> Scatter:
         else count - 1
     )
     return Scatter(
-        difference=difference, error=sqrt(whole * count / (count - 1)), degrees=degrees
+        difference=difference,
+        error=sqrt(sum_of_squares * count / (count - 1)),
+        degrees=degrees,
     )
 
 
@@ -304,27 +306,29 @@ class Collapse(Struct, frozen=True):
     """How often conversations show no more collapses than were seen."""
 
 
-def possible_collapses(pairs: Sequence[Pair], most: float) -> tuple[Collapse, ...]:
-    """Return what collapses in a share of up to `most` of the conversations would explain."""
+def possible_collapses(pairs: Sequence[Pair], limit: float) -> tuple[Collapse, ...]:
+    """Return what collapses in a share of up to `limit` of the conversations would explain."""
     conversations = unit_members(pairs, "conversation").values()
-    held, found = len(conversations), []
+    count, found = len(conversations), []
     for side in _SIDES:
         scores = [score_of(group, side) for group in conversations]
-        least = _EMPTY * fsum(scores) / max(held, 1)
+        least = _EMPTY * fsum(scores) / max(count, 1)
         empty = sum(score <= least for score in scores)
         for part in _PARTS:
-            share = part * most
-            if empty < share * held:
-                kept = (1 - share) / (1 - empty / held)
-                found.append(Collapse(side, kept, binomial_below(empty, held, share)))
+            share = part * limit
+            if empty < share * count:
+                remaining = (1 - share) / (1 - empty / count)
+                found.append(
+                    Collapse(side, remaining, binomial_below(empty, count, share))
+                )
     return tuple(found)
 
 
-def binomial_below(most: int, of: int, share: float) -> float:
-    """Return how often at most `most` of `of` events happen, each with the chance `share`."""
+def binomial_below(limit: int, of: int, share: float) -> float:
+    """Return how often at most `limit` of `of` events happen, each with the chance `share`."""
     return fsum(
         comb(of, count) * share**count * (1 - share) ** (of - count)
-        for count in range(most + 1)
+        for count in range(limit + 1)
     )
 
 
@@ -358,14 +362,15 @@ class ChanceOfRuns(Struct, frozen=True, kw_only=True):
 
     def interval(self, level: float) -> Interval | None:
         """Return the differences that some of the tests would not reject; None with too few units."""
-        seen = self.seen.interval(level)
-        if seen is None:
+        seen_interval = self.seen.interval(level)
+        if seen_interval is None:
             return None
         tail = (1 - level) / 2
         lows = [bounds[0] for bounds in self._bounds("after", tail)]
         highs = [bounds[1] for bounds in self._bounds("before", tail)]
         return Interval(
-            max(-1.0, min([seen.low, *lows])), min(1.0, max([seen.high, *highs]))
+            max(-1.0, min([seen_interval.low, *lows])),
+            min(1.0, max([seen_interval.high, *highs])),
         )
 
     def _of(self, side: Side) -> list[tuple[Collapse, Chance]]:
@@ -435,9 +440,9 @@ def with_one_more(
 ) -> tuple[SignUnit, ...]:
     """Return the units and an imagined one, with weights that make 1 again."""
     everything = [*units, imagined]
-    whole = fsum(unit.weight for unit in everything)
+    total = fsum(unit.weight for unit in everything)
     return tuple(
-        SignUnit(unit.gain / whole, unit.weight / whole) for unit in everything
+        SignUnit(unit.gain / total, unit.weight / total) for unit in everything
     )
 
 
@@ -511,7 +516,7 @@ def compare_runs(
     kind: UnitKind | None = None,
     draws: int = DRAWS,
     collapses: float = COLLAPSES,
-    whole: Sequence[Pair] = (),
+    all_pairs: Sequence[Pair] = (),
 ) -> Comparison:
     """Compare two runs; the order of the pairs changes nothing, and swapping the runs only the signs.
 
@@ -524,14 +529,14 @@ def compare_runs(
     conversation does not show what befalls all of it: then nothing can be told but what
     holds for it alone (`chance_here`). `kind` chooses otherwise. Either run may
     collapse in a share of its conversations, up to `collapses`; 0 where both sides are
-    of the same conversations. `whole`: the pairs of all scenarios, where these are of
+    of the same conversations. `all_pairs`: the pairs of all scenarios, where these are of
     one of them. `rng` defaults to a fixed seed, so that equal runs get equal
     answers.
     """
     chosen = kind or unit_kind(pairs, level)
     units, conversations = units_of(pairs, chosen), count_conversations(pairs)
     reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
-    possible = possible_collapses(whole or pairs, collapses)
+    possible = possible_collapses(all_pairs or pairs, collapses)
     chance = (
         None
         if reason
@@ -598,7 +603,7 @@ def compare_scenarios(
             power=power,
             kind=kind,
             collapses=collapses,
-            whole=pairs,
+            all_pairs=pairs,
         )
         for group in groups.values()
     ]
@@ -609,8 +614,14 @@ def compare_scenarios(
         ]
     )
     return {
-        name: structs.replace(each, alpha=alpha, adjusted=p if each.can_tell else None)
-        for name, each, p in zip(groups, comparisons, adjusted, strict=True)
+        name: structs.replace(
+            comparison_of_group,
+            alpha=alpha,
+            adjusted=p if comparison_of_group.can_tell else None,
+        )
+        for name, comparison_of_group, p in zip(
+            groups, comparisons, adjusted, strict=True
+        )
     }
 
 
@@ -717,9 +728,9 @@ def _too_little(
         return "no example has a score in both runs"
     needed = min_units(alpha)
     if units < needed:
-        what = {"scenario": "scenarios (times conversations)"}.get(kind, f"{kind}s")
+        noun = {"scenario": "scenarios (times conversations)"}.get(kind, f"{kind}s")
         return (
-            f"a drop cannot stand out from chance at a level of {alpha:.2g}: that takes at least {needed} {what}, "
+            f"a drop cannot stand out from chance at a level of {alpha:.2g}: that takes at least {needed} {noun}, "
             f"here {'is' if units == 1 else 'are'} {units}; more trials help"
         )
     return ONE if conversations == 1 else ""
@@ -763,9 +774,9 @@ def trials_to_tell(
     effect of a correlation of one half (Kish, 1965).
     """
     conversations, cells = units_of(pairs, "conversation"), units_of(pairs, "scenario")
-    held = len(conversations)
-    if held > 1:
-        apart = standard_error(conversations).error * sqrt(held)
+    count = len(conversations)
+    if count > 1:
+        apart = standard_error(conversations).error * sqrt(count)
     elif len(cells) > 1:
         apart = standard_error(cells).error * sqrt(
             1 + 1 / fsum(unit.weight**2 for unit in cells)
@@ -773,8 +784,8 @@ def trials_to_tell(
     else:
         return None
     difference = abs(fsum(unit.gain for unit in cells))
-    most = max(score_of(pairs, side) for side in _SIDES)
-    for trials in range(max(FEWEST, held + 1), MOST_TRIALS + 1):
+    highest = max(score_of(pairs, side) for side in _SIDES)
+    for trials in range(max(FEWEST, count + 1), MOST_TRIALS + 1):
         mean = Scatter(
             difference=difference, error=apart / sqrt(trials), degrees=trials - 1
         )
@@ -783,7 +794,7 @@ def trials_to_tell(
             share = part * collapses
             tail = alpha / 2 / (1 - share) ** trials
             if tail < 1:
-                needed.append(share * most + mean.detectable(tail, power))
+                needed.append(share * highest + mean.detectable(tail, power))
         if difference > _NOISE and max(needed) <= difference:
             return trials
     return None

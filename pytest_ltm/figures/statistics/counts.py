@@ -202,7 +202,10 @@ def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
     agreed = sum(table[i][i] for i in range(size))
     agreement, chance = (
         agreed / cases,
-        fsum(one * other for one, other in zip(ours, theirs, strict=True)),
+        fsum(
+            our_share * their_share
+            for our_share, their_share in zip(ours, theirs, strict=True)
+        ),
     )
     if max(ours) == 1 == max(theirs) and chance == 1:
         reason = "both judges gave one and the same verdict throughout: chance alone would make them agree"
@@ -276,9 +279,9 @@ def mean_estimate(scores: Sequence[float], level: float = LEVEL) -> IntervalEsti
     """
     if not scores:
         raise ValueError("there is no mean of nothing")
-    whole = min(fsum(scores), float(len(scores)))
+    total = min(fsum(scores), float(len(scores)))
     return IntervalEstimate(
-        whole / len(scores), wilson_interval(whole, len(scores), level)
+        total / len(scores), wilson_interval(total, len(scores), level)
     )
 
 
@@ -289,8 +292,8 @@ def sum_estimates(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:
     parts, each to the same side (Zou and Donner, Stat. Med. 27, 2008); of two shares
     this is Newcombe's interval (Stat. Med. 17, 1998, method 10).
     """
-    held = list(parts)
-    value = fsum(part.value for part in held)
-    below = sqrt(fsum((part.value - part.interval.low) ** 2 for part in held))
-    above = sqrt(fsum((part.interval.high - part.value) ** 2 for part in held))
+    listed = list(parts)
+    value = fsum(part.value for part in listed)
+    below = sqrt(fsum((part.value - part.interval.low) ** 2 for part in listed))
+    above = sqrt(fsum((part.interval.high - part.value) ** 2 for part in listed))
     return IntervalEstimate(value, Interval(value - below, value + above))

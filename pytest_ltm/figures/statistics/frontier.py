@@ -35,15 +35,15 @@ def lafs(points: Iterable[CostPoint], budgets: tuple[float, float] = BUDGETS) ->
 
     Latency-accuracy frontier score (Wu et al., LongMemEval-V2, 2026).
     """
-    least, most = budgets
+    least, longest = budgets
     frontier = [
         (max(seconds, least), accuracy)
         for seconds, accuracy in pareto_frontier(points)
-        if seconds < most
+        if seconds < longest
     ]
-    ends = [seconds for seconds, _ in frontier] + [most]
+    ends = [seconds for seconds, _ in frontier] + [longest]
     areas = [
         accuracy * log(end / start)
         for (_, accuracy), (start, end) in zip(frontier, pairwise(ends), strict=True)
     ]
-    return sum(areas) / log(most / least)
+    return sum(areas) / log(longest / least)

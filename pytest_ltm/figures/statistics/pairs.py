@@ -77,12 +77,15 @@ def pair_rows(before: Iterable[Row], after: Iterable[Row]) -> Paired:
     earlier, later = _by_key(before), _by_key(after)
     both = sorted(earlier.keys() & later.keys())
     scores = [(key, earlier[key].score, later[key].score) for key in both]
-    missing = Counter((one is None, other is None) for _, one, other in scores)
+    missing = Counter(
+        (earlier_score is None, later_score is None)
+        for _, earlier_score, later_score in scores
+    )
     return Paired(
         pairs=tuple(
-            Pair(*key, one, other)
-            for key, one, other in scores
-            if one is not None and other is not None
+            Pair(*key, earlier_score, later_score)
+            for key, earlier_score, later_score in scores
+            if earlier_score is not None and later_score is not None
         ),
         unscored_before=missing[True, False],
         unscored_after=missing[False, True],

@@ -92,7 +92,7 @@ def _clustered_interval(
         list(unit_members(pairs, kind).values())
         for kind in (unit_kind(pairs, level), "conversation")
     )
-    mean, held = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
+    mean, count = fsum(pair.after for pair in pairs) / len(pairs), len(conversations)
     effective = float(len(cells))
     if mean not in {0.0, 1.0}:
         many = [clusters for clusters in (cells, conversations) if len(clusters) > 1]
@@ -100,13 +100,13 @@ def _clustered_interval(
             (_independent_examples(clusters, mean, level) for clusters in many),
             default=1.0,
         )
-    if held < 2:
+    if count < 2:
         return None, effective
     interval = wilson_interval(share * effective, effective, level)
     # as if some conversations more had failed, or passed, as a whole
     low, high = (
-        held * share / (held + IMAGINED),
-        (held * share + IMAGINED) / (held + IMAGINED),
+        count * share / (count + IMAGINED),
+        (count * share + IMAGINED) / (count + IMAGINED),
     )
     return Interval(min(interval.low, low), max(interval.high, high)), effective
 

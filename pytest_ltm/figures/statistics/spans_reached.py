@@ -179,10 +179,12 @@ def _describe_rise(
     By more than chance explains, on the examples of both spans, and corrected for all
     pairs of spans that are looked at (Bonferroni); "" if nowhere.
     """
-    lost = [point for point in curve if point.score < share * point.isolated - _NOISE]
+    low_points = [
+        point for point in curve if point.score < share * point.isolated - _NOISE
+    ]
     steps = [
         (first, later)
-        for first, later in product(lost, curve)
+        for first, later in product(low_points, curve)
         if first.span < later.span and first.score < later.score
     ]
     for first, later in steps:
@@ -228,6 +230,8 @@ def _without_span(row: Row) -> ScoredRow:
     return as_scored_row(row, span_label="", trial=row.trial.partition(".")[0])
 
 
-def _kept_up_to(curve: Sequence[SpanPoint], kept: Callable[[SpanPoint], bool]) -> int:
+def _kept_up_to(
+    curve: Sequence[SpanPoint], is_kept: Callable[[SpanPoint], bool]
+) -> int:
     """Return the last span before the first that is not kept; 0 if the first is not."""
-    return max((point.span for point in takewhile(kept, curve)), default=0)
+    return max((point.span for point in takewhile(is_kept, curve)), default=0)

@@ -92,11 +92,11 @@ def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float 
         [row for row in rows if row.scored],
         lambda row: (row.scenario, row.example, row.span_label),
     )
-    ones = [
+    chances = [
         of_one(len(of), sum(row.outcome == "passed" for row in of), tries)
         for of in examples.values()
     ]
-    return mean_or_none([chance for chance in ones if chance is not None])
+    return mean_or_none([chance for chance in chances if chance is not None])
 
 
 def spread_by_draws(

@@ -84,9 +84,9 @@ class Tally(Counter[str]):
 
     def __str__(self) -> str:
         agree, rows, sides = (self[name] for name in ("agree", "rows", "sides"))
-        told = f", {self['unscored']} unscored" if self["unscored"] else ""
+        remark = f", {self['unscored']} unscored" if self["unscored"] else ""
         beyond = f", {sides} in full marks or less" if sides != agree else ""
-        return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{told}"
+        return f"{agree} of {rows} agree ({agree / max(rows, 1):.1%}){beyond}{remark}"
 
     def add(self, verdict: Score | Unscored, published: float) -> bool:
         """Count one row and return whether it agrees."""
@@ -187,11 +187,11 @@ class AgreementReport(Struct):
         lines = [f"scoring {self.scoring}, no model asked", head]
         for (dataset, version), tally in sorted(self.all.items()):
             balanced = tally.balanced_accuracy
-            told = "one-sided" if balanced is None else f"{balanced:.3f}"
+            balance_text = "one-sided" if balanced is None else f"{balanced:.3f}"
             rows, agree, unscored = (
                 tally[name] for name in ("rows", "agree", "unscored")
             )
-            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{told:>10}"
+            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{balance_text:>10}"
             lines.append(f"{dataset:<22}{version:<9}{counts}")
         versions = " and ".join(REPRODUCED[self.scoring])
         lines.append(f"strict rows ({versions}): {self.strict}")
@@ -238,9 +238,9 @@ def _code_version(row: Row) -> str:
 
 
 def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
-    held = list(tallies)
+    listed = list(tallies)
     return {
-        name: sum(tally[name] for tally in held)
+        name: sum(tally[name] for tally in listed)
         for name in ("rows", "agree", "sides", "unscored")
     }
 
@@ -284,12 +284,14 @@ def score_row(
             )
             return verdict or Unscored(f"the log ends before reply {nth}")
         if dataset == "Spy Meeting":
-            wanted = tuple(tuple(map(str, group)) for group in expected)
-            ours = {keyword for group in wanted for keyword in group}
-            others = tuple(
+            groups = tuple(tuple(map(str, group)) for group in expected)
+            ours = {keyword for group in groups for keyword in group}
+            other_groups = tuple(
                 sorted({group for group in spy_groups if not ours & set(group)})
             )
-            evaluator: Evaluator = evaluators.DecodesMessages(wanted, others, scoring)
+            evaluator: Evaluator = evaluators.DecodesMessages(
+                groups, other_groups, scoring
+            )
         else:
             evaluator = _EVALUATORS[str(dataset)](row, expected, scoring)
         return evaluator(
@@ -318,7 +320,9 @@ def _directions_evaluator(_row: Row, expected: Any, scoring: Scoring) -> Evaluat
     legs = _LEG.findall(str(expected[0]))
     if not legs:
         raise _Unreadable("the true directions cannot be read")
-    route = tuple((float(km), way.lower(), place) for _, km, way, place in legs)
+    route = tuple(
+        (float(km), direction.lower(), place) for _, km, direction, place in legs
+    )
     return evaluators.LeadsTo(legs[0][0], route, scoring)
 
 

@@ -163,7 +163,7 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
     a file that cannot be played.
     """
     names = {scenario: name for name, scenario in FOLDERS.items()}
-    kept: dict[str, dict[str, Path]] = {}
+    paths_by_scenario: dict[str, dict[str, Path]] = {}
     for folder in folders:
         for scenario in folder.examples.keys() - set(folder.unknown):
             for example in folder.examples[scenario]:
@@ -172,11 +172,11 @@ def pool_definitions(folders: Iterable[DefinitionsFolder], into: Path) -> list[P
                 data = read_json(path).json()
                 waits = data.pop("waits", None) if isinstance(data, dict) else True
                 silent = not waits and not data.get("steps")
-                kept.setdefault(scenario, {}).setdefault(
+                paths_by_scenario.setdefault(scenario, {}).setdefault(
                     str(path) if silent else json.dumps(data, sort_keys=True), path
                 )
-    conversations = math.ceil(max(map(len, kept.values())) / TOGETHER)
-    for scenario, files in sorted(kept.items()):
+    conversations = math.ceil(max(map(len, paths_by_scenario.values())) / TOGETHER)
+    for scenario, files in sorted(paths_by_scenario.items()):
         for number, path in enumerate(files.values()):
             place = into / str(number % conversations)
             beside = place / names.get(scenario, scenario)
@@ -205,15 +205,15 @@ class Calibration(Struct, frozen=True, kw_only=True):
         for name in sorted(
             {scenario for side in (self.theirs, self.ours) for _, scenario in side}
         ):
-            one, other = (
+            their_mean, our_mean = (
                 mean_or_none(side.get((READER, name), ()))
                 for side in (self.theirs, self.ours)
             )
-            if one is None or other is None:
-                texts[name] = f"only {'ours' if one is None else 'published'}"
-            elif min(one, other) < READS:
+            if their_mean is None or our_mean is None:
+                texts[name] = f"only {'ours' if their_mean is None else 'published'}"
+            elif min(their_mean, our_mean) < READS:
                 texts[name] = (
-                    f"{READER} cannot read it: {one:.2f} published, {other:.2f} ours"
+                    f"{READER} cannot read it: {their_mean:.2f} published, {our_mean:.2f} ours"
                 )
         return texts
 
@@ -236,8 +236,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.earnings_pair(agent, name) for name in self.scenarios]
-        return sum_estimates(one for one, _ in pairs), sum_estimates(
-            other for _, other in pairs
+        return sum_estimates(theirs for theirs, _ in pairs), sum_estimates(
+            ours for _, ours in pairs
         )
 
     @property
@@ -246,33 +246,35 @@ class Calibration(Struct, frozen=True, kw_only=True):
         texts = []
         limit = LIMIT * len(self.scenarios)
         for agent in self.controls:
-            one, other = self.totals(agent)
-            if agent.startswith("bm25:") and abs(other.value - one.value) > limit:
-                earned = f"{agent} earns {one.value:.2f} published and {other.value:.2f} ours of {len(self.scenarios)}"
-                texts.append(f"{earned}: more than {limit:.2f} apart")
+            theirs, ours = self.totals(agent)
+            if agent.startswith("bm25:") and abs(ours.value - theirs.value) > limit:
+                earned = f"{agent} earns {theirs.value:.2f} published and {ours.value:.2f} ours"
+                texts.append(
+                    f"{earned} of {len(self.scenarios)}: more than {limit:.2f} apart"
+                )
         for name in sorted({scenario for _, scenario in self.ours}):
-            most = max(
+            best = max(
                 mean_or_none(self.ours.get((agent, name), ())) or 0.0
                 for agent in (READER, ORACLE)
             )
-            if most < FULL_MARKS:
+            if best < FULL_MARKS:
                 texts.append(
-                    f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {most:.2f}"
+                    f"neither {READER} nor {ORACLE} gets full marks in {name} of ours: {best:.2f}"
                 )
         return texts
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
 
-        def marks(one: IntervalEstimate, other: IntervalEstimate) -> dict[str, Any]:
-            named = {"published": one, "ours": other, "difference": other - one}
+        def marks(theirs: IntervalEstimate, ours: IntervalEstimate) -> dict[str, Any]:
+            estimates = {"published": theirs, "ours": ours, "difference": ours - theirs}
             ends = {
-                name: {"low": held.interval.low, "high": held.interval.high}
-                for name, held in named.items()
+                name: {"low": estimate.interval.low, "high": estimate.interval.high}
+                for name, estimate in estimates.items()
             }
             return {
-                name: {"value": held.value, **ends[name]}
-                for name, held in named.items()
+                name: {"value": estimate.value, **ends[name]}
+                for name, estimate in estimates.items()
             }
 
         agents = {}
@@ -304,16 +306,16 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
         yield ""
         yield from aligned_lines(calibration_points(calibration, agent))
     yield ""
-    for name, why in calibration.left_out.items():
-        yield f"left out: {name}: {why}"
+    for name, reason in calibration.left_out.items():
+        yield f"left out: {name}: {reason}"
     breaches = calibration.breaches
     yield from (f"- {sentence}" for sentence in breaches)
     limit = LIMIT * len(calibration.scenarios)
     totals = {agent: calibration.totals(agent) for agent in calibration.controls}
     if not breaches and any(agent.startswith("bm25:") for agent in totals):
         yield f"Totals of agents bm25:… are within {limit:.2f} of each other."
-    for agent, (one, other) in totals.items():
-        distance = abs(other.value - one.value)
+    for agent, (theirs, ours) in totals.items():
+        distance = abs(ours.value - theirs.value)
         if distance > limit and not agent.startswith("bm25:"):
             yield f"{agent} is {distance:.2f} apart, which no limit forbids."
 
@@ -349,12 +351,12 @@ def calibration_points(calibration: Calibration, agent: str) -> Table:
     return table
 
 
-def _mark_cells(one: IntervalEstimate, other: IntervalEstimate) -> list[str]:
-    gain = other - one
+def _mark_cells(theirs: IntervalEstimate, ours: IntervalEstimate) -> list[str]:
+    gain = ours - theirs
     return [
         *(
-            f"{held.value:5.2f} [{held.interval.low:.2f} to {held.interval.high:.2f}]"
-            for held in (one, other)
+            f"{estimate.value:5.2f} [{estimate.interval.low:.2f} to {estimate.interval.high:.2f}]"
+            for estimate in (theirs, ours)
         ),
         f"{gain.value:+.2f} [{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]",
     ]

@@ -77,10 +77,10 @@ def kind_of_question(message: str) -> str:
     questions = _QUESTION.findall(message)
     if not questions:
         return "list" if len(options_in(message)) > 1 else ""
-    asked = questions[-1].lower()
-    if word := _INTERROGATIVE.search(asked):
+    question = questions[-1].lower()
+    if word := _INTERROGATIVE.search(question):
         return word[0]
-    return "or" if " or " in asked else "yes or no"
+    return "or" if " or " in question else "yes or no"
 
 
 def options_in(message: str) -> list[str]:
@@ -156,10 +156,10 @@ class FloorSearch:
         )
         name, generate = entry.name, self._marker["generate"]
         rngs = (definition_rng(seed, 0, name, "0") for seed in range(LEARNED + HELD))
-        made = (generate(rng, dict(entry.parameters)) for rng in rngs)
+        definitions = (generate(rng, dict(entry.parameters)) for rng in rngs)
         self._examples = [
             PlannedExample(scenario=name, example="0", definition=definition)
-            for definition in made
+            for definition in definitions
         ]
 
     @property
@@ -179,9 +179,9 @@ class FloorSearch:
             for exchange in self._play(example, find_agent("oracle").make()).transcript:
                 if exchange.by and exchange.kind in {"say", "ask"}:
                     golds[kind_of_question(exchange.message)].append(exchange.reply)
-        every = [text for replies in golds.values() for text in replies]
+        texts = [text for replies in golds.values() for text in replies]
         policies = [
-            Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(every))
+            Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(texts))
         ]
         points, policy = max(
             ((self._points(policy), policy) for policy in policies),
@@ -192,10 +192,10 @@ class FloorSearch:
                 changed = Policy(policy.otherwise, {**policy.by_kind, kind: guess})
                 if (earned := self._points(changed)) > points:
                     points, policy = earned, changed
-        return self._points(policy, held=True), policy
+        return self._points(policy, held_out=True), policy
 
-    def _points(self, policy: Policy, *, held: bool = False) -> float:
-        examples = self._examples[LEARNED:] if held else self._examples[:LEARNED]
+    def _points(self, policy: Policy, *, held_out: bool = False) -> float:
+        examples = self._examples[LEARNED:] if held_out else self._examples[:LEARNED]
         verdicts = [
             self._play(example, policy.reply).endings[example.key].verdict
             for example in examples
@@ -333,12 +333,12 @@ def run(arguments: Namespace) -> int:
     result = Attack.summarize_attack(specs, rows, spans)
     print("\n".join(cheat_lines(result)))
     if arguments.output is not None:
-        whole = (
+        content = (
             as_json(result)
             if arguments.output.suffix == ".json"
             else "\n".join(cheat_markdown(result))
         )
-        write_output(arguments.output, for_file(whole + "\n"))
+        write_output(arguments.output, for_file(content + "\n"))
     return ABOVE if result.broken_limits else 0
 
 
@@ -453,18 +453,18 @@ class Attack(Struct, frozen=True, kw_only=True):
         if not counted_rows:
             raise LtmError("nothing was played: no example has a score")
         groups = group_by(
-            counted_rows, lambda each: (each[0], each[1].scenario, each[1].span_label)
+            counted_rows, lambda pair: (pair[0], pair[1].scenario, pair[1].span_label)
         )
         cells = {
             (agent, scenario, span): CheatCell(
                 agent=agent,
                 scenario=scenario,
                 span=span,
-                floor=held[0][1].floor,
-                scores=tuple(row.score or 0.0 for _, row in held),
-                unscored=tuple(row.reason for _, row in held if not row.scored),
+                floor=agent_rows[0][1].floor,
+                scores=tuple(row.score or 0.0 for _, row in agent_rows),
+                unscored=tuple(row.reason for _, row in agent_rows if not row.scored),
             )
-            for (agent, scenario, span), held in groups.items()
+            for (agent, scenario, span), agent_rows in groups.items()
         }
         agents, scenarios, played = (
             dict.fromkeys(key[place] for key in cells) for place in range(3)
@@ -484,19 +484,21 @@ class Attack(Struct, frozen=True, kw_only=True):
     @property
     def cheats(self) -> list[str]:
         """The agents that floors are for: all but the padded ones and those that they ask."""
-        asked = {unaided_spec(spec) for spec in self.specs}
+        unaided = {unaided_spec(spec) for spec in self.specs}
         return [
-            spec for spec in self.specs if spec not in asked and not unaided_spec(spec)
+            spec
+            for spec in self.specs
+            if spec not in unaided and not unaided_spec(spec)
         ]
 
     def total(self, agent: str, span: str) -> tuple[float, int]:
         """Return an agent's points at a span, and the number of scenarios that they are of."""
-        held = [
+        points = [
             cell.points
             for cell in self.cells.values()
             if (cell.agent, cell.span) == (agent, span)
         ]
-        return sum(held), len(held)
+        return sum(points), len(points)
 
     def gain(self, agent: str, span: str) -> float:
         """Return the points above the floors that padding or skipping brings at a span."""
@@ -590,9 +592,9 @@ def cheat_totals(attack: Attack) -> Table:
         ],
     ]
     for agent in attack.specs:
-        held = [attack.total(agent, span) for span in attack.spans]
+        totals = [attack.total(agent, span) for span in attack.spans]
         table.append(
-            [agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in held)]
+            [agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in totals)]
         )
     return table
 
@@ -608,11 +610,17 @@ def best_cheats(attack: Attack) -> Table:
     for name in attack.scenarios:
         cells = []
         for span in attack.spans:
-            held = [attack.cells.get((agent, name, span)) for agent in attack.cheats]
+            agent_cells = [
+                attack.cells.get((agent, name, span)) for agent in attack.cheats
+            ]
             # of several that earned as much the first one, as they are listed from
             # simple to refined
             cells.append(
-                max(filter(None, held), key=lambda cell: cell.points, default=None)
+                max(
+                    filter(None, agent_cells),
+                    key=lambda cell: cell.points,
+                    default=None,
+                )
             )
         best = (
             f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip()
@@ -628,13 +636,13 @@ def cheat_points(attack: Attack, span: str) -> Table:
     """Return points by scenario and agent at one span."""
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:
-        held = [attack.cells.get((agent, name, span)) for agent in attack.specs]
+        agent_cells = [attack.cells.get((agent, name, span)) for agent in attack.specs]
         table.append(
             [
                 name,
                 *(
                     NOTHING if cell is None else score_text(cell.points)
-                    for cell in held
+                    for cell in agent_cells
                 ),
             ]
         )

@@ -94,12 +94,17 @@ def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the figures of conversations: Table 1 of Maharana et al. (2024), and its counts of questions."""
     samples, count = tuple(samples), token_counter(TOKENIZER).count
     turns = [sample.turns for sample in samples]
+    words = [
+        len(turn.text.split())
+        for conversation_turns in turns
+        for turn in conversation_turns
+    ]
     days = [
         (sample.sessions[-1].at - sample.sessions[0].at).days
         for sample in samples
         if sample.sessions
     ]
-    asked = Counter(
+    question_counts = Counter(
         question.category for sample in samples for question in sample.questions
     )
     return {
@@ -107,16 +112,18 @@ def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
         "turns a conversation": _mean(map(len, turns)),
         "sessions a conversation": _mean(len(sample.sessions) for sample in samples),
         "tokens a conversation": _mean(
-            sum(count(turn.text) for turn in each) for each in turns
+            sum(count(turn.text) for turn in conversation_turns)
+            for conversation_turns in turns
         ),
         "days a conversation": _mean(days),
-        "words a turn, median": f"{median([len(turn.text.split()) for each in turns for turn in each] or [0]):g}",
+        "words a turn, median": f"{median(words or [0]):g}",
         "photos a conversation": _mean(
-            sum(bool(turn.caption) for turn in each) for each in turns
+            sum(bool(turn.caption) for turn in conversation_turns)
+            for conversation_turns in turns
         ),
-        "questions": f"{asked.total():,}",
+        "questions": f"{question_counts.total():,}",
         **{
-            f"questions, {category.label}": f"{asked[category]:,}"
+            f"questions, {category.label}": f"{question_counts[category]:,}"
             for category in Category
         },
     }
@@ -152,8 +159,8 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
             if session.id in cited:
                 session_places.append(place / len(record.sessions))
             turn_places += [
-                at / len(session.turns)
-                for at, turn in enumerate(session.turns)
+                position / len(session.turns)
+                for position, turn in enumerate(session.turns)
                 if turn.has_answer
             ]
     return {

@@ -129,27 +129,27 @@ def import_answers(arguments: Namespace) -> int:
     published = read_published_answers(arguments.files, arguments.data)
     answers, problems = published.answers, published.left_out
     if not answers:
-        why = (
+        reason = (
             f": {problems[0]}"
             if problems
             else ": no object in it has a question or its id, and an answer"
         )
         raise DatasetError(
-            f"{arguments.files[0]}: holds no answer that can be read{why}"
+            f"{arguments.files[0]}: holds no answer that can be read{reason}"
         )
     ruled = [RuledAnswer(answer, answer.ruling) for answer in answers]
     if arguments.json:
         rows = [
             {
-                "where": one.answer.where,
-                "kind": one.answer.kind,
-                "verdict": one.ruling.verdict,
-                "reason": one.ruling.reason,
-                "f1": one.answer.official_f1,
-                "grade": one.answer.grade,
-                "differs": one.differs,
+                "where": ruled_answer.answer.where,
+                "kind": ruled_answer.answer.kind,
+                "verdict": ruled_answer.ruling.verdict,
+                "reason": ruled_answer.ruling.reason,
+                "f1": ruled_answer.answer.official_f1,
+                "grade": ruled_answer.answer.grade,
+                "differs": ruled_answer.differs,
             }
-            for one in ruled
+            for ruled_answer in ruled
         ]
         sums = {name: _sums_of(mine) for name, mine in _groups_of(ruled)}
         sentence = comparison_sentence(ruled)
@@ -213,8 +213,10 @@ def _groups_of(
     ruled: Sequence[RuledAnswer],
 ) -> Iterator[tuple[str, Sequence[RuledAnswer]]]:
     """Yield the answers of each kind, of each judge if there are several, and all."""
-    yield from sorted(group_by(ruled, lambda one: one.answer.kind).items())
-    judges = group_by(ruled, lambda one: one.answer.judge)
+    yield from sorted(
+        group_by(ruled, lambda ruled_answer: ruled_answer.answer.kind).items()
+    )
+    judges = group_by(ruled, lambda ruled_answer: ruled_answer.answer.judge)
     if len(judges) > 1:
         yield from (
             (f"judge {name or 'unknown'}", mine) for name, mine in judges.items()
@@ -224,9 +226,15 @@ def _groups_of(
 
 def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
     """Return counts by verdict and means; LoCoMo's own mean is of F1s that have three places."""
-    verdicts = Counter(one.ruling.verdict for one in mine)
-    f1s = [round(f1, 3) for one in mine if (f1 := one.answer.official_f1) is not None]
-    grades = [one.passed for one in mine if one.passed is not None]
+    verdicts = Counter(ruled_answer.ruling.verdict for ruled_answer in mine)
+    f1s = [
+        round(f1, 3)
+        for ruled_answer in mine
+        if (f1 := ruled_answer.answer.official_f1) is not None
+    ]
+    grades = [
+        ruled_answer.passed for ruled_answer in mine if ruled_answer.passed is not None
+    ]
     return {
         "rows": len(mine),
         "right": verdicts["yes"],
@@ -234,33 +242,42 @@ def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
         "open": verdicts["unscored"],
         "f1": round(sum(f1s) / len(f1s), 3) if f1s else None,
         "judge": sum(grades) / len(grades) if grades else None,
-        "differ": sum(one.differs for one in mine),
+        "differ": sum(ruled_answer.differs for ruled_answer in mine),
     }
 
 
 def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     """Return what both come to, in percent; "" where no grade is published."""
-    graded = [one for one in ruled if one.passed is not None]
+    graded = [ruled_answer for ruled_answer in ruled if ruled_answer.passed is not None]
     if not graded:
         return ""
-    judges = {one.answer.judge for one in graded}
+    judges = {ruled_answer.answer.judge for ruled_answer in graded}
     judge = (
         (next(iter(judges)) or "its judge")
         if len(judges) == 1
         else f"its {len(judges)} judges"
     )
-    by_judge = 100 * sum(one.passed is True for one in graded) / len(graded)
+    by_judge = (
+        100 * sum(ruled_answer.passed is True for ruled_answer in graded) / len(graded)
+    )
     bounds = (
-        sum(one.right for one in graded),
-        sum(one.ruling.verdict != "no" for one in graded),
+        sum(ruled_answer.right for ruled_answer in graded),
+        sum(ruled_answer.ruling.verdict != "no" for ruled_answer in graded),
     )
     by_rules = " to ".join(
         dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds)
     )
-    decided = [one for one in graded if one.ruling.verdict in ("yes", "no")]
+    decided = [
+        ruled_answer
+        for ruled_answer in graded
+        if ruled_answer.ruling.verdict in ("yes", "no")
+    ]
     table = [
         [
-            sum((one.right, one.passed) == (a, b) for one in decided)
+            sum(
+                (ruled_answer.right, ruled_answer.passed) == (a, b)
+                for ruled_answer in decided
+            )
             for b in (True, False)
         ]
         for a in (True, False)
@@ -270,9 +287,10 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     if kappa.value is not None and kappa.interval is not None:
         ends = f"{kappa.interval.low:.2f} to {kappa.interval.high:.2f}"
         chance = f"kappa {kappa.value:.2f} ({ends}) over the {len(decided):,} that rules decide"
+    differing = sum(ruled_answer.differs for ruled_answer in graded)
     return (
         f"{by_judge:.0f} % right by {judge}, {by_rules} % by rules: "
-        f"{pluralize(sum(one.differs for one in graded), 'answer')} of {len(graded):,} differ; {chance}"
+        f"{pluralize(differing, 'answer')} of {len(graded):,} differ; {chance}"
     )
 
 
@@ -282,7 +300,7 @@ def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
     for name, mine in _groups_of(ruled):
         sums = _sums_of(mine)
         counts = "".join(
-            f"{sums[one]:>7,}" for one in ("rows", "right", "wrong", "open")
+            f"{sums[verdict]:>7,}" for verdict in ("rows", "right", "wrong", "open")
         )
         f1 = "-" if sums["f1"] is None else f"{sums['f1']:.3f}"
         judge = "-" if sums["judge"] is None else f"{100 * sums['judge']:.0f} %"
@@ -296,19 +314,21 @@ def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
     lines = [
         f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"
     ]
-    for one in (one for one in ruled if one.differs):
-        answer = one.answer
+    for ruled_answer in (
+        ruled_answer for ruled_answer in ruled if ruled_answer.differs
+    ):
+        answer = ruled_answer.answer
         texts = {
             "question": answer.question,
             "expected": answer.gold,
             "answer": answer.said,
         }
         lines.append(
-            f"## {one_line(answer.where)} ({answer.kind}): {'right' if one.passed else 'wrong'} by its judge, "
-            f"{'right' if one.right else 'wrong'} by rules\n"
+            f"## {one_line(answer.where)} ({answer.kind}): {'right' if ruled_answer.passed else 'wrong'} by its judge, "
+            f"{'right' if ruled_answer.right else 'wrong'} by rules\n"
         )
         lines += [f"- {name}: {one_line(text)}" for name, text in texts.items()]
-        lines.append(f"- rules: {one_line(one.ruling.reason)}\n")
+        lines.append(f"- rules: {one_line(ruled_answer.ruling.reason)}\n")
     return "\n".join(lines) + "\n"
 
 
@@ -320,38 +340,49 @@ def answer_conversations(
 ) -> Iterator[PublishedConversation]:
     """Yield a conversation for each system and each conversation that was asked about."""
     count = token_counter(TOKENIZER).count
-    by_place = group_by(ruled, lambda one: (one.answer.agent, one.answer.group))
+    by_place = group_by(
+        ruled,
+        lambda ruled_answer: (ruled_answer.answer.agent, ruled_answer.answer.group),
+    )
     for (agent, group), mine in by_place.items():
         name = ConversationName(
             safe_label(agent) if agent else label,
             WHOLE,
             f"0.{safe_label(group or 'all')}",
         )
-        scenarios = [re.sub(r"\W", "_", one.answer.kind) for one in mine]
-        said: list[tuple[str, Kind, str, str, datetime]] = [
+        scenarios = [
+            re.sub(r"\W", "_", ruled_answer.answer.kind) for ruled_answer in mine
+        ]
+        questions: list[tuple[str, Kind, str, str, datetime]] = [
             (
                 f"{scenario}/{number}",
                 "ask",
-                one.answer.question or one.answer.id,
-                one.answer.said,
+                ruled_answer.answer.question or ruled_answer.answer.id,
+                ruled_answer.answer.said,
                 START,
             )
-            for number, (scenario, one) in enumerate(zip(scenarios, mine, strict=True))
+            for number, (scenario, ruled_answer) in enumerate(
+                zip(scenarios, mine, strict=True)
+            )
         ]
-        exchanges = number_exchanges(said, count)
+        exchanges = number_exchanges(questions, count)
         examples, rows = [], []
-        for one, scenario, each in zip(mine, scenarios, exchanges, strict=True):
-            answer = one.answer
+        for ruled_answer, scenario, exchange_of_answer in zip(
+            mine, scenarios, exchanges, strict=True
+        ):
+            answer = ruled_answer.answer
             # all that the rules look at but the reply
-            about = {
+            parameters = {
                 "id": answer.id,
                 "kind": answer.kind,
                 "category": answer.category and int(answer.category),
             }
             definition = Definition(
-                steps=(Ask(each.message),), expected=answer.gold, parameters=about
+                steps=(Ask(exchange_of_answer.message),),
+                expected=answer.gold,
+                parameters=parameters,
             )
-            number = str(each.number)
+            number = str(exchange_of_answer.number)
             examples.append(
                 PlannedExample(
                     scenario=scenario,
@@ -360,7 +391,7 @@ def answer_conversations(
                     definition=definition,
                 )
             )
-            rows.append(_row(one, name, scenario, each))
+            rows.append(_row(ruled_answer, name, scenario, exchange_of_answer))
         talk = PublishedTranscript(
             exchanges=exchanges,
             questions={exchange.by: (exchange.number,) for exchange in exchanges},
@@ -383,25 +414,25 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
         plan = Plan.from_json(
             conversation.plan(), where=f"{conversation.path.name}/plan.json"
         )
-        known = {
+        definitions = {
             example.key: example.definition
             for example in plan.examples
             if example.version == RULE
         }
         for row in conversation.result.scenarios:
-            if (definition := known.get(row.id)) is None or not row.questions:
+            if (definition := definitions.get(row.id)) is None or not row.questions:
                 continue
-            about, (question, *_) = definition.parameters, row.questions
-            category = about.get("category")
+            parameters, (question, *_) = definition.parameters, row.questions
+            category = parameters.get("category")
             answer = PublishedAnswer(
                 where="",
                 agent="",
                 group="",
-                id=str(about.get("id")),
+                id=str(parameters.get("id")),
                 question=question.text,
                 gold=str(definition.expected),
                 said=question.answer or "",
-                kind=str(about.get("kind")),
+                kind=str(parameters.get("kind")),
                 category=Category(category) if category else None,
             )
             score, upper = _bounds(answer.ruling)
@@ -424,13 +455,13 @@ def _bounds(ruling: Ruling) -> tuple[float, float | None]:
 
 
 def _row(
-    one: RuledAnswer, name: ConversationName, scenario: str, said: Exchange
+    ruled_answer: RuledAnswer, name: ConversationName, scenario: str, exchange: Exchange
 ) -> ScenarioResult:
-    answer, (score, upper) = one.answer, _bounds(one.ruling)
+    answer, (score, upper) = ruled_answer.answer, _bounds(ruled_answer.ruling)
     grade = (
         ""
-        if one.passed is None
-        else f"; {'right' if one.passed else 'wrong'} by its judge"
+        if ruled_answer.passed is None
+        else f"; {'right' if ruled_answer.passed else 'wrong'} by its judge"
     )
     figures = {
         "f1": answer.official_f1,
@@ -439,22 +470,24 @@ def _row(
     }
     return ScenarioResult(
         scenario=scenario,
-        example=str(said.number),
+        example=str(exchange.number),
         agent=name.agent,
         span_label=name.span,
         span=None,
         trial=name.trial,
-        nodeid=f"ltm/{scenario}::test_question[{name}-{said.number}]",
+        nodeid=f"ltm/{scenario}::test_question[{name}-{exchange.number}]",
         outcome="skipped" if upper else "passed" if score else "failed",
         score=score,
-        reason=f"{'DIFFERS: ' * one.differs}{one.ruling.reason}{grade}",
+        reason=f"{'DIFFERS: ' * ruled_answer.differs}{ruled_answer.ruling.reason}{grade}",
         cause=UNDECIDED if upper else "",
         upper=upper,
         rule=RULE,
         evidence=answer.said,
-        tokens=said.message_tokens + said.reply_tokens,
+        tokens=exchange.message_tokens + exchange.reply_tokens,
         questions=(
-            QuestionResult(number=said.number, text=said.message, answer=said.reply),
+            QuestionResult(
+                number=exchange.number, text=exchange.message, answer=exchange.reply
+            ),
         ),
         metrics=tuple(
             ExampleMetric(name, value)

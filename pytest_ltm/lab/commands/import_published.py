@@ -82,35 +82,37 @@ def import_published(arguments: Namespace) -> int:
 
     Exit status 1 if a total differs from the leaderboard of --check.
     """
-    known = read_published(arguments.files)
-    branches = sorted({row.ref for row in known})
+    all_results = read_published(arguments.files)
+    branches = sorted({row.ref for row in all_results})
     if strange := [ref for ref in arguments.ref if ref not in branches]:
         raise ConfigurationError(
             f"--ref: no results of branch {strange[0]!r}. There are {', '.join(branches)}"
         )
-    chosen = [row for row in known if row.benchmark.startswith(arguments.benchmark)]
+    chosen = [
+        row for row in all_results if row.benchmark.startswith(arguments.benchmark)
+    ]
     published_results = [
         row for row in chosen if row.ref in arguments.ref or not arguments.ref
     ]
     if not published_results:
-        names = ", ".join(sorted({row.benchmark for row in known}))
+        names = ", ".join(sorted({row.benchmark for row in all_results}))
         raise ConfigurationError(
             f"--benchmark: no results of {arguments.benchmark!r}. There are {names}"
         )
     rows = merge_branches(published_results)
     conversations = import_conversations(rows, read_run_stats(arguments.files))
     if arguments.output is None:
-        made = published_run(conversations)
+        run = published_run(conversations)
     else:
-        made = write_published_run(
+        run = write_published_run(
             new_run_folder(arguments.output, arguments.ltm_dir),
             conversations,
             import_notices(rows),
         )
-    for line in table_lines(made):
+    for line in table_lines(run):
         print(line.rstrip())
     if arguments.output is not None:
-        print(f"{pluralize(len(conversations), 'conversation')} in {made.folder}")
+        print(f"{pluralize(len(conversations), 'conversation')} in {run.folder}")
     if arguments.check is None:
         return 0
     compared, differences = check_leaderboard(published_results, arguments.check)
@@ -165,14 +167,18 @@ def import_conversations(
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     """Return what a reader should know of imported results, a sentence each."""
     missing = sum(not row.log for row in rows)
-    shown = {name: parse_benchmark(name) for name in {row.benchmark for row in rows}}
+    benchmarks = {
+        name: parse_benchmark(name) for name in {row.benchmark for row in rows}
+    }
     renamed = sorted(
         name
-        for name, its in shown.items()
+        for name, its in benchmarks.items()
         if its and its.span_label in PAPERS_NAMES.values()
     )
     older = sorted(
-        name for name, its in shown.items() if its and its.version < MEMORY_SPANS_SINCE
+        name
+        for name, its in benchmarks.items()
+        if its and its.version < MEMORY_SPANS_SINCE
     )
     lines = [
         f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"
@@ -205,15 +211,15 @@ _TOKENS = 0.01  # published LTM scores have three
 
 def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
     """Return by agent and span label the mean of the totals of its runs, and how many those are."""
-    by_agent = group_by(run.conversations, lambda each: each.agent)
+    by_agent = group_by(run.conversations, lambda conversation: conversation.agent)
     places = {
-        agent: group_by(held, lambda each: each.span_label)
-        for agent, held in by_agent.items()
+        agent: group_by(conversations, lambda conversation: conversation.span_label)
+        for agent, conversations in by_agent.items()
     }
     totals = {
         agent: {
-            span: [_column_of(each).total for each in held]
-            for span, held in spans.items()
+            span: [_column_of(conversation).total for conversation in conversations]
+            for span, conversations in spans.items()
         }
         for agent, spans in places.items()
     }
@@ -226,18 +232,18 @@ def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
 def table_lines(run: RunResult) -> list[str]:
     """Return the totals as a table of text, agents down and memory spans across; those with most spans first."""
     entries = imported_totals(run)
-    known = {
+    span_by_label = {
         conversation.span_label: conversation.span for conversation in run.conversations
     }
     spans = sorted(
-        known, key=lambda text: ("." in text, known[text] or 0, text)
+        span_by_label, key=lambda text: ("." in text, span_by_label[text] or 0, text)
     )  # isolated first, older versions last
     width = max(map(len, entries))
     lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
     for agent in sorted(
         entries, key=lambda agent: (-len(entries[agent]), agent.lower())
     ):
-        shown = {
+        cells = {
             span: f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
             for span, (value, runs) in entries[agent].items()
         }
@@ -245,7 +251,7 @@ def table_lines(run: RunResult) -> list[str]:
             " ".join(
                 [
                     f"{agent:<{width}}",
-                    *(shown.get(span, f"{NOTHING:>8} ") for span in spans),
+                    *(cells.get(span, f"{NOTHING:>8} ") for span in spans),
                 ]
             )
         )
@@ -345,13 +351,13 @@ def write_published_run(
     return run
 
 
-def _published_events(each: PublishedConversation) -> Iterator[events.Event]:
+def _published_events(conversation: PublishedConversation) -> Iterator[events.Event]:
     """Yield the journal: what was said in order, each example's begin before its first and its end after its last."""
-    result, exchanges = each.result, each.talk.exchanges
+    result, exchanges = conversation.result, conversation.talk.exchanges
     first = {exchange.by: exchange.number for exchange in reversed(exchanges)}
     last = {exchange.by: exchange.number for exchange in exchanges}
     yield events.Header(
-        plan=each.plan.to_json(),
+        plan=conversation.plan.to_json(),
         plan_fingerprint=result.plan_fingerprint,
         agent_fingerprint=result.agent_fingerprint,
     )

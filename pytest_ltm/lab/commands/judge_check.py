@@ -69,9 +69,9 @@ class Labelled(Struct, frozen=True):
 def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
     top = _yaml.load_yaml(path)
-    known = top.mapping(("version", "questions", "jokes"))
+    fields = top.mapping(("version", "questions", "jokes"))
     questions, jokes = (
-        known[name].items(name) if name in known else []
+        fields[name].items(name) if name in fields else []
         for name in ("questions", "jokes")
     )
     result = []
@@ -88,17 +88,21 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     for group in jokes:
         parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
         joke = parts["joke"].text()
-        told = "\n".join(f"- {one}" for one in (*parts["others"].texts(), joke))
+        listed_jokes = "\n".join(
+            f"- {member}" for member in (*parts["others"].texts(), joke)
+        )
         for kind, answer in _answers_of_kinds(parts, _JOKE):
             result.append(
                 Labelled(
                     kind,
                     answer,
                     joke,
-                    PROMPTS["jokes"].inquiry(jokes=told, joke=joke, answer=answer),
+                    PROMPTS["jokes"].inquiry(
+                        jokes=listed_jokes, joke=joke, answer=answer
+                    ),
                 )
             )
-    if {one.should_pass for one in result} != {True, False}:
+    if {member.should_pass for member in result} != {True, False}:
         raise top.fault(
             "it needs answers to be passed and answers to be failed, of at least one question or joke."
         )
@@ -224,9 +228,9 @@ _TOTALS = ("false-pass", "false-fail", "unscored")
 NAMES = (*_TOTALS, *KINDS, "kappa")
 
 
-def parse_limits(given: Iterable[str]) -> list[Limit]:
+def parse_limits(texts: Iterable[str]) -> list[Limit]:
     """Return the limits that are given, and the defaults of the others; ConfigurationError with a cure."""
-    limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *given))}
+    limits = {limit.name: limit for limit in map(Limit.read, (*DEFAULTS, *texts))}
     return list(limits.values())
 
 
@@ -324,7 +328,7 @@ def run(arguments: Namespace) -> int:
                 f"=== {prompt.id}\n{prompt.fill_prompt(**{name: f'({name})' for name in prompt.parts})}\n"
             )
         return 0
-    kept = parse_limits(arguments.limit)
+    limits = parse_limits(arguments.limit)
     if arguments.judge is None:
         raise ConfigurationError(
             "which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules"
@@ -334,7 +338,9 @@ def run(arguments: Namespace) -> int:
         report = judge_all(
             load_labelled(arguments.items or BUNDLED_LABELS), ask, votes=judge.votes
         )
-    breaches = [breach for breach in (limit.breach(report) for limit in kept) if breach]
+    breaches = [
+        breach for breach in (limit.breach(report) for limit in limits) if breach
+    ]
     if arguments.json:
         print(
             json.dumps(
@@ -402,13 +408,13 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
     """Yield what the judge got wrong, or could not tell, three lines each."""
     for row in report.rows:
         if row.contradicts_label or row.passed is None:
-            said = {True: "passed", False: "failed", None: "unscored"}[row.passed]
+            verdict = {True: "passed", False: "failed", None: "unscored"}[row.passed]
             texts = [
                 clip_text(one_line(text), _WIDTH)
                 for text in (row.item.answer, row.item.about, row.reason)
             ]
             kind = row.item.kind.replace("_", " ")
-            yield f"{said} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
+            yield f"{verdict} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
 
 
 def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:

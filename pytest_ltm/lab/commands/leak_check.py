@@ -95,15 +95,15 @@ def run(arguments: Namespace) -> int:
     )
     theirs = source.texts(arguments.reference) if arguments.reference else {}
     if theirs:  # no more is played than is compared
-        if (most := max(map(_count_conversations, theirs.values()))) < _FEWEST:
+        if (fewest := max(map(_count_conversations, theirs.values()))) < _FEWEST:
             raise _nothing_compared(arguments.reference)
-        source = structs.replace(source, seeds=min(arguments.seeds, most))
+        source = structs.replace(source, seeds=min(arguments.seeds, fewest))
     ours = source.texts(arguments.what)
     for table in ours.keys() & theirs.keys():
-        most = min(_count_conversations(side[table]) for side in (ours, theirs))
+        fewest = min(_count_conversations(side[table]) for side in (ours, theirs))
         ours[table], theirs[table] = (
-            _first_conversations(ours[table], most),
-            _first_conversations(theirs[table], most),
+            _first_conversations(ours[table], fewest),
+            _first_conversations(theirs[table], fewest),
         )
     looked = [
         CueTable.compare_cues(name, texts, theirs.get(name, ()))
@@ -148,10 +148,10 @@ def _count_conversations(texts: Sequence[Text]) -> int:
     return len({text.group for text in texts})
 
 
-def _first_conversations(texts: Sequence[Text], most: int) -> list[Text]:
+def _first_conversations(texts: Sequence[Text], count: int) -> list[Text]:
     """Return the texts of as many conversations, so that both sides learn from equally many."""
-    kept = set(list(dict.fromkeys(text.group for text in texts))[:most])
-    return [text for text in texts if text.group in kept]
+    groups = set(list(dict.fromkeys(text.group for text in texts))[:count])
+    return [text for text in texts if text.group in groups]
 
 
 # --- what is looked through
@@ -166,9 +166,9 @@ class LeakCheckInput(Struct, frozen=True):
     sessions: bool
     """Whole sessions of histories are looked for, not turns."""
 
-    def texts(self, what: Sequence[str]) -> dict[str, list[Text]]:
+    def texts(self, sources: Sequence[str]) -> dict[str, list[Text]]:
         """Return what is in suites, test files, folders of definitions or files of histories, by table."""
-        paths = [Path(text) for text in what]
+        paths = [Path(text) for text in sources]
         if all(path.suffix == ".json" for path in paths):
             return {
                 HISTORIES: list(
@@ -177,33 +177,35 @@ class LeakCheckInput(Struct, frozen=True):
                     )
                 )
             }
-        said: list[tuple[Text, bool]] = []
+        marked_texts: list[tuple[Text, bool]] = []
         if all(
             path.is_dir() and text not in built_in_names()
-            for text, path in zip(what, paths, strict=True)
+            for text, path in zip(sources, paths, strict=True)
         ):
             with study_folder("leak-check") as folder:
                 for place in pool_definitions(map(DefinitionsFolder, paths), folder):
-                    said += self._play_texts(
+                    marked_texts += self._play_texts(
                         [f"--ltm-definitions={place}"],
                         f"conversation {place.name}",
                         place,
                     )
         else:
-            suites, tests = _suites_and_tests(what)
+            suites, tests = _suites_and_tests(sources)
             strange = [
                 text for text in tests if not Path(text.partition("::")[0]).exists()
             ]
             if len(suites) > 1 or strange:
-                first, known = (strange or suites)[0], built_in_names()
+                first, names = (strange or suites)[0], built_in_names()
                 raise ConfigurationError(
-                    f"{first!r}: name one suite ({', '.join(known)}, or a file *{SUFFIX}), test files, folders of "
-                    f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, known)}"
+                    f"{first!r}: name one suite ({', '.join(names)}, or a file *{SUFFIX}), test files, folders of "
+                    f"definitions, or *.json files of LongMemEval or LoCoMo.{did_you_mean(first, names)}"
                 )
             for seed in range(self.seeds):
-                said += self._play_texts(_seed_words(what, seed), f"{_SEED}{seed}")
+                marked_texts += self._play_texts(
+                    _seed_words(sources, seed), f"{_SEED}{seed}"
+                )
         messages, filler = (
-            [text for text, is_filler in said if is_filler is side]
+            [text for text, is_filler in marked_texts if is_filler is side]
             for side in (False, True)
         )
         return {
@@ -212,7 +214,7 @@ class LeakCheckInput(Struct, frozen=True):
         }
 
     def skip_filler(
-        self, what: Sequence[str], result: Mapping[str, Sequence[Text]]
+        self, sources: Sequence[str], result: Mapping[str, Sequence[Text]]
     ) -> SkippedFiller | None:
         """Return what a window earns that skips filler by its form; None unless a suite was played with two seeds.
 
@@ -226,7 +228,7 @@ class LeakCheckInput(Struct, frozen=True):
             *((text, False) for text in result[AMONG]),
             *((text, True) for text in filler),
         ]
-        learned, held = (
+        learned, held_out = (
             [
                 FormSample(text.text, is_filler)
                 for text, is_filler in marked
@@ -245,15 +247,15 @@ class LeakCheckInput(Struct, frozen=True):
                 words = [
                     f"--ltm-span={self.span}",
                     *self.options,
-                    *_seed_words(what, int(group.removeprefix(_SEED))),
+                    *_seed_words(sources, int(group.removeprefix(_SEED))),
                 ]
                 scores = earned_marks(
                     play_rows(specs, words, folder / group.replace(" ", ""))
                 )
-                for (spec, _), each in scores.items():
-                    points[spec] = points.get(spec, 0.0) + (mean_or_none(each) or 0.0)
+                for (spec, _), marks in scores.items():
+                    points[spec] = points.get(spec, 0.0) + (mean_or_none(marks) or 0.0)
         skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
-        share = share_told_apart(tree, held)
+        share = share_told_apart(tree, held_out)
         return SkippedFiller(
             share,
             write_tree(tree),
@@ -313,13 +315,13 @@ class LeakCheckInput(Struct, frozen=True):
                     "\n".join(text for text, *_ in turns), group, "session", kinds
                 )
                 continue
-            for number, (text, place, own) in enumerate(turns):
-                at = (
+            for number, (text, place, turn_kinds) in enumerate(turns):
+                position = (
                     "last"
                     if number == len(turns) - 1
                     else {0: "first", 1: "second"}.get(number, "later")
                 )
-                yield Text(text, group, place.format(at), own)
+                yield Text(text, group, place.format(position), turn_kinds)
 
 
 # A session of a history: its conversation, whose evidence it is, and its turns: text,
@@ -352,26 +354,26 @@ def locomo_sessions(path: Path) -> Iterator[_Session]:
         for session in sample.sessions:
             # a photo is a cue of its own, whatever is written about it
             places = ["{}, photo" if turn.caption else "{}" for turn in session.turns]
-            own = [tuple(cited.get(turn.id, ())) for turn in session.turns]
+            turn_kinds = [tuple(cited.get(turn.id, ())) for turn in session.turns]
             texts = [turn.text for turn in session.turns]
             yield (
                 sample.id,
-                tuple(dict.fromkeys(sum(own, ()))),
-                list(zip(texts, places, own, strict=True)),
+                tuple(dict.fromkeys(sum(turn_kinds, ()))),
+                list(zip(texts, places, turn_kinds, strict=True)),
             )
 
 
-def _suites_and_tests(what: Sequence[str]) -> tuple[list[str], list[str]]:
+def _suites_and_tests(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the suites that are named, and the test files."""
     suites = [
-        text for text in what if text in built_in_names() or text.endswith(SUFFIX)
+        text for text in names if text in built_in_names() or text.endswith(SUFFIX)
     ]
-    return suites, [text for text in what if text not in suites]
+    return suites, [text for text in names if text not in suites]
 
 
-def _seed_words(what: Sequence[str], seed: int) -> list[str]:
+def _seed_words(names: Sequence[str], seed: int) -> list[str]:
     """Return the words of a command line that plays a suite and test files with a seed."""
-    suites, tests = _suites_and_tests(what)
+    suites, tests = _suites_and_tests(names)
     return [
         f"--ltm-suite={suites[0] if suites else 'none'}",
         f"--ltm-seed={seed}",
@@ -445,23 +447,25 @@ class CueTable(Struct, frozen=True):
         cls, name: str, ours: Sequence[Text], theirs: Sequence[Text]
     ) -> CueTable:
         """Return what is found in both; ALL is of what both have."""
-        one, other = look_for_cues(name, ours), look_for_cues(name, theirs)
+        our_cues, their_cues = look_for_cues(name, ours), look_for_cues(name, theirs)
         if name == AMONG:
-            both = [kind for kind in one if kind in other or not other]
-            for side in (one, other):
-                if held := [side[kind] for kind in both if side]:
+            both = [kind for kind in our_cues if kind in their_cues or not their_cues]
+            for side in (our_cues, their_cues):
+                if recalls_of_kinds := [side[kind] for kind in both if side]:
                     recalls = tuple(
-                        sum(each) / len(held)
-                        for each in zip(*(found.recalls for found in held), strict=True)
+                        sum(shares) / len(recalls_of_kinds)
+                        for shares in zip(
+                            *(found.recalls for found in recalls_of_kinds), strict=True
+                        )
                     )
                     evidence, order = (
-                        sum(getattr(found, name) for found in held)
+                        sum(getattr(found, name) for found in recalls_of_kinds)
                         for name in ("evidence", "order")
                     )
                     side[ALL_SUITES] = CueRecall(
-                        ALL_SUITES, evidence, recalls, order / len(held)
+                        ALL_SUITES, evidence, recalls, order / len(recalls_of_kinds)
                     )
-        return cls(name, _count_conversations(ours), one, other)
+        return cls(name, _count_conversations(ours), our_cues, their_cues)
 
     @property
     def has_limit(self) -> bool:
@@ -497,19 +501,23 @@ class CueTable(Struct, frozen=True):
         if not self.ours:
             return [[f"{title}: nothing to look for, or nothing to learn from"]]
         table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
-        for kind, one in self.ours.items():
-            other = self.theirs.get(kind)
+        for kind, recall in self.ours.items():
+            reference = self.theirs.get(kind)
             beside = (
-                _recall_cells(other) if other else [""] * len(head) * bool(self.theirs)
+                _recall_cells(reference)
+                if reference
+                else [""] * len(head) * bool(self.theirs)
             )
-            table.append([kind, *_recall_cells(one), *beside])
+            table.append([kind, *_recall_cells(recall), *beside])
         return table
 
     def cues(self) -> Iterator[str]:
         """Yield the cues that tell evidence best."""
-        for one in self.ours.values():
-            if one.cues:
-                yield clip_text(one_line(f"{one.kind}: {'; '.join(one.cues)}"), _CUES)
+        for recall in self.ours.values():
+            if recall.cues:
+                yield clip_text(
+                    one_line(f"{recall.kind}: {'; '.join(recall.cues)}"), _CUES
+                )
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -517,13 +525,13 @@ class CueTable(Struct, frozen=True):
         ours, theirs = (
             {
                 kind: {
-                    "evidence": one.evidence,
-                    "recall": dict(zip(shares, one.recalls, strict=True)),
-                    "lift": dict(zip(shares, one.lift_over_chance, strict=True)),
-                    "order": one.order,
-                    "cues": one.cues,
+                    "evidence": recall.evidence,
+                    "recall": dict(zip(shares, recall.recalls, strict=True)),
+                    "lift": dict(zip(shares, recall.lift_over_chance, strict=True)),
+                    "order": recall.order,
+                    "cues": recall.cues,
                 }
-                for kind, one in side.items()
+                for kind, recall in side.items()
             }
             for side in (self.ours, self.theirs)
         )
@@ -535,11 +543,11 @@ class CueTable(Struct, frozen=True):
         }
 
 
-def _recall_cells(one: CueRecall) -> list[str]:
-    lifts = " and ".join(f"{lift:.1f}" for lift in one.lift_over_chance)
+def _recall_cells(found: CueRecall) -> list[str]:
+    lifts = " and ".join(f"{lift:.1f}" for lift in found.lift_over_chance)
     return [
-        f"{one.evidence:,}",
-        *(f"{recall:.1%}" for recall in one.recalls),
+        f"{found.evidence:,}",
+        *(f"{recall:.1%}" for recall in found.recalls),
         lifts,
-        f"{one.order:.2f}",
+        f"{found.order:.2f}",
     ]

@@ -95,12 +95,12 @@ def generate_locomo(arguments: Namespace) -> int:
         raise DatasetError(
             "--tokens is for conversations from templates: a model's are counted by --turns"
         )
-    for option, why in (
+    for option, reason in (
         ("turn_by_turn", "the two speakers are asked in turn"),
         ("personas", "templates have others"),
     ):
         if getattr(arguments, option) and not arguments.model:
-            raise DatasetError(f"--{option.replace('_', '-')} needs --model: {why}")
+            raise DatasetError(f"--{option.replace('_', '-')} needs --model: {reason}")
     records = _by_model(arguments) if arguments.model else _from_templates(arguments)
     turns = sum(
         len(part)
@@ -108,9 +108,9 @@ def generate_locomo(arguments: Namespace) -> int:
         for part in record["conversation"].values()
         if isinstance(part, list)
     )
-    asked = sum(len(record["qa"]) for record in records)
-    held = f"{pluralize(len(records), 'conversation')}, {turns} turns, {asked} question{'s' if asked != 1 else ''}"
-    _say(f"{arguments.output}: {held}")
+    questions = sum(len(record["qa"]) for record in records)
+    counts = f"{pluralize(len(records), 'conversation')}, {turns} turns, {pluralize(questions, 'question')}"
+    _say(f"{arguments.output}: {counts}")
     _say(
         f"play it: pytest --ltm-suite='locomo?data={arguments.output}' --ltm-agent=..."
     )
@@ -145,16 +145,19 @@ def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
 
 
 def _from_templates(arguments: Namespace) -> list[dict[str, Any]]:
-    made = [
+    conversations = [
         generate_conversation(name, _wanted_size(arguments, rng), rng)
         for name, rng in _conversations(arguments)
     ]
-    records = [one.as_json() for one in made]
+    records = [conversation.as_json() for conversation in conversations]
     _write_json(arguments.output, records)
     if arguments.graph:
         _write_json(
             arguments.graph,
-            [{"sample_id": one.id, **one.world.as_json()} for one in made],
+            [
+                {"sample_id": conversation.id, **conversation.world.as_json()}
+                for conversation in conversations
+            ],
         )
     return records
 
@@ -168,11 +171,11 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
             f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
         )
     records, writes = data, by_turns if arguments.turn_by_turn else at_once
-    personas, begun = (
+    personas, earlier_graphs = (
         _given_personas(arguments.personas),
         _begun_items(arguments.graph, "event graphs") if arguments.graph else [],
     )
-    graphs = {graph["sample_id"]: graph for graph in begun}
+    graphs = {graph["sample_id"]: graph for graph in earlier_graphs}
 
     def keep_graph(graph: dict[str, Any]) -> None:
         graphs[graph["sample_id"]] = graph
@@ -231,7 +234,7 @@ def _given_personas(path: Path | None) -> list[dict[str, Any]]:
     return personas
 
 
-def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
+def _begun_items(path: Path, content: str) -> list[dict[str, Any]]:
     """Return what is in a file that more will be added to, nothing if there is none; DatasetError for anything else."""
     if not path.exists():
         return []
@@ -242,10 +245,10 @@ def _begun_items(path: Path, what: str) -> list[dict[str, Any]]:
             f"{path}: exists, but cannot be continued: {error}. Name another file"
         ) from error
     if not isinstance(data, list) or not all(
-        isinstance(one, dict) and "sample_id" in one for one in data
+        isinstance(item, dict) and "sample_id" in item for item in data
     ):
         raise DatasetError(
-            f"{path}: exists, but is not a list of {what}. Name another file"
+            f"{path}: exists, but is not a list of {content}. Name another file"
         )
     return data
 
@@ -291,8 +294,8 @@ def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:
             TypeError,
             ValueError,
         ) as error:  # whatever people write into it
-            what = f"a field is missing or not of its kind ({describe_error(error)})"
-            faults.append(f"conversation {number}: {what}")
+            problem = f"a field is missing or not of its kind ({describe_error(error)})"
+            faults.append(f"conversation {number}: {problem}")
     return faults
 
 

@@ -93,9 +93,9 @@ def compile_histories(arguments: Namespace) -> int:
     count = cache_counter(token_counter(arguments.tokenizer))
     fillers: Fillers = GeneratedFillers(count)
     if arguments.fillers:
-        others = Corpus(arguments.needles, evidence_only=True)
+        evidence = Corpus(arguments.needles, evidence_only=True)
         fillers = MixedFillers(
-            others, [Corpus(path) for path in arguments.fillers], count
+            evidence, [Corpus(path) for path in arguments.fillers], count
         )
     return _write_histories(arguments, read_needles(arguments.needles), fillers, count)
 
@@ -135,22 +135,22 @@ def generate_longmemeval(arguments: Namespace) -> int:
             for _ in LongMemEvalFile(arguments.output).records():
                 pass  # what was edited by hand since is read, and refused if it cannot be
             records = json.loads(read_regular(arguments.output))
-        done = {record["question_id"] for record in records}
+        finished = {record["question_id"] for record in records}
         with author_session(arguments.model) as model:
             for number, needle in enumerate(
                 generate_needles(arguments.count, arguments.seed)
             ):
                 seed = f"{arguments.seed} {number}"
-                if record_identity(seed, abstains=needle.abstains)[0] in done:
+                if record_identity(seed, abstains=needle.abstains)[0] in finished:
                     continue
                 if arguments.curate:
-                    kind, asked = (
+                    kind, questions = (
                         QuestionKind(needle.type, needle.abstains),
                         {record["question"] for record in records},
                     )
                     records.append(
                         curated_record(
-                            kind, number, arguments.seed, model, writes, asked
+                            kind, number, arguments.seed, model, writes, questions
                         )
                     )
                 else:
@@ -162,18 +162,19 @@ def generate_longmemeval(arguments: Namespace) -> int:
         )
         return 0
     if arguments.turn_by_turn or arguments.curate:
-        flag, why = (
+        flag, reason = (
             ("--curate", "templates have questions of their own")
             if arguments.curate
             else ("--turn-by-turn", "it is asked as the person and as the assistant")
         )
-        raise DatasetError(f"{flag} needs --model: {why}")
+        raise DatasetError(f"{flag} needs --model: {reason}")
     count = cache_counter(token_counter(arguments.tokenizer))
-    made: Iterable[dict[str, Any]] = generate_records(
+    generated: Iterable[dict[str, Any]] = generate_records(
         arguments.count, arguments.seed, count
     )
     needle_records = (
-        parse_needle(record, f"question {record['question_id']}") for record in made
+        parse_needle(record, f"question {record['question_id']}")
+        for record in generated
     )
     return _write_histories(arguments, needle_records, GeneratedFillers(count), count)
 

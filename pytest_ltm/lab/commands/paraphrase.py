@@ -93,10 +93,10 @@ def paraphrase_suite(arguments: Namespace) -> int:
         f"--ltm-seed={arguments.seed}",
     ]
     with study_folder("paraphrase") as folder:
-        own = folder / "own"
-        able = _play_solvers(solvers, options, own)
+        original = folder / "own"
+        able = _play_solvers(solvers, options, original)
         played = sorted(
-            own.glob(f"runs/*/*/definitions/*/*{_ENDING}")
+            original.glob(f"runs/*/*/definitions/*/*{_ENDING}")
         )  # the same ones for each solver
         sources = {
             f"{path.parent.name}/{path.name.removesuffix(_ENDING)}": path
@@ -145,26 +145,30 @@ def paraphrase_suite(arguments: Namespace) -> int:
     dropped = {} if arguments.keep_unchecked else wrong
     for place in dropped:
         (arguments.output / f"{place}{_ENDING}").unlink()
-    kept = {place: digest for place, digest in hashes.items() if place not in dropped}
+    digests = {
+        place: digest for place, digest in hashes.items() if place not in dropped
+    }
     fields = {
         **header,
         "made": wall_time().isoformat(timespec="seconds"),
-        "sources": kept,
+        "sources": digests,
         "checked by": {place: spec for place, spec in checked_by.items() if spec},
-        "unchecked": {place: why for place, why in wrong.items() if place in kept},
+        "unchecked": {
+            place: reason for place, reason in wrong.items() if place in digests
+        },
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }
     write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
     unchecked = (
         f", {len(fields['unchecked'])} of them unchecked" if fields["unchecked"] else ""
     )
-    count = f"{pluralize(len(kept), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
+    count = f"{pluralize(len(digests), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
     reasons = (
-        f"  {place}: {why}"
-        for place, why in (fields["unchecked"] | fields["dropped"]).items()
+        f"  {place}: {reason}"
+        for place, reason in (fields["unchecked"] | fields["dropped"]).items()
     )
     print("\n".join([f"{arguments.output}: {count}", *reasons]))
-    return not kept
+    return not digests
 
 
 # --- who finds the gold
@@ -186,32 +190,32 @@ def _play_solvers(
     """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
     solutions: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
     for spec, row in play_rows(solvers, words, folder, skipped=True):
-        one = solutions[f"{row.scenario}/{row.example}"]
+        solved = solutions[f"{row.scenario}/{row.example}"]
         if row.score is not None and row.score >= FULL_MARKS:
-            one.by.append(spec)
+            solved.by.append(spec)
         else:
-            one.reasons[spec] = row.reason
+            solved.reasons[spec] = row.reason
     return solutions
 
 
-def _why_unchecked(own: Solved, other: Solved) -> str:
+def _why_unchecked(original: Solved, reworded: Solved) -> str:
     """Return why nobody could check that the gold can still be found."""
-    lost = (
-        f"{spec} no longer finds the gold: {other.reasons.get(spec, 'not played')}"
-        for spec in own.by
+    failures = (
+        f"{spec} no longer finds the gold: {reworded.reasons.get(spec, 'not played')}"
+        for spec in original.by
     )
-    return "; ".join(lost) or _UNREAD
+    return "; ".join(failures) or _UNREAD
 
 
 def _claim_folder(folder: Path, header: dict[str, Any]) -> None:
     """Note what the folder is for; ConfigurationError if it is for something else already."""
     path = folder / PROVENANCE
     if path.exists():
-        held = json.loads(read_regular(path))
-        if {name: held.get(name) for name in header} == header:
+        provenance = json.loads(read_regular(path))
+        if {name: provenance.get(name) for name in header} == header:
             return
-        why = f"holds paraphrases that were made otherwise ({PROVENANCE})"
-        raise ConfigurationError(f"{folder}: {why}. Name another folder")
+        reason = f"holds paraphrases that were made otherwise ({PROVENANCE})"
+        raise ConfigurationError(f"{folder}: {reason}. Name another folder")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigurationError(f"{folder}: is not empty. Name another folder")
     folder.mkdir(exist_ok=True)
@@ -232,7 +236,7 @@ class ParaphraseUnit(Struct, frozen=True):
 
 
 def reword_definition(
-    definition: dict[str, Any], model: Model, what: str
+    definition: dict[str, Any], model: Model, place: str
 ) -> dict[str, Any]:
     """Return the definition with its messages in the model's words. DatasetError if the model cannot do it.
 
@@ -249,14 +253,14 @@ def reword_definition(
         for value in _json_texts(definition.get("expected"))
         for stem in distinctive_stems(value)
     )
-    said = dict.fromkeys(
+    spoken = dict.fromkeys(
         step[kind]
         for step in definition["steps"]
         for kind in ("say", "ask")
         if kind in step
     )
     messages = []
-    for text in said:
+    for text in spoken:
         if text not in values and not _CODE.search(text):
             fixed_parts = (
                 *_EXACT.findall(text),
@@ -267,19 +271,19 @@ def reword_definition(
             )
     if not messages:
         return definition
-    asked = [message.text for message in messages]
+    texts = [message.text for message in messages]
     fixed = list(dict.fromkeys(part for message in messages for part in message.fixed))
     prompt = prompt_of(
-        _PROMPTS, "messages", messages=asked, fixed=fixed or "nothing else"
+        _PROMPTS, "messages", messages=texts, fixed=fixed or "nothing else"
     )
-    new = written_by(model, prompt, partial(check_wording, messages=messages), what)
-    other = dict(zip(asked, new, strict=True))
+    new = written_by(model, prompt, partial(check_wording, messages=messages), place)
+    rewording = dict(zip(texts, new, strict=True))
 
     def reword(name: str, value: Any) -> Any:
         # `about` names messages by their texts, so it changes with them
         if name == "about":
-            return [other.get(text, text) for text in value]
-        return other.get(value, value) if name in ("say", "ask") else value
+            return [rewording.get(text, text) for text in value]
+        return rewording.get(value, value) if name in ("say", "ask") else value
 
     steps = [
         {name: reword(name, value) for name, value in step.items()}
@@ -290,19 +294,21 @@ def reword_definition(
 
 def check_wording(value: Any, messages: Sequence[ParaphraseUnit]) -> list[str]:
     """Return the messages in other words; ValueError with what is wrong."""
-    whole = isinstance(value, list) and all(
+    is_list_of_texts = isinstance(value, list) and all(
         isinstance(text, str) and text.strip() for text in value
     )
     require(
-        whole and len(value) == len(messages),
+        is_list_of_texts and len(value) == len(messages),
         f"it must be a list of {len(messages)} texts.",
     )
     for text, message in zip(value, messages, strict=True):
-        lost = [
+        missing = [
             part for part in message.fixed if part.casefold() not in text.casefold()
         ]
-        lost += sorted(message.keys - distinctive_stems(text))
-        require(not lost, f"{text[:60]!r} has lost {lost} of {message.text[:60]!r}.")
+        missing += sorted(message.keys - distinctive_stems(text))
+        require(
+            not missing, f"{text[:60]!r} has lost {missing} of {message.text[:60]!r}."
+        )
     require(len(set(value)) == len(value), "two messages are the same.")
     same = [
         text
@@ -322,11 +328,11 @@ def _json_texts(value: Any) -> Iterator[str]:
     """Yield all texts in JSON values, names of fields excepted."""
     if isinstance(value, str) and any(map(str.isalnum, value)):
         yield value
-    for one in (
+    for part in (
         value.values()
         if isinstance(value, dict)
         else value
         if isinstance(value, list)
         else ()
     ):
-        yield from _json_texts(one)
+        yield from _json_texts(part)

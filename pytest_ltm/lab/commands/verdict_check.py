@@ -276,9 +276,9 @@ class VerdictCheckReport(Struct):
         ).most_common():
             yield f"open: {count} x {reason}"
             yield from (
-                f"    {one.id}: {one.reply}"
-                for one in undecided
-                if one.reason == reason
+                f"    {open_verdict.id}: {open_verdict.reply}"
+                for open_verdict in undecided
+                if open_verdict.reason == reason
             )
 
     def as_json(self) -> dict[str, Any]:
@@ -336,12 +336,12 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
             report.mutants += mutants_of_scenario(row)
         else:
             mutants = (
-                (way, said, ruling_of(row, said).verdict == "yes")
-                for way, said in of_answer(row, answers)
+                (way, answer, ruling_of(row, answer).verdict == "yes")
+                for way, answer in of_answer(row, answers)
             )
             report.mutants += [
-                Mutant(kind_of_row(row), way, passes, said)
-                for way, said, passes in mutants
+                Mutant(kind_of_row(row), way, passes, answer)
+                for way, answer, passes in mutants
             ]
     return report
 
@@ -418,10 +418,10 @@ def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
             recalled=recalled,
             question=row.get("question", "What is it?"),
         )
-        now = _rule_row(row, dress)[:2]
+        outcome = _rule_row(row, dress)[:2]
         report.dressed += 1
-        if now != plain:
-            report.changes.append(ChangedVerdict(row["id"], name, plain, now))
+        if outcome != plain:
+            report.changes.append(ChangedVerdict(row["id"], name, plain, outcome))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -441,10 +441,10 @@ def evaluator_of(name: str, args: Mapping[str, Any]) -> Any:
         raise DatasetError(
             f"there is no evaluator {name!r}.{did_you_mean(name, evaluators.__all__)}"
         )
-    made = {key: _lists_to_tuples(value) for key, value in args.items()}
-    if "menu" in made:
-        made["menu"] = evaluators.Menu(**made["menu"])
-    return getattr(evaluators, name)(**made)
+    arguments = {key: _lists_to_tuples(value) for key, value in args.items()}
+    if "menu" in arguments:
+        arguments["menu"] = evaluators.Menu(**arguments["menu"])
+    return getattr(evaluators, name)(**arguments)
 
 
 def bounds_of(
@@ -476,9 +476,9 @@ def _lists_to_tuples(value: Any) -> Any:
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     """Yield the mutants of the answers of a labelled reply."""
     evaluator = evaluator_of(row["evaluator"], row["args"])
-    for way, answers, most in of_scenario(row["evaluator"], row["args"]):
+    for way, answers, limit in of_scenario(row["evaluator"], row["args"]):
         value, *_ = bounds_of(evaluator, answers)
-        passes = value is not None and value > most - _SAME
+        passes = value is not None and value > limit - _SAME
         yield Mutant(
             row["scenario"], way, passes, evidence_snippet(" | ".join(answers[-4:]))
         )

@@ -42,23 +42,23 @@ def conversation_record(
 ) -> dict[str, Any]:
     """Return the record of one conversation; all but the questions are by session."""
     fields: dict[str, Any] = {"speaker_a": speakers[0], "speaker_b": speakers[1]}
-    for number, (at, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
+    for number, (day, turns) in enumerate(zip(dates, sessions, strict=True), start=1):
         fields |= {
-            f"session_{number}_date_time": format_locomo_date(at),
+            f"session_{number}_date_time": format_locomo_date(day),
             f"session_{number}": list(turns),
         }
     return {
         "qa": qa,
         "conversation": fields,
         "event_summary": {
-            f"events_session_{n}": one for n, one in enumerate(events, start=1)
+            f"events_session_{n}": entry for n, entry in enumerate(events, start=1)
         },
         "observation": {
-            f"session_{n}_observation": one
-            for n, one in enumerate(observations, start=1)
+            f"session_{n}_observation": entry
+            for n, entry in enumerate(observations, start=1)
         },
         "session_summary": {
-            f"session_{n}_summary": one for n, one in enumerate(summaries, start=1)
+            f"session_{n}_summary": entry for n, entry in enumerate(summaries, start=1)
         },
         "sample_id": name,
     }
@@ -86,11 +86,9 @@ def question_record(
 
 def _event_statement(world: World, reveal: Reveal) -> str:
     event = reveal.event
-    told, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
+    told_day, kind = world.dates[event.session - 1].date(), tellable_kinds()[event.kind]
     if event.on:
-        return (
-            f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told)})."
-        )
+        return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told_day)})."
     text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
     return f"{event.who} {event_phrase(event)}." if kind.gist else text
 
@@ -101,13 +99,13 @@ def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
             yield _event_statement(world, reveal)
         for detail in tellable_kinds()[reveal.event.kind].details:
             if detail.role == reveal.what and detail.ask:
-                shown = (
+                photo = (
                     f" (the photo shows {turn.caption.removeprefix('a photo of ')})"
                     if turn.caption
                     else ""
                 )
-                about = f"{reveal.event.who} {event_phrase(reveal.event)}"
-                yield f'{about} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{shown}'
+                head = f"{reveal.event.who} {event_phrase(reveal.event)}"
+                yield f'{head} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{photo}'
 
 
 TURNS, SESSIONS = 588, 27
@@ -160,7 +158,7 @@ class Generated(Struct, frozen=True):
     @property
     def turns(self) -> tuple[GeneratedTurn, ...]:
         """All turns in order."""
-        return tuple(said for session in self.sessions for said in session)
+        return tuple(turn for session in self.sessions for turn in session)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
@@ -175,13 +173,13 @@ class Generated(Struct, frozen=True):
             for question in self.questions
         ]
         events, observations, summaries = [], [], []
-        for number, (session, at) in enumerate(
+        for number, (session, day) in enumerate(
             zip(self.sessions, world.dates, strict=True), start=1
         ):
             dated = [
                 event for event in world.events if event.session == number and event.on
             ]
-            own = {
+            events_by_speaker = {
                 speaker: [
                     f"{speaker} {event_phrase(event)}."
                     for event in dated
@@ -189,7 +187,7 @@ class Generated(Struct, frozen=True):
                 ]
                 for speaker in world.speakers
             }
-            events.append({**own, "date": written_day(at)})
+            events.append({**events_by_speaker, "date": written_day(day)})
             notes = [
                 (turn, note) for turn in session for note in _turn_notes(world, turn)
             ]
@@ -203,7 +201,7 @@ class Generated(Struct, frozen=True):
                     for speaker in world.speakers
                 }
             )
-            told = [
+            statements = [
                 _event_statement(world, r)
                 for turn in session
                 for r in turn.reveals
@@ -211,7 +209,8 @@ class Generated(Struct, frozen=True):
             ]
             one, two = world.speakers
             summaries.append(
-                f"{one} and {two} talked at {format_locomo_date(at)}. " + " ".join(told)
+                f"{one} and {two} talked at {format_locomo_date(day)}. "
+                + " ".join(statements)
             )
         return conversation_record(
             self.id,
@@ -247,11 +246,13 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
     return structs.replace(sizes[min(sizes)], questions=None)
 
 
-def tokens_of(made: Generated) -> int:
+def tokens_of(generated: Generated) -> int:
     """Return the tokens of what is said, as the paper counts them: without speakers and captions."""
     from pytest_ltm._core.model.tokens import token_counter
 
-    return token_counter(_TOKENIZER).count("\n".join(turn.text for turn in made.turns))
+    return token_counter(_TOKENIZER).count(
+        "\n".join(turn.text for turn in generated.turns)
+    )
 
 
 def generate_conversation(name: str, size: Size, rng: random.Random) -> Generated:
@@ -261,14 +262,15 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     world = weave_world((first, second), plan, rng)
     sessions = write_sessions(world, plan, rng)
     turns = [turn for session in sessions for turn in session]
-    told = {
+    place_by_event = {
         reveal.event.id: place
         for place, turn in enumerate(turns)
         for reveal in turn.reveals
         if reveal.what == HAPPENED
     }
     world = structs.replace(
-        world, events=tuple(sorted(world.events, key=lambda event: told[event.id]))
+        world,
+        events=tuple(sorted(world.events, key=lambda event: place_by_event[event.id])),
     )
-    asked = generate_questions(world, turns, size.max_questions, rng)
-    return Generated(name, world, tuple(map(tuple, sessions)), tuple(asked))
+    questions = generate_questions(world, turns, size.max_questions, rng)
+    return Generated(name, world, tuple(map(tuple, sessions)), tuple(questions))

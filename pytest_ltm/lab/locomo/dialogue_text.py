@@ -88,15 +88,18 @@ def write_sessions(
     events = iter([event for event in world.events if not event.beside])
     sessions = []
     for outline in outlines:
-        you, who = world.speakers[outline.first], world.speakers[1 - outline.first]
+        you, speaker_name = (
+            world.speakers[outline.first],
+            world.speakers[1 - outline.first],
+        )
         turns: list[GeneratedTurn] = []
         lines = speaker.lengthened(speaker.session(outline, events), outline)
         for number, (text, caption, reveals) in enumerate(lines, start=1):
-            you, who = who, you
+            you, speaker_name = speaker_name, you
             turns.append(
                 GeneratedTurn(
                     f"D{outline.number}:{number}",
-                    who,
+                    speaker_name,
                     text.format(you=you),
                     caption,
                     reveals,
@@ -122,10 +125,10 @@ class _Speaker:
         """Yield the lines of one session; `{you}` stands for the other speaker."""
         yield _DraftTurn(self._words("greetings"))
         yield _DraftTurn(self._words("replies"))
-        for number, asked in enumerate(outline.blocks):
+        for number, questions in enumerate(outline.blocks):
             bridge = f"{self._words('bridges')} " if number else ""
-            if asked:
-                yield from self._told(next(events), asked, bridge)
+            if questions:
+                yield from self._told(next(events), questions, bridge)
             elif self._rng.random() > _WITH_PHOTO:
                 yield _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
             else:
@@ -138,32 +141,34 @@ class _Speaker:
         self, lines: Iterator[_DraftTurn], outline: Outline
     ) -> Iterator[_DraftTurn]:
         """Yield the lines as long as people's, with what is told in passing and some photos, which are taken up."""
-        drafts, seen = list(lines), False
+        drafts, has_photo = list(lines), False
         remarks = self._told_in_passing(outline, drafts)
         for place, draft in enumerate(drafts):
             text = draft.text if "{more}" in draft.text else f"{draft.text}{{more}}"
-            caption = draft.caption or "".join(one.caption for one in remarks[place])
+            caption = draft.caption or "".join(
+                remark.caption for remark in remarks[place]
+            )
             more = [
-                *[self._varied("photos_seen")] * seen,
-                *(one.text for one in remarks[place]),
+                *[self._varied("photos_seen")] * has_photo,
+                *(remark.text for remark in remarks[place]),
             ]
-            seen = (
+            has_photo = (
                 not caption
                 and 1 < place < len(drafts) - 2
                 and self._rng.random() < _ANY_PHOTO
             )
-            if seen:
+            if has_photo:
                 more.append(self._varied("photos_sent"))
                 caption = self._varied("captions")
-            wanted = self._rng.lognormvariate(log(_MEDIAN_WORDS), _SPREAD)
+            length = self._rng.lognormvariate(log(_MEDIAN_WORDS), _SPREAD)
             while (
-                missing := wanted - len(" ".join([text, *more]).split())
+                missing := length - len(" ".join([text, *more]).split())
             ) > _LEAST_ASIDE:
                 more.insert(0, self._varied("asides", most=missing * 2))
             text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
             reveals = (
                 *draft.reveals,
-                *(reveal for one in remarks[place] for reveal in one.reveals),
+                *(reveal for remark in remarks[place] for reveal in remark.reveals),
             )
             yield _DraftTurn(text, caption, reveals)
 
@@ -172,14 +177,18 @@ class _Speaker:
     ) -> list[list[_DraftTurn]]:
         """Return what is told in passing in each turn, by its speaker: as far as possible where nothing else is."""
         remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
-        for half, who in enumerate((outline.first, 1 - outline.first)):
+        for half, speaker_number in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
-            told = [
+            side_events = [
                 event
                 for event in self._world.events
                 if event.beside and event.session == outline.number
             ]
-            beside = [event for event in told if event.who == self._world.speakers[who]]
+            beside = [
+                event
+                for event in side_events
+                if event.who == self._world.speakers[speaker_number]
+            ]
             self._rng.shuffle(places)
             places.sort(key=lambda place: bool(drafts[place].reveals))
             for number, event in enumerate(beside):
@@ -190,7 +199,7 @@ class _Speaker:
                     for one in (drafts[near], *remarks[near])
                 ]
                 photo = not any(one.caption for one in (drafts[place], *remarks[place]))
-                said = "\n".join(one.text for one in near)
+                spoken = "\n".join(one.text for one in near)
                 # one detail that nobody has to ask for; one of which a sentence stands
                 # near it gives way to another
                 kind = tellable_kinds()[event.kind]
@@ -204,7 +213,7 @@ class _Speaker:
                     detail
                     for detail in details
                     if not any(
-                        part in said for part in _SENTENCE_END.split(detail.text)
+                        part in spoken for part in _SENTENCE_END.split(detail.text)
                     )
                 ]
                 remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
@@ -230,22 +239,24 @@ class _Speaker:
         return text
 
     def _words(self, purpose: str) -> str:
-        left = self._left.setdefault(purpose, [])
-        if not left:
-            known = load_texts("talk")[purpose]
-            left.extend(self._rng.sample(known, len(known)))
+        remaining = self._left.setdefault(purpose, [])
+        if not remaining:
+            sentences = load_texts("talk")[purpose]
+            remaining.extend(self._rng.sample(sentences, len(sentences)))
         fresh = [
-            place for place, sentence in enumerate(left) if sentence not in self._recent
+            place
+            for place, sentence in enumerate(remaining)
+            if sentence not in self._recent
         ]
-        text = left.pop(fresh[-1] if fresh else -1)
+        text = remaining.pop(fresh[-1] if fresh else -1)
         self._recent.append(text)
         return text
 
-    def _told(self, event: Event, asked: int, bridge: str) -> Iterator[_DraftTurn]:
+    def _told(self, event: Event, count: int, bridge: str) -> Iterator[_DraftTurn]:
         """Yield the event's opening, and as many questions about it with their answers."""
         kind = tellable_kinds()[event.kind]
         yield self._opening(event, kind, bridge)
-        details = self._rng.sample(kind.details, min(asked, len(kind.details)))
+        details = self._rng.sample(kind.details, min(count, len(kind.details)))
         for detail in details:
             yield _DraftTurn(
                 f"{self._words('reactions')}{{more}} {detail.ask or self._words('whys')}"
@@ -256,7 +267,7 @@ class _Speaker:
                 if detail is details[-1]
                 else answer
             )
-        for number in range(asked - len(details)):
+        for number in range(count - len(details)):
             question, answers = (
                 ("moods", "answers")
                 if kind.conclusions and not number
@@ -292,8 +303,8 @@ class _Speaker:
         when = date_phrase(
             event.on, self._world.dates[event.session - 1].date(), self._rng
         )
-        told = event.causes and self._rng.random() < _WITH_CAUSE
-        cause = event_phrase(self._by_id[event.causes[0]]) if told else ""
+        names_cause = event.causes and self._rng.random() < _WITH_CAUSE
+        cause = event_phrase(self._by_id[event.causes[0]]) if names_cause else ""
         reveals = (
             Reveal(event, HAPPENED, when),
             *([Reveal(event, CAUSE, cause)] if cause else []),

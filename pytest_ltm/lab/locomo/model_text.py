@@ -95,8 +95,8 @@ def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
 
 def check_persona(value: Any) -> dict[str, Any]:
     """Return a persona."""
-    whole = isinstance(value, dict) and isinstance(value.get("about"), str)
-    require(whole, "it must be an object with a text `about`.")
+    is_complete = isinstance(value, dict) and isinstance(value.get("about"), str)
+    require(is_complete, "it must be an object with a text `about`.")
     return dict(value)
 
 
@@ -108,26 +108,28 @@ def check_events(
         isinstance(value, list) and len(value) >= count,
         f"it must be a list of {count} events.",
     )
-    before, known = first, set()
-    for number, one in enumerate(value, start=1):
-        whole = isinstance(one, dict) and all(
-            isinstance(one.get(name), str) for name in ("id", "date", "event")
+    earliest, ids = first, set()
+    for number, event in enumerate(value, start=1):
+        is_complete = isinstance(event, dict) and all(
+            isinstance(event.get(name), str) for name in ("id", "date", "event")
         )
-        require(whole, f"event {number} must have the texts `id`, `date` and `event`.")
+        require(
+            is_complete, f"event {number} must have the texts `id`, `date` and `event`."
+        )
         try:
-            on = date.fromisoformat(one["date"])
+            on = date.fromisoformat(event["date"])
         except ValueError:
             raise ValueError(
-                f"event {number}: {one['date']!r} is no date YYYY-MM-DD."
+                f"event {number}: {event['date']!r} is no date YYYY-MM-DD."
             ) from None
-        in_order = before <= on <= last
+        in_order = earliest <= on <= last
         require(
             in_order,
-            f"event {number}: {one['date']} is before the one above it, or not in the months.",
+            f"event {number}: {event['date']} is before the one above it, or not in the months.",
         )
-        causes = one.get("causes") or []
+        causes = event.get("causes") or []
         unknown = (
-            [cause for cause in causes if cause not in known]
+            [cause for cause in causes if cause not in ids]
             if isinstance(causes, list)
             else ["?"]
         )
@@ -135,9 +137,9 @@ def check_events(
             not unknown,
             f"event {number}: its causes {unknown} are no ids of earlier events.",
         )
-        before = on
-        known.add(one["id"])
-    require(len(known) == len(value), "two events have the same id.")
+        earliest = on
+        ids.add(event["id"])
+    require(len(ids) == len(value), "two events have the same id.")
     return list(value)
 
 
@@ -156,25 +158,25 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
         f"it has {len(value)} turns; write {count}.",
     )
     turns = []
-    for place, one in enumerate(value):
+    for place, turn in enumerate(value):
         text = text_field(
-            one, "text", f"turn {place + 1} must be an object with a `text`."
+            turn, "text", f"turn {place + 1} must be an object with a `text`."
         )
-        who = scene.order[place % 2]
+        speaker = scene.order[place % 2]
         require(
-            one.get("speaker") == who,
-            f"turn {place + 1} must be spoken by {who}, not {one.get('speaker')!r}.",
+            turn.get("speaker") == speaker,
+            f"turn {place + 1} must be spoken by {speaker}, not {turn.get('speaker')!r}.",
         )
         turns.append(
             scene.turn(
-                place, text, one["photo"] if isinstance(one.get("photo"), str) else ""
+                place, text, turn["photo"] if isinstance(turn.get("photo"), str) else ""
             )
         )
     return turns
 
 
 def check_reflection(
-    value: Any, who: str, other: str, turns: Sequence[dict[str, Any]]
+    value: Any, speaker: str, other_speaker: str, turns: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return one speaker's summary and observations, by whom they are about; each cites a turn that exists."""
     require(
@@ -191,7 +193,7 @@ def check_reflection(
             pair = (
                 isinstance(note, list)
                 and len(note) == 2
-                and all(isinstance(one, str) for one in note)
+                and all(isinstance(part, str) for part in note)
             )
             require(
                 pair,
@@ -204,7 +206,7 @@ def check_reflection(
             )
     return {
         "summary": value["summary"],
-        "observations": {who: value["told"], other: value["learned"]},
+        "observations": {speaker: value["told"], other_speaker: value["learned"]},
     }
 
 
@@ -219,36 +221,36 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
         able, min(len(able), 1 + (scene.turns >= _LEAST_FOR_TWO_PHOTOS))
     )
     turns: list[dict[str, Any]] = []
-    known = load_texts("prompts")
+    templates = load_texts("prompts")
     for place in range(scene.turns):
-        who, other = scene.order[place % 2], scene.order[1 - place % 2]
-        shown = turns[-1].get("blip_caption", "") if turns else ""
-        shares, what = place in photos, f"session {scene.number}, turn {place + 1}"
+        speaker, listener = scene.order[place % 2], scene.order[1 - place % 2]
+        photo = turns[-1].get("blip_caption", "") if turns else ""
+        shares, task_name = place in photos, f"session {scene.number}, turn {place + 1}"
         tasks = [
-            known["begins"] if not turns else "",
-            known["reacts"].replace("$photo", shown) if shown else "",
-            known["shares"] if shares else known["no_photo"],
-            known["ends"] if place >= scene.turns - 2 else "",
+            templates["begins"] if not turns else "",
+            templates["reacts"].replace("$photo", photo) if photo else "",
+            templates["shares"] if shares else templates["no_photo"],
+            templates["ends"] if place >= scene.turns - 2 else "",
         ]
         touched = " ".join(
-            [turns[-1]["text"] if turns else "", shown, *scene.news[who]]
+            [turns[-1]["text"] if turns else "", photo, *scene.news[speaker]]
         )
         prompt = step_prompt(
             "turn",
-            name=who,
-            other=other,
-            about=scene.personas[who],
+            name=speaker,
+            other=listener,
+            about=scene.personas[speaker],
             when=scene.when,
-            news=scene.news[who],
-            summary=scene.summaries[who][-1]
-            if scene.summaries[who]
+            news=scene.news[speaker],
+            summary=scene.summaries[speaker][-1]
+            if scene.summaries[speaker]
             else "You have not talked before.",
-            facts=recall_facts(scene.facts[who], touched),
+            facts=recall_facts(scene.facts[speaker], touched),
             turns=turn_lines(turns) or "Nothing yet.",
             task=" ".join(task for task in tasks if task),
         )
-        read = partial(_read_turn, shares=shares, shown=shown, earlier=turns)
-        turns.append(scene.turn(place, *written_by(model, prompt, read, what)))
+        read = partial(_read_turn, shares=shares, former_photo=photo, earlier=turns)
+        turns.append(scene.turn(place, *written_by(model, prompt, read, task_name)))
     return turns
 
 
@@ -256,13 +258,14 @@ def recall_facts(facts: Sequence[str], touched: str) -> list[str]:
     """Return what comes to mind: the facts that share most with what was said, of equal ones the newest; in order."""
     stems = content_stems(touched)
     ranked = sorted(
-        range(len(facts)), key=lambda at: (-len(content_stems(facts[at]) & stems), -at)
+        range(len(facts)),
+        key=lambda number: (-len(content_stems(facts[number]) & stems), -number),
     )
-    return [facts[at] for at in sorted(ranked[:RECALLED])]
+    return [facts[number] for number in sorted(ranked[:RECALLED])]
 
 
 def _read_turn(
-    value: Any, *, shares: bool, shown: str, earlier: Sequence[_Turn]
+    value: Any, *, shares: bool, former_photo: str, earlier: Sequence[_Turn]
 ) -> tuple[str, str]:
     """Return what is said and the caption of a shared photo; ValueError for what cannot be the next turn."""
     text = text_field(value, "text", "it must be an object with a `text`.")
@@ -273,10 +276,10 @@ def _read_turn(
         all(text != turn["text"] for turn in earlier),
         f"{json.dumps(text[:60])} was said before in this chat.",
     )
-    reacts = not shown or bool(content_stems(shown) & content_stems(text))
+    reacts = not former_photo or bool(content_stems(former_photo) & content_stems(text))
     require(
         reacts,
-        f"it does not react to the photo of {shown!r}; say something about what it shows.",
+        f"it does not react to the photo of {former_photo!r}; say something about what it shows.",
     )
     return text.strip(), photo
 
@@ -294,42 +297,42 @@ _DAY = re.compile(
 
 
 def question_fault(
-    one: Any,
+    question: Any,
     turns: Mapping[str, _Turn],
     speakers: Sequence[str],
-    asked: Collection[str],
+    asked_questions: Collection[str],
 ) -> str:
-    """Return what is wrong with the question, "" if nothing is. `turns`: by id; `asked`: the texts there are."""
-    if not isinstance(one, dict) or one.get("category") not in LABELS:
+    """Return what is wrong with the question, "" if nothing is. `asked_questions`: the texts there are."""
+    if not isinstance(question, dict) or question.get("category") not in LABELS:
         return f"has no category of {', '.join(LABELS)}"
     if not all(
-        isinstance(one.get(name), str) and one[name].strip()
+        isinstance(question.get(name), str) and question[name].strip()
         for name in ("question", "answer")
     ):
         return "lacks a question or an answer"
-    if one["question"] in asked:
+    if question["question"] in asked_questions:
         return "has been asked"
-    evidence = one.get("evidence")
+    evidence = question.get("evidence")
     if (
         not isinstance(evidence, list)
         or not evidence
         or any(cited not in turns for cited in evidence)
     ):
         return f"cites evidence that does not exist: {evidence!r:.60}"
-    if not any(name in one["question"] for name in speakers):
+    if not any(name in question["question"] for name in speakers):
         return "names neither speaker"
-    return _content_fault(LABELS[one["category"]], one, turns, speakers)
+    return _content_fault(LABELS[question["category"]], question, turns, speakers)
 
 
 def _content_fault(  # noqa: PLR0911 - one rule, one line
     category: Category,
-    one: Mapping[str, Any],
+    question: Mapping[str, Any],
     turns: Mapping[str, _Turn],
     speakers: Sequence[str],
 ) -> str:
     answer, cited = (
-        one["answer"],
-        [turns[name] for name in dict.fromkeys(one["evidence"])],
+        question["answer"],
+        [turns[name] for name in dict.fromkeys(question["evidence"])],
     )
     if category is Category.TEMPORAL:
         return (
@@ -345,7 +348,7 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
     parts = answer.split(",") if category is Category.MULTI_HOP else [answer]
     if not all(_word_share(none, part) >= _ENOUGH for part in parts):
         return f"has an answer that its evidence does not hold: {answer!r:.60}"
-    if _word_share(one["question"], answer) == 1:
+    if _word_share(question["question"], answer) == 1:
         return "gives its answer away"
     answering = {
         name: turn
@@ -355,11 +358,21 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
     if (
         category is Category.ADVERSARIAL
     ):  # the person asked about must not have said so themselves
-        about = [name for name in speakers if name in one["question"]]
-        if len(about) == 1 and any(turn["speaker"] == about[0] for turn in cited):
-            return f"is adversarial, but its evidence is said by {about[0]}"
-        own = [name for name, turn in answering.items() if turn["speaker"] in about]
-        return f"is adversarial, but {own[0]} may answer it" if own else ""
+        speakers_asked_about = [
+            name for name in speakers if name in question["question"]
+        ]
+        if len(speakers_asked_about) == 1 and any(
+            turn["speaker"] == speakers_asked_about[0] for turn in cited
+        ):
+            return (
+                f"is adversarial, but its evidence is said by {speakers_asked_about[0]}"
+            )
+        own_turns = [
+            name
+            for name, turn in answering.items()
+            if turn["speaker"] in speakers_asked_about
+        ]
+        return f"is adversarial, but {own_turns[0]} may answer it" if own_turns else ""
     elsewhere = [name for name, turn in answering.items() if turn not in cited]
     hidden = not elsewhere or category is not Category.SINGLE_HOP
     return "" if hidden else f"is answered without its evidence, by {elsewhere[0]}"
@@ -371,8 +384,12 @@ def _all_said(turn: _Turn) -> str:
 
 def _word_share(text: str, answer: str) -> float:
     """Return the share of the answer's words that the text holds."""
-    wanted, there = stemmed_tokens(answer), set(stemmed_tokens(text))
-    return sum(word in there for word in wanted) / len(wanted) if wanted else 1.0
+    answer_words, text_words = stemmed_tokens(answer), set(stemmed_tokens(text))
+    return (
+        sum(word in text_words for word in answer_words) / len(answer_words)
+        if answer_words
+        else 1.0
+    )
 
 
 _REMEMBERED, _SUMMARIES = 40, 3
@@ -405,12 +422,14 @@ class _Draft(Struct):
     def facts(self, by: str = "") -> list[str]:
         """Return the observations of all sessions, the newest last: one speaker's, or each one's about themselves."""
         noted = [
-            one[by]["observations"] if by else self.observations(number)
-            for number, one in enumerate(self.kept)
+            reflections[by]["observations"] if by else self.observations(number)
+            for number, reflections in enumerate(self.kept)
         ]
-        own = (item for observed in noted for item in observed.items())
+        notes_by_speaker = (item for observed in noted for item in observed.items())
         return [
-            f"{who}: {fact} ({cited})" for who, notes in own for fact, cited in notes
+            f"{speaker}: {fact} ({cited})"
+            for speaker, notes in notes_by_speaker
+            for fact, cited in notes
         ]
 
 
@@ -434,13 +453,13 @@ def write_with_model(
 
     Raises DatasetError if the model cannot do it.
     """
-    one, two = rng.sample(load_texts("personas")["names"], 2)
+    first, second = rng.sample(load_texts("personas")["names"], 2)
     plan = session_outlines(size.sessions, size.turns, rng)
     if personas or graph:
-        one, two = [str(persona["name"]) for persona in personas] or graph_speakers(
-            graph or {}
-        )
-    draft = _Draft((one, two))
+        first, second = [
+            str(persona["name"]) for persona in personas
+        ] or graph_speakers(graph or {})
+    draft = _Draft((first, second))
     draft.personas |= {str(persona["name"]): dict(persona) for persona in personas}
     if graph:
         read_graph(draft, plan, graph)
@@ -457,30 +476,30 @@ def write_with_model(
 
 def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
     begin, last = plan[0].at.date().replace(day=1), plan[-1].at.date()
-    count, other = max(2, len(plan)), None  # an event for each session
+    count, persona = max(2, len(plan)), None  # an event for each session
     for speaker in draft.speakers:
         if speaker not in draft.personas:
-            asked = step_prompt(
+            prompt = step_prompt(
                 "persona",
                 name=speaker,
-                unlike=step_prompt("unlike", about=other) if other else "",
+                unlike=step_prompt("unlike", about=persona) if persona else "",
             )
             draft.personas[speaker] = written_by(
-                model, asked, check_persona, f"persona of {speaker}"
+                model, prompt, check_persona, f"persona of {speaker}"
             )
-        other = draft.personas[speaker]
+        persona = draft.personas[speaker]
         if speaker not in draft.events:
-            asked = step_prompt(
+            prompt = step_prompt(
                 "events",
                 name=speaker,
-                about=other,
+                about=persona,
                 count=count,
                 first=str(begin),
                 last=str(last),
             )
             read = partial(check_events, first=begin, last=last, count=count)
             draft.events[speaker] = written_by(
-                model, asked, read, f"events of {speaker}"
+                model, prompt, read, f"events of {speaker}"
             )
 
 
@@ -491,20 +510,20 @@ def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
 def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
     """Return the graph as JSON values; ids of events begin with the speaker, so that they are unique."""
     rows = []
-    for who, events in draft.events.items():
+    for speaker, events in draft.events.items():
         for event in events:
             causes = (
-                {"causes": [f"{who}/{cause}" for cause in event["causes"]]}
+                {"causes": [f"{speaker}/{cause}" for cause in event["causes"]]}
                 if event.get("causes")
                 else {}
             )
-            own = {
-                "id": f"{who}/{event['id']}",
-                "who": who,
+            fields = {
+                "id": f"{speaker}/{event['id']}",
+                "who": speaker,
                 "on": event["date"],
                 "event": event["event"],
             }
-            rows.append(own | causes)
+            rows.append(fields | causes)
     return {
         "sample_id": name,
         "speakers": list(draft.speakers),
@@ -516,10 +535,10 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
 
 def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
     """Return the two speakers of a graph; ValueError unless there are two."""
-    given = graph.get("speakers")
+    listed = graph.get("speakers")
     speakers = (
-        [who for who in given if isinstance(who, str) and who]
-        if isinstance(given, list)
+        [name for name in listed if isinstance(name, str) and name]
+        if isinstance(listed, list)
         else []
     )
     require(
@@ -536,15 +555,15 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
         set(speakers) == set(draft.speakers),
         f"its speakers are not {' and '.join(draft.speakers)}.",
     )
-    personas, given = graph.get("personas", {}), graph.get("events")
+    personas, listed = graph.get("personas", {}), graph.get("events")
     require(isinstance(personas, dict), "`personas` must be by speaker.")
     draft.personas = {
         persona: check_persona(personas[persona])
         for persona in personas
         if persona in speakers
     } | draft.personas
-    require(isinstance(given, list), "`events` must be a list.")
-    events: list[Any] = given  # type: ignore[assignment]  # `require` has seen that it is one
+    require(isinstance(listed, list), "`events` must be a list.")
+    events: list[Any] = listed  # type: ignore[assignment]  # `require` has seen that it is one
     strangers = [
         event
         for event in events
@@ -554,13 +573,13 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
         not strangers, f"an event is not about one of the two: {strangers[:1]!s:.80}."
     )
     for speaker in speakers:
-        own = []
+        own_events = []
         for event in events:
             causes, start = event.get("causes", []), f"{speaker}/"
             if (
                 event["who"] == speaker
             ):  # as the model wrote it: ids without the speaker before them
-                own.append(
+                own_events.append(
                     {
                         "id": str(event.get("id", "")).removeprefix(start),
                         "date": event.get("on", ""),
@@ -572,7 +591,7 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
                 )
         try:
             checked = check_events(
-                own, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1
+                own_events, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1
             )
         except ValueError as error:
             raise ValueError(f"events of {speaker}: {error}") from None
@@ -588,9 +607,9 @@ def _write_session(
     questions: int,
 ) -> None:
     """Add one session, what is kept of it, and questions; those that do not hold are made up for next time."""
-    one, two = draft.speakers
-    order = (one, two) if outline.first == 0 else (two, one)
-    when, what = format_locomo_date(outline.at), f"session {outline.number}"
+    first, second = draft.speakers
+    order = (first, second) if outline.first == 0 else (second, first)
+    when, task = format_locomo_date(outline.at), f"session {outline.number}"
     count = sum(1 + 2 * block for block in outline.blocks) + 4
     context = SessionContext(
         number=outline.number,
@@ -601,47 +620,63 @@ def _write_session(
         news=_events_since(draft, outline, plan),
         facts={speaker: draft.facts(by=speaker) for speaker in draft.speakers},
         summaries={
-            speaker: [kept[speaker]["summary"] for kept in draft.kept[-_SUMMARIES:]]
+            speaker: [
+                reflections[speaker]["summary"]
+                for reflections in draft.kept[-_SUMMARIES:]
+            ]
             for speaker in draft.speakers
         },
     )
     written = writes(context, model)
     draft.sessions.append(written)
-    kept = {}
-    for who, other in ((one, two), (two, one)):
-        asked = step_prompt(
-            "reflection", name=who, other=other, when=when, turns=turn_lines(written)
+    reflections = {}
+    for speaker_name, listener in ((first, second), (second, first)):
+        prompt = step_prompt(
+            "reflection",
+            name=speaker_name,
+            other=listener,
+            when=when,
+            turns=turn_lines(written),
         )
-        read = partial(check_reflection, who=who, other=other, turns=written)
-        kept[who] = written_by(model, asked, read, f"{what}, reflection of {who}")
-    draft.kept.append(kept)
+        read = partial(
+            check_reflection,
+            speaker=speaker_name,
+            other_speaker=listener,
+            turns=written,
+        )
+        reflections[speaker_name] = written_by(
+            model, prompt, read, f"{task}, reflection of {speaker_name}"
+        )
+    draft.kept.append(reflections)
     if questions <= 0:
         return
-    earlier, said = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(written)
+    earlier, chat = "\n".join(draft.facts()[-_REMEMBERED:]), turn_lines(written)
     request = step_prompt(
         "questions",
         earlier=earlier,
         when=when,
-        turns=said,
+        turns=chat,
         count=questions,
-        one=one,
-        two=two,
+        one=first,
+        two=second,
     )
-    for made in written_by(model, request, check_list, f"questions about {what}"):
+    for new_question in written_by(
+        model, request, check_list, f"questions about {task}"
+    ):
         if question_fault(
-            made,
+            new_question,
             draft.turns,
             draft.speakers,
-            [known["question"] for known in draft.asked],
+            [question["question"] for question in draft.asked],
         ):
             draft.dropped += 1
         else:
-            draft.asked.append(made)
+            draft.asked.append(new_question)
 
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
     """Return the turns of a session that the model wrote in one answer."""
-    asked = step_prompt(
+    prompt = step_prompt(
         "session",
         one=scene.order[0],
         two=scene.order[1],
@@ -649,16 +684,19 @@ def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
         when=scene.when,
         news=scene.news,
         memory={
-            who: {
-                "summaries": scene.summaries[who],
-                "facts": scene.facts[who][-_REMEMBERED:],
+            speaker: {
+                "summaries": scene.summaries[speaker],
+                "facts": scene.facts[speaker][-_REMEMBERED:],
             }
-            for who in scene.order
+            for speaker in scene.order
         },
         count=scene.turns,
     )
     return written_by(
-        model, asked, lambda value: check_turns(value, scene), f"session {scene.number}"
+        model,
+        prompt,
+        lambda value: check_turns(value, scene),
+        f"session {scene.number}",
     )
 
 
@@ -671,9 +709,9 @@ def _events_since(
     until = outline.at.date() + timedelta(outline is plan[-1])
     return {
         speaker: [
-            f"{one['date']}: {one['event']}"
-            for one in draft.events[speaker]
-            if since <= one["date"] < until.isoformat()
+            f"{event['date']}: {event['event']}"
+            for event in draft.events[speaker]
+            if since <= event["date"] < until.isoformat()
         ]
         for speaker in draft.speakers
     }
@@ -684,22 +722,25 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     # a later turn may give away what was to be unanswerable
     qa = [
         question_record(
-            LABELS[one["category"]],
-            one["question"],
-            one["answer"],
-            list(dict.fromkeys(one["evidence"])),
+            LABELS[entry["category"]],
+            entry["question"],
+            entry["answer"],
+            list(dict.fromkeys(entry["evidence"])),
         )
-        for one in draft.asked
-        if not question_fault(one, draft.turns, draft.speakers, ())
+        for entry in draft.asked
+        if not question_fault(entry, draft.turns, draft.speakers, ())
     ]
     events = []
     for outline in plan:
         news = _events_since(draft, outline, plan).items()
-        told = {who: [text.partition(": ")[2] for text in texts] for who, texts in news}
-        events.append({**told, "date": written_day(outline.at)})
+        events_by_speaker = {
+            speaker: [text.partition(": ")[2] for text in texts]
+            for speaker, texts in news
+        }
+        events.append({**events_by_speaker, "date": written_day(outline.at)})
     dates = [outline.at for outline in plan]
     observations = [draft.observations(number) for number in range(len(draft.kept))]
-    summaries = [one[draft.speakers[0]]["summary"] for one in draft.kept]
+    summaries = [entry[draft.speakers[0]]["summary"] for entry in draft.kept]
     return conversation_record(
         name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries
     )
@@ -712,40 +753,40 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the conversation of a file, with its place; the file itself could be loaded."""
     conversation = record["conversation"]
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
-    known: dict[str, _Turn] = {}
-    before = None
+    turns: dict[str, _Turn] = {}
+    former = None
     for number in sorted(
         int(name.split("_")[1])
         for name in conversation
         if re.fullmatch(r"session_\d+", name)
     ):
-        at = read_date(conversation.get(f"session_{number}_date_time", ""))
-        if at is None or (before and at <= before):
+        moment = read_date(conversation.get(f"session_{number}_date_time", ""))
+        if moment is None or (former and moment <= former):
             yield f"session_{number}_date_time: is no date, or not after the session before"
-        before = at or before
+        former = moment or former
         yield from _faults_of_turns(conversation[f"session_{number}"], number, speakers)
-        known |= {one["dia_id"]: one for one in conversation[f"session_{number}"]}
-    for number, one in enumerate(record["qa"]):
-        asked = {**one, "category": Category(one["category"]).label}
-        asked["answer"] = str(one.get("answer", one.get("adversarial_answer", "")))
+        turns |= {row["dia_id"]: row for row in conversation[f"session_{number}"]}
+    for number, row in enumerate(record["qa"]):
+        question = {**row, "category": Category(row["category"]).label}
+        question["answer"] = str(row.get("answer", row.get("adversarial_answer", "")))
         if wrong := question_fault(
-            asked,
-            known,
+            question,
+            turns,
             speakers,
-            [other["question"] for other in record["qa"][:number]],
+            [earlier["question"] for earlier in record["qa"][:number]],
         ):
-            yield f"qa[{number}] ({one['question']!r:.60}): {wrong}"
+            yield f"qa[{number}] ({row['question']!r:.60}): {wrong}"
     for name, observed in record.get("observation", {}).items():
-        for who, notes in observed.items():
+        for speaker, notes in observed.items():
             cited = [
-                one
+                row
                 for _, ids in notes
-                for one in (ids if isinstance(ids, list) else [ids])
+                for row in (ids if isinstance(ids, list) else [ids])
             ]
-            lost = [one for one in cited if one not in known]
+            missing = [row for row in cited if row not in turns]
             yield from (
-                f"observation.{name}.{who}: cites {one!r}, which is no turn"
-                for one in lost
+                f"observation.{name}.{speaker}: cites {row!r}, which is no turn"
+                for row in missing
             )
 
 
@@ -753,16 +794,16 @@ def _faults_of_turns(
     turns: Sequence[_Turn], session: int, speakers: Sequence[str]
 ) -> Iterator[str]:
     previous = ""
-    for number, one in enumerate(turns, start=1):
-        where, name, who = (
+    for number, turn in enumerate(turns, start=1):
+        where, name, speaker = (
             f"session_{session}, turn {number}",
             f"D{session}:{number}",
-            one["speaker"],
+            turn["speaker"],
         )
-        if one["dia_id"] != name:
-            yield f"{where}: dia_id is {one['dia_id']!r}, expected {name!r}"
-        if who not in speakers or who == previous:
-            yield f"{where}: spoken by {who!r}; the two take turns"
-        if not one["text"].strip():
+        if turn["dia_id"] != name:
+            yield f"{where}: dia_id is {turn['dia_id']!r}, expected {name!r}"
+        if speaker not in speakers or speaker == previous:
+            yield f"{where}: spoken by {speaker!r}; the two take turns"
+        if not turn["text"].strip():
             yield f"{where}: says nothing"
-        previous = who
+        previous = speaker

@@ -90,14 +90,16 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
     def happened_facts(self) -> Iterator[FactMention]:
         """Yield what happened or is so, without its details."""
-        return (told for (_, what), told in self.facts.items() if what == HAPPENED)
+        return (
+            mention for (_, kind), mention in self.facts.items() if kind == HAPPENED
+        )
 
     def is_mentioned(self, words: str, by: str | None = None) -> bool:
         """Whether the words occur in a turn or caption (of that speaker), in any case."""
-        wanted = words.casefold()
+        folded = words.casefold()
         texts = [self._texts[by]] if by else self._texts.values()
-        whole = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
-        return any(wanted in text and whole.search(text) for text in texts)
+        pattern = re.compile(rf"(?<!\w){re.escape(folded)}(?!\w)")
+        return any(folded in text and pattern.search(text) for text in texts)
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
@@ -125,12 +127,12 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
 def question_slots(event: Event) -> dict[str, str]:
     """Return what a question about the event may name."""
-    named = {
+    slots = {
         name: event.roles[name]
         for name in ("theme", "new", "job")
         if name in event.roles
     }
-    return {"who": event.who, **named}
+    return {"who": event.who, **slots}
 
 
 def third_person_value(value: str) -> str:
@@ -146,10 +148,10 @@ PLANNED_DATE_QUESTION = "When did {{who}} plan to {do}?"
 BETWEEN = "How many days lay between the day when {{who}} {one} and the day when {{who}} {two}?"
 
 
-def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def single_hop(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about details, about the two themselves, and about what was so before a change."""
-    for (_, what), tellings in heard.facts.items():
-        if what == HAPPENED and tellings.kind.question:
+    for (_, kind), tellings in mentions.facts.items():
+        if kind == HAPPENED and tellings.kind.question:
             was = (
                 tellings.event.roles["old"]
                 if tellings.kind.key.endswith("/change")
@@ -159,55 +161,57 @@ def single_hop(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 Category.SINGLE_HOP, tellings.kind.question, tellings, was
             )
         for detail in tellings.kind.details:
-            if detail.role == what and detail.question not in {"", SINCE}:
+            if detail.role == kind and detail.question not in {"", SINCE}:
                 yield _make_question(
                     Category.SINGLE_HOP, detail.question, tellings, tellings.value
                 )
 
 
-def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def temporal_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions about days, months, years and the time between two events."""
-    for (_, what), tellings in heard.facts.items():
-        today = heard.days[tellings.turn.session]
+    for (_, role), tellings in mentions.facts.items():
+        today = mentions.days[tellings.turn.session]
         kind, value = tellings.kind, tellings.value
-        if what == HAPPENED and kind.do:
+        if role == HAPPENED and kind.do:
             yield _make_question(
                 Category.TEMPORAL,
                 WHEN.format(do=kind.do),
                 tellings,
                 phrase_meaning(value, today),
             )
-        if what == PLAN:
+        if role == PLAN:
             question = PLANNED_DATE_QUESTION.format(do=next_step(kind).do)
             yield _make_question(
                 Category.TEMPORAL, question, tellings, phrase_meaning(value, today)
             )
         if any(
-            detail.role == what and detail.question == SINCE for detail in kind.details
+            detail.role == role and detail.question == SINCE for detail in kind.details
         ):
             yield _make_question(
                 Category.TEMPORAL, kind.since, tellings, str(today.year - int(value))
             )
-    for tellings in heard.happened_facts():
+    for tellings in mentions.happened_facts():
         for cause in tellings.event.causes:
-            before = heard.facts[cause, HAPPENED]
+            cause_mention = mentions.facts[cause, HAPPENED]
             golds = [
-                phrase_meaning(one.value, heard.days[one.turn.session])
-                for one in (before, tellings)
+                phrase_meaning(mention.value, mentions.days[mention.turn.session])
+                for mention in (cause_mention, tellings)
             ]
             days = [re.fullmatch(r"(\d+) (\w+) (\d{4})", gold) for gold in golds]
             # a week or a month is no day to count from
-            known = [
+            known_days = [
                 date(int(day[3]), MONTHS.index(day[2]) + 1, int(day[1]))
                 for day in days
                 if day
             ]
-            if len(known) == len(days):
-                pattern = BETWEEN.format(one=before.kind.did, two=tellings.kind.did)
-                apart = (known[1] - known[0]).days
+            if len(known_days) == len(days):
+                pattern = BETWEEN.format(
+                    one=cause_mention.kind.did, two=tellings.kind.did
+                )
+                apart = (known_days[1] - known_days[0]).days
                 gold, evidence = (
                     f"{apart} day{'s' if apart != 1 else ''}",
-                    (before.turn.id, tellings.turn.id),
+                    (cause_mention.turn.id, tellings.turn.id),
                 )
                 yield GeneratedQuestion(
                     Category.TEMPORAL,
@@ -218,10 +222,10 @@ def temporal_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 )
 
 
-def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions whose answers are said nowhere, but follow from what is said and common knowledge."""
-    known = load_texts("personas")
-    for telling in heard.happened_facts():
+    texts = load_texts("personas")
+    for telling in mentions.happened_facts():
         for question, answer in telling.kind.conclusions:
             yield _make_question(
                 Category.OPEN_DOMAIN,
@@ -230,11 +234,11 @@ def open_domain(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 answer.format(who=telling.event.who),
             )
         of_city = (
-            known["cities"][telling.event.roles["theme"]]
+            texts["cities"][telling.event.roles["theme"]]
             if telling.kind.key == "trip/1"
             else ()
         )
-        for question, answer in zip(known["city_questions"], of_city, strict=False):
+        for question, answer in zip(texts["city_questions"], of_city, strict=False):
             yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
 
 
@@ -252,23 +256,25 @@ LED_TO = "What had {{who}} done that led to this: {{who}} {did}?"
 _LONGEST = 8  # a list of more parts is not asked for
 
 
-def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for lists of things, and for what has changed."""
     for line in load_storylines().values():
-        for speaker in heard.speakers:
-            begun = [
+        for speaker in mentions.speakers:
+            beginnings = [
                 fact
-                for fact in heard.happened_facts()
+                for fact in mentions.happened_facts()
                 if fact.event.who == speaker and fact.kind.key == f"{line.name}/0"
             ]
-            if 1 < len(begun) <= _LONGEST:
+            if 1 < len(beginnings) <= _LONGEST:
                 yield _asked_several(
-                    line.listing, begun, [one.event.roles["theme"] for one in begun]
+                    line.listing,
+                    beginnings,
+                    [mention.event.roles["theme"] for mention in beginnings],
                 )
     for habit in load_habits():
         stages = [
             fact
-            for fact in heard.happened_facts()
+            for fact in mentions.happened_facts()
             if fact.kind in {habit.first, habit.change}
         ]
         if len(stages) > 1:
@@ -277,12 +283,12 @@ def list_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
             yield _asked_several(habit.all, stages, values)
 
 
-def cause_questions(heard: MentionedFacts) -> Iterator[GeneratedQuestion]:
+def cause_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
     """Yield the questions for what an event came of."""
-    for (event, what), tellings in heard.facts.items():
-        if what == CAUSE:
-            cause = heard.facts[tellings.event.causes[0], HAPPENED]
-            both = [cause, heard.facts[event, HAPPENED]]
+    for (event, kind), tellings in mentions.facts.items():
+        if kind == CAUSE:
+            cause = mentions.facts[tellings.event.causes[0], HAPPENED]
+            both = [cause, mentions.facts[event, HAPPENED]]
             yield _asked_several(
                 LED_TO.format(did=tellings.kind.did), both, [tellings.value]
             )
@@ -307,27 +313,39 @@ _TRIES = 5
 
 
 def adversarial_questions(
-    heard: MentionedFacts, answerable: Sequence[GeneratedQuestion], rng: random.Random
+    mentions: MentionedFacts,
+    answerable: Sequence[GeneratedQuestion],
+    rng: random.Random,
 ) -> Iterator[GeneratedQuestion]:
     """Yield what becomes unanswerable by a change of the speaker or of the theme."""
-    for one in answerable:
-        theme, changed = one.filling.get("theme", ""), dict[str, str]()
+    for question in answerable:
+        theme, changed = question.filling.get("theme", ""), dict[str, str]()
         if rng.random() < 0.6:
-            (other,) = (
-                speaker for speaker in heard.speakers if speaker != one.filling["who"]
+            (substitute,) = (
+                speaker
+                for speaker in mentions.speakers
+                if speaker != question.filling["who"]
             )
             changed = (
-                {} if theme and heard.is_mentioned(theme, by=other) else {"who": other}
+                {}
+                if theme and mentions.is_mentioned(theme, by=substitute)
+                else {"who": substitute}
             )
-        elif pool := heard.pools.get(theme, ""):
+        elif pool := mentions.pools.get(theme, ""):
             drawn = (draw_value(pool, rng) for _ in range(_TRIES))
             changed = next(
-                ({"theme": other} for other in drawn if not heard.is_mentioned(other)),
+                (
+                    {"theme": substitute}
+                    for substitute in drawn
+                    if not mentions.is_mentioned(substitute)
+                ),
                 {},
             )
         if changed:
             yield structs.replace(
-                one, filling={**one.filling, **changed}, category=Category.ADVERSARIAL
+                question,
+                filling={**question.filling, **changed},
+                category=Category.ADVERSARIAL,
             )
 
 
@@ -339,24 +357,24 @@ def generate_questions(
     world: World, turns: Sequence[GeneratedTurn], count: int, rng: random.Random
 ) -> list[GeneratedQuestion]:
     """Return at most `count` questions, each category by its share: fewer where not enough was said for one."""
-    heard = MentionedFacts(
+    mentions = MentionedFacts(
         world.speakers,
-        {n: at.date() for n, at in enumerate(world.dates, start=1)},
+        {n: moment.date() for n, moment in enumerate(world.dates, start=1)},
         turns,
     )
     # Rounded shares, one of each at least where the count allows, the rest single-hop.
-    wanted = {
+    counts = {
         category: max(round(count * share), 1) for category, share in SHARES.items()
     }
-    wanted[Category.SINGLE_HOP] += count - sum(wanted.values())
-    if wanted[Category.SINGLE_HOP] < 0:
-        wanted = {
+    counts[Category.SINGLE_HOP] += count - sum(counts.values())
+    if counts[Category.SINGLE_HOP] < 0:
+        counts = {
             category: int(number <= count)
             for number, category in enumerate(Category, start=1)
         }
     generated_questions: list[GeneratedQuestion] = []
 
-    def take(candidates: Iterable[GeneratedQuestion], most: int) -> None:
+    def take(candidates: Iterable[GeneratedQuestion], limit: int) -> None:
         """Add candidates in random order; no text twice."""
         fresh: dict[str, GeneratedQuestion] = {}
         for candidate in candidates:
@@ -364,20 +382,27 @@ def generate_questions(
         for generated_question in generated_questions:
             fresh.pop(generated_question.text, None)
         generated_questions.extend(
-            rng.sample(list(fresh.values()), min(most, len(fresh)))
+            rng.sample(list(fresh.values()), min(limit, len(fresh)))
         )
 
-    take([*list_questions(heard), *cause_questions(heard)], wanted[Category.MULTI_HOP])
-    dated, single = list(temporal_questions(heard)), list(single_hop(heard))
-    take(dated, wanted[Category.TEMPORAL])
-    take(open_domain(heard), wanted[Category.OPEN_DOMAIN])
-    take(single, wanted[Category.SINGLE_HOP])
+    take(
+        [*list_questions(mentions), *cause_questions(mentions)],
+        counts[Category.MULTI_HOP],
+    )
+    dated, single = list(temporal_questions(mentions)), list(single_hop(mentions))
+    take(dated, counts[Category.TEMPORAL])
+    take(open_domain(mentions), counts[Category.OPEN_DOMAIN])
+    take(single, counts[Category.SINGLE_HOP])
     # an adversarial question resembles one that is asked
     cited = {
         turn
         for generated_question in generated_questions
         for turn in generated_question.evidence
     }
-    known = [one for one in (*single, *dated) if cited.issuperset(one.evidence)]
-    take(adversarial_questions(heard, known, rng), wanted[Category.ADVERSARIAL])
+    answerable = [
+        question
+        for question in (*single, *dated)
+        if cited.issuperset(question.evidence)
+    ]
+    take(adversarial_questions(mentions, answerable, rng), counts[Category.ADVERSARIAL])
     return generated_questions

@@ -55,7 +55,7 @@ class World(Struct, frozen=True):
         """Return the graph as JSON values."""
         return {
             "speakers": list(self.speakers),
-            "sessions": [at.isoformat() for at in self.dates],
+            "sessions": [moment.isoformat() for moment in self.dates],
             "events": [
                 {
                     name: value.isoformat() if isinstance(value, date) else value
@@ -103,8 +103,10 @@ def session_outlines(sessions: int, turns: int, rng: random.Random) -> list[Outl
         day += timedelta(days=rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21)))
     lengths = _session_lengths(sessions, turns, rng)
     return [
-        Outline(number, at, rng.randrange(2), _turn_blocks(length - _AROUND, rng))
-        for number, (at, length) in enumerate(zip(dates, lengths, strict=True), start=1)
+        Outline(number, moment, rng.randrange(2), _turn_blocks(length - _AROUND, rng))
+        for number, (moment, length) in enumerate(
+            zip(dates, lengths, strict=True), start=1
+        )
     ]
 
 
@@ -122,9 +124,9 @@ def _turn_blocks(turns: int, rng: random.Random) -> tuple[int, ...]:
     """Return blocks of together as many turns: 1 + 2n for something told, 1 for small talk."""
     numbers: list[int] = []
     while turns >= 3:
-        asked = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
-        numbers.append(asked)
-        turns -= 1 + 2 * asked
+        questions = min(rng.choice((1, 2, 2, 3)), (turns - 1) // 2)
+        numbers.append(questions)
+        turns -= 1 + 2 * questions
         if turns and rng.random() < 0.3:
             numbers.append(0)
             turns -= 1
@@ -191,7 +193,7 @@ class Storyline(Struct, frozen=True, kw_only=True):
     def roles(self) -> frozenset[str]:
         """All roles that its texts name, without the theme."""
         details = [detail for step in self.steps for detail in step.details]
-        named = {
+        names = {
             name
             for detail in details
             for name in (
@@ -200,7 +202,7 @@ class Storyline(Struct, frozen=True, kw_only=True):
                 *brace_names(detail.caption),
             )
         }
-        return frozenset(named) - {"theme", "who"}
+        return frozenset(names) - {"theme", "who"}
 
 
 class Habit(Struct, frozen=True, kw_only=True):
@@ -241,11 +243,11 @@ def load_storylines() -> dict[str, Storyline]:
 @cache
 def personal_topics() -> tuple[Tellable, ...]:
     """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
-    known = load_texts("personas")
+    texts = load_texts("personas")
     return tuple(
         _parse_tellable(f"{sort}/{row['key']}", row)
         for sort in ("topic", "trait")
-        for row in known[f"{sort}s"]
+        for row in texts[f"{sort}s"]
     )
 
 
@@ -254,13 +256,13 @@ def load_habits() -> tuple[Habit, ...]:
     """Return what may change."""
     habits = []
     for row in load_texts("personas")["habits"]:
-        key, why = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
+        key, reason = f"habit/{row['key']}", Detail("reasonforchange", "", "", "")
         first = Tellable(key=f"{key}/first", tell=row["tell"], role="new", details=())
         change = structs.replace(
             first,
             key=f"{key}/change",
             tell=row["change"],
-            details=(why,),
+            details=(reason,),
             question=row["before"],
         )
         texts = {"now": row["now"], "all": row["all"]}
@@ -370,67 +372,71 @@ class _Weaver:
         self._said: dict[str, Event] = {}
         self._values: dict[str, list[str]] = {}
 
-    def event(self, who: str, outline: Outline, *, beside: bool = False) -> Event:
+    def event(self, speaker: str, outline: Outline, *, beside: bool = False) -> Event:
         """Return what the speaker tells next; `beside`: in passing, so that no plans are told."""
         if beside:
-            return structs.replace(self._lived(who, outline, plans=False), beside=True)
+            return structs.replace(
+                self._lived(speaker, outline, plans=False), beside=True
+            )
         draw = self._rng.random()
-        if draw < _ABOUT_ONESELF and self._personal[who]:
-            kind: Tellable = self._personal[who].pop()
-            named = {
+        if draw < _ABOUT_ONESELF and self._personal[speaker]:
+            kind: Tellable = self._personal[speaker].pop()
+            roles = {
                 name
                 for text in (kind.tell, *(detail.tell for detail in kind.details))
                 for name in brace_names(text)
             }
             return self._event(
-                who,
+                speaker,
                 kind,
                 outline,
-                {role: draw_value(role, self._rng) for role in sorted(named)},
+                {role: draw_value(role, self._rng) for role in sorted(roles)},
             )
         if draw > 1 - _HABIT:
             # one that the speaker has not yet been through all values of; of those told
             # before not each is taken up
-            left = [
-                one
-                for one in self._habits[who]
-                if len(self._values.get(one.key, ())) < len(one.pool)
+            open_habits = [
+                habit
+                for habit in self._habits[speaker]
+                if len(self._values.get(habit.key, ())) < len(habit.pool)
             ]
-            told = [
-                one
-                for one in left
-                if one.key not in self._said or self._rng.random() < 0.5
+            chosen_habits = [
+                habit
+                for habit in open_habits
+                if habit.key not in self._said or self._rng.random() < 0.5
             ]
-            if told:
-                return self._changed(who, self._rng.choice(told), outline)
-        return self._lived(who, outline)
+            if chosen_habits:
+                return self._changed(speaker, self._rng.choice(chosen_habits), outline)
+        return self._lived(speaker, outline)
 
     def _event(
         self,
-        who: str,
+        speaker: str,
         kind: Tellable,
         outline: Outline,
         roles: Mapping[str, str],
-        **rest: Any,
+        **fields: Any,
     ) -> Event:
         self._count += 1
         return Event(
             id=f"E{self._count}",
-            who=who,
+            who=speaker,
             kind=kind.key,
             session=outline.number,
             roles=roles,
-            **rest,
+            **fields,
         )
 
-    def _changed(self, who: str, habit: Habit, outline: Outline) -> Event:
+    def _changed(self, speaker: str, habit: Habit, outline: Outline) -> Event:
         values = self._values.setdefault(habit.key, [])
-        before = self._said.get(habit.key)
+        former = self._said.get(habit.key)
         roles = {
-            "new": self._rng.choice([one for one in habit.pool if one not in values])
+            "new": self._rng.choice(
+                [value for value in habit.pool if value not in values]
+            )
         }
         kind = habit.first
-        if before:
+        if former:
             roles |= {
                 "old": values[-1],
                 "reasonforchange": draw_value("reasonforchange", self._rng),
@@ -438,23 +444,23 @@ class _Weaver:
             kind = habit.change
         values.append(roles["new"])
         self._said[habit.key] = self._event(
-            who, kind, outline, roles, after=before.id if before else ""
+            speaker, kind, outline, roles, after=former.id if former else ""
         )
         return self._said[habit.key]
 
-    def _lived(self, who: str, outline: Outline, *, plans: bool = True) -> Event:
+    def _lived(self, speaker: str, outline: Outline, *, plans: bool = True) -> Event:
         ready = [
-            one
-            for one in self._open[who]
-            if one.may_be_told(outline.number, outline.at.date())
+            thread
+            for thread in self._open[speaker]
+            if thread.may_be_told(outline.number, outline.at.date())
         ]
         if ready and (
-            len(self._open[who]) >= _MOST_OPEN or self._rng.random() < _GO_ON
+            len(self._open[speaker]) >= _MOST_OPEN or self._rng.random() < _GO_ON
         ):
             chosen = self._rng.choice(ready)
-            self._open[who].remove(chosen)
+            self._open[speaker].remove(chosen)
             return self._step(
-                who,
+                speaker,
                 chosen.line,
                 chosen.roles,
                 chosen.step,
@@ -467,15 +473,15 @@ class _Weaver:
             "theme": theme,
             **{role: draw_value(role, self._rng) for role in sorted(line.roles)},
         }
-        return self._step(who, line, roles, 0, None, outline, plans=plans)
+        return self._step(speaker, line, roles, 0, None, outline, plans=plans)
 
     def _new_theme(self) -> tuple[Storyline, str]:
-        known = list(load_storylines().values())
-        endless = [line for line in known if line.endless]
+        storylines = list(load_storylines().values())
+        endless = [line for line in storylines if line.endless]
         for tried in range(_TRIES + _TRIES_OF_THE_ENDLESS):
             # once the themes of most storylines are used up, only endless ones have new
             # ones
-            line = self._rng.choice(known if tried < _TRIES else endless)
+            line = self._rng.choice(storylines if tried < _TRIES else endless)
             theme = draw_value(line.theme, self._rng)
             if theme.casefold() not in self._themes:
                 self._themes.add(theme.casefold())
@@ -486,7 +492,7 @@ class _Weaver:
 
     def _step(
         self,
-        who: str,
+        speaker: str,
         line: Storyline,
         roles: dict[str, str],
         step: int,
@@ -504,7 +510,7 @@ class _Weaver:
         ago = self._rng.choice(DAYS_AGO)
         on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
         event = self._event(
-            who,
+            speaker,
             line.steps[step],
             outline,
             roles,
@@ -522,7 +528,7 @@ class _Weaver:
                 if planned
                 else event
             )
-            self._open[who].append(_Open(line, roles, event, step + 1))
+            self._open[speaker].append(_Open(line, roles, event, step + 1))
         return event
 
 
@@ -531,7 +537,7 @@ def _deal_out(
 ) -> dict[str, list]:  # type: ignore[type-arg]
     """Return the things dealt out to the two, in random order."""
     mixed = rng.sample(things, len(things))
-    return {who: mixed[number::2] for number, who in enumerate(speakers)}
+    return {speaker: mixed[number::2] for number, speaker in enumerate(speakers)}
 
 
 # --- Dates as people tell them, and what they mean on the day they are told.
@@ -541,9 +547,9 @@ _SATURDAY = 5
 _FEW_DAYS = 10
 
 
-def date_phrase(on: date, told: date, rng: random.Random) -> str:
-    """Return a way to say on the day `told` when something was that happened `on` an earlier day."""
-    ago = (told - on).days
+def date_phrase(on: date, told_day: date, rng: random.Random) -> str:
+    """Return a way to say on the day `told_day` when something was that happened `on` an earlier day."""
+    ago = (told_day - on).days
     lines = [f"on {on.day} {MONTHS[on.month - 1]}"]
     if ago == 1:
         lines += ["yesterday"] * 2
@@ -551,41 +557,42 @@ def date_phrase(on: date, told: date, rng: random.Random) -> str:
         lines.append(f"{ONES[ago]} days ago")
     if 1 < ago <= _WEEK:
         lines += [f"last {DAYS[on.weekday()]}"] * 2
-    monday = told - timedelta(told.weekday())
+    monday = told_day - timedelta(told_day.weekday())
     if monday - timedelta(_WEEK) <= on < monday:
         lines += [
             "last week",
             *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else []),
         ]
-    last_month = told.replace(day=1) - timedelta(1)
+    last_month = told_day.replace(day=1) - timedelta(1)
     if (on.year, on.month) == (last_month.year, last_month.month):
         lines.append("last month")
     return rng.choice(lines)
 
 
-def phrase_meaning(words: str, told: date) -> str:
-    """Return the date that the words mean when they are said on the day `told`, as a gold answer has it."""
-    known = {
-        "yesterday": gold_day(told - timedelta(1)),
-        "last week": f"The week before {gold_day(told)}",
-        "last weekend": f"The weekend before {gold_day(told)}",
-        "last month": gold_month(told.replace(day=1) - timedelta(1)),
-        "next month": gold_month(told.replace(day=28) + timedelta(4)),
+def phrase_meaning(words: str, told_day: date) -> str:
+    """Return the date that the words mean when they are said on the day `told_day`, as a gold answer has it."""
+    meanings = {
+        "yesterday": gold_day(told_day - timedelta(1)),
+        "last week": f"The week before {gold_day(told_day)}",
+        "last weekend": f"The weekend before {gold_day(told_day)}",
+        "last month": gold_month(told_day.replace(day=1) - timedelta(1)),
+        "next month": gold_month(told_day.replace(day=28) + timedelta(4)),
     }
-    if words in known:
-        return known[words]
+    if words in meanings:
+        return meanings[words]
     if match := re.fullmatch(r"last (\w+)", words):
         return gold_day(
-            told - timedelta((told.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK)
+            told_day
+            - timedelta((told_day.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK)
         )
     if match := re.fullmatch(r"(\w+) days ago", words):
-        return gold_day(told - timedelta(ONES.index(match[1])))
+        return gold_day(told_day - timedelta(ONES.index(match[1])))
     match = re.fullmatch(r"on (\d+) (\w+)", words)
     if match is None:
         raise ValueError(f"no date: {words!r}")
-    at = date(told.year, MONTHS.index(match[2]) + 1, int(match[1]))
+    day = date(told_day.year, MONTHS.index(match[2]) + 1, int(match[1]))
     return gold_day(
-        at if at <= told else at.replace(year=told.year - 1)
+        day if day <= told_day else day.replace(year=told_day.year - 1)
     )  # the latest day of that name
 
 

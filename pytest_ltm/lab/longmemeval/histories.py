@@ -71,14 +71,14 @@ class NeedleRecord(Struct, frozen=True):
         """Return all that the user says in the evidence."""
         return "\n".join(
             turn["content"]
-            for one in self.evidence
-            for turn in one.turns
+            for session in self.evidence
+            for turn in session.turns
             if turn["role"] == "user"
         )
 
     def stems_of_needle(self) -> frozenset[str]:
         """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
-        turns = [turn for one in self.evidence for turn in one.turns]
+        turns = [turn for session in self.evidence for turn in session.turns]
         marked = [turn for turn in turns if turn.get("has_answer") is True]
         chosen = marked or [turn for turn in turns if turn["role"] == "user"]
         return content_stems(
@@ -105,9 +105,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
         f"session_{number}" for number in range(len(talk))
     ]
     for name, when, turns in zip(names, raw["haystack_dates"], talk, strict=True):
-        at = read_date(when)
-        assert at is not None, "read_record has read it"
-        sessions.append(Evidence(str(name), when, at, turns))
+        moment = read_date(when)
+        assert moment is not None, "read_record has read it"
+        sessions.append(Evidence(str(name), when, moment, turns))
     cited = set(record.answer_sessions)
     absent = cited - {session.id for session in sessions}
     if absent:
@@ -117,7 +117,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     evidence = {
         session.id: session for session in sessions if not cited or session.id in cited
     }
-    ordered = sorted(evidence.values(), key=lambda one: one.at)
+    ordered = sorted(
+        evidence.values(), key=lambda evidence_session: evidence_session.at
+    )
     return NeedleRecord(
         {name: raw[name] for name in ASKED}, record.at, tuple(ordered), where
     )
@@ -175,18 +177,23 @@ class Corpus:
                     raise item.error(
                         "a record with haystack_sessions, a list of turns, or an object with `turns`"
                     )
-                given = fields.get("session_id") or fields.get("id")
+                id_field = fields.get("session_id") or fields.get("id")
                 return [
-                    (str(given.value) if given else name, _unmarked_turns(fields[key]))
+                    (
+                        str(id_field.value) if id_field else name,
+                        _unmarked_turns(fields[key]),
+                    )
                 ]
             sessions, ids = (
                 fields["haystack_sessions"].items("sessions"),
                 fields.get("haystack_session_ids"),
             )
-            own = [str(one.value) for one in ids.items()] if ids else []
+            listed_ids = (
+                [str(session_id.value) for session_id in ids.items()] if ids else []
+            )
             names = (
-                own
-                if len(own) == len(sessions)
+                listed_ids
+                if len(listed_ids) == len(sessions)
                 else [f"{name}_{number}" for number in range(len(sessions))]
             )
             cited = (
@@ -194,11 +201,11 @@ class Corpus:
                 if "answer_session_ids" in fields
                 else set()
             )
-            wanted = cited if self._evidence_only and cited else set(names)
+            chosen_ids = cited if self._evidence_only and cited else set(names)
             return [
-                (one, _unmarked_turns(turns))
-                for one, turns in zip(names, sessions, strict=True)
-                if one in wanted
+                (session_id, _unmarked_turns(turns))
+                for session_id, turns in zip(names, sessions, strict=True)
+                if session_id in chosen_ids
             ]
         except DefinitionError as error:
             raise DatasetError(
@@ -230,7 +237,7 @@ def evidence_places(rng: Random, evidence: int, total: int) -> list[int]:
 
 
 def session_dates(
-    rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked: datetime
+    rng: Random, anchors: Sequence[tuple[int, datetime]], total: int, asked_at: datetime
 ) -> list[datetime]:
     """Return the dates of all sessions, none before the one in front of it.
 
@@ -241,7 +248,11 @@ def session_dates(
     first, last = anchors[0][1], anchors[-1][1]
     # published histories begin on 1 May
     in_may = first > MAY and (first.year, first.month) == (MAY.year, MAY.month)
-    fixed = [(-1, MAY if in_may else first - LEAD), *anchors, (total, max(asked, last))]
+    fixed = [
+        (-1, MAY if in_may else first - LEAD),
+        *anchors,
+        (total, max(asked_at, last)),
+    ]
     moments: list[datetime] = []
     for (place, start), (following, end) in pairwise(fixed):
         # to the minute, from `start` up to `end`, not at it if there is a minute in
@@ -279,21 +290,23 @@ def compile_history(
     supply = fillers.draw_fillers(record, f"longmemeval fillers {seed} {record.id}")
     chosen: list[FillerSession] = []
     if sessions is not None:
-        wanted = sessions - len(record.evidence)
+        filler_count = sessions - len(record.evidence)
         _require_room(
-            record, wanted, f"{sessions} sessions", f"is {len(record.evidence)}"
+            record, filler_count, f"{sessions} sessions", f"is {len(record.evidence)}"
         )
-        chosen = [filler for filler in (supply(None) for _ in range(wanted)) if filler]
-        if len(chosen) < wanted:
+        chosen = [
+            filler for filler in (supply(None) for _ in range(filler_count)) if filler
+        ]
+        if len(chosen) < filler_count:
             raise DatasetError(
-                f"{record.where}: only {len(chosen)} of {wanted} fillers can be had that do not touch its evidence. "
-                "Give more --fillers, or ask for fewer sessions"
+                f"{record.where}: only {len(chosen)} of {filler_count} fillers can be had that do not touch its "
+                "evidence. Give more --fillers, or ask for fewer sessions"
             )
     elif tokens is not None:
         chosen = _fill_tokens(record, supply, tokens, count)
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
-    total, left = len(record.evidence) + len(chosen), iter(chosen)
+    total, remaining = len(record.evidence) + len(chosen), iter(chosen)
     evidence = dict(
         zip(
             evidence_places(rng, len(record.evidence), total),
@@ -302,30 +315,34 @@ def compile_history(
         )
     )
     history = [
-        evidence[place] if place in evidence else next(left) for place in range(total)
+        evidence[place] if place in evidence else next(remaining)
+        for place in range(total)
     ]
-    at = session_dates(
-        rng, [(place, one.at) for place, one in evidence.items()], total, record.at
+    moments = session_dates(
+        rng,
+        [(place, session.at) for place, session in evidence.items()],
+        total,
+        record.at,
     )
     dates = [
         evidence[place].when
         if place in evidence
-        else format_longmemeval_date(at[place])
+        else format_longmemeval_date(moments[place])
         for place in range(total)
     ]
     return {
         **record.asked,
         "haystack_dates": dates,
-        "haystack_session_ids": [one.id for one in history],
-        "haystack_sessions": [one.turns for one in history],
-        "answer_session_ids": [one.id for one in record.evidence],
+        "haystack_session_ids": [session.id for session in history],
+        "haystack_sessions": [session.turns for session in history],
+        "answer_session_ids": [session.id for session in record.evidence],
     }
 
 
-def _require_room(record: NeedleRecord, room: int, asked: str, alone: str) -> None:
+def _require_room(record: NeedleRecord, room: int, amount: str, alone: str) -> None:
     if room < 0:
         raise DatasetError(
-            f"{record.where}: {asked} are asked for, and its evidence alone {alone}. "
+            f"{record.where}: {amount} are asked for, and its evidence alone {alone}. "
             "Evidence is never dropped: ask for more"
         )
 
@@ -334,7 +351,7 @@ def _fill_tokens(
     record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
 ) -> list[FillerSession]:
     evidence = sum(
-        count(turn["content"]) for one in record.evidence for turn in one.turns
+        count(turn["content"]) for session in record.evidence for turn in session.turns
     )
     room = tokens - evidence
     _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
@@ -364,7 +381,7 @@ class Clash:
     """Tells what would clash with one question and its evidence."""
 
     def __init__(self, record: NeedleRecord) -> None:
-        self._ids = {one.id for one in record.evidence}
+        self._ids = {session.id for session in record.evidence}
         self._question = content_stems(str(record.asked["question"]))
         self._heard = record.stems_of_needle()
         self._themes = themes_in(record.user_text())
@@ -459,7 +476,8 @@ class MixedFillers(Struct, frozen=True):
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
         corpora = enumerate((self.others, *self.chats))
         streams = [
-            one.draw_sessions(Random(f"{number} {seed}")) for number, one in corpora
+            corpus.draw_sessions(Random(f"{number} {seed}"))
+            for number, corpus in corpora
         ]
 
         def supply(room: int | None) -> FillerSession | None:

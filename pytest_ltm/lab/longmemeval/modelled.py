@@ -86,28 +86,36 @@ def write_record(
     for number, message in enumerate(needle.told, start=1):
         rounds = rng.randint(*ROUNDS)
         place = early_round(rng, rounds)
-        kept = words_to_keep(message, values)
+        words = words_to_keep(message, values)
         plan = []
-        for at, asked in enumerate(
+        for number_of_round, request in enumerate(
             rng.sample(load_themes()[message.theme].requests, rounds)
         ):
             aside = (
                 message.aside
-                if at == place
+                if number_of_round == place
                 else mentions.next(message.theme) or Aside()
             )
             # by chance a mention may have the very words that only the evidence may
             # have
-            if at != place and kept and not _lacking_words(aside.said, kept):
+            if (
+                number_of_round != place
+                and words
+                and not _lacking_words(aside.said, words)
+            ):
                 aside = Aside()
             plan.append(
                 RoundOutline(
-                    f"{asked.text} {aside.request}".strip(), aside, at == place
+                    f"{request.text} {aside.request}".strip(),
+                    aside,
+                    number_of_round == place,
                 )
             )
         sessions.append(
             writes(
-                SessionOutline(tuple(plan), kept, f"question {name}, session {number}"),
+                SessionOutline(
+                    tuple(plan), words, f"question {name}, session {number}"
+                ),
                 model,
             )
         )
@@ -125,22 +133,26 @@ def session_prompts() -> dict[str, str]:
 
 def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session that the model wrote in one answer."""
-    named = (
-        {"wants": one.wants, "lets_slip": one.aside.said, "made": one.aside.made}
-        for one in talk.rounds
+    fields_of_rounds = (
+        {
+            "wants": outline.wants,
+            "lets_slip": outline.aside.said,
+            "made": outline.aside.made,
+        }
+        for outline in talk.rounds
     )
     plan = [
-        {name: text for name, text in wanted.items() if text or name == "wants"}
-        for wanted in named
+        {name: text for name, text in fields.items() if text or name == "wants"}
+        for fields in fields_of_rounds
     ]
-    asked = prompt_of(
+    prompt = prompt_of(
         session_prompts(),
         "session",
         rounds=str(len(plan)),
         words=str(_REPLY_WORDS),
         plan=plan,
     )
-    return written_by(model, asked, lambda value: read_chat(value, talk), talk.what)
+    return written_by(model, prompt, lambda value: read_chat(value, talk), talk.what)
 
 
 def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
@@ -151,31 +163,31 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     et al., 2025).
     """
     turns: list[_Turn] = []
-    for number, one in enumerate(talk.rounds, start=1):
+    for number, outline in enumerate(talk.rounds, start=1):
         slip = (
-            session_prompts()["slips"].replace("$said", one.aside.said)
-            if one.aside.said
+            session_prompts()["slips"].replace("$said", outline.aside.said)
+            if outline.aside.said
             else ""
         )
         listed = (
-            session_prompts()["lists"].replace("$made", one.aside.made)
-            if one.aside.made
+            session_prompts()["lists"].replace("$made", outline.aside.made)
+            if outline.aside.made
             else ""
         )
         for role, more in (
-            ("user", {"wants": one.wants, "slips": slip}),
+            ("user", {"wants": outline.wants, "slips": slip}),
             ("assistant", {"lists": listed}),
         ):
             none = (
                 "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
                 or "(nothing yet)"
             )
-            asked = prompt_of(
+            prompt = prompt_of(
                 session_prompts(), role, chat=none, words=str(_REPLY_WORDS), **more
             )
             read = partial(_read_chat_turn, role=role, number=number, talk=talk)
             turns.append(
-                written_by(model, asked, read, f"{talk.what}, round {number}, {role}")
+                written_by(model, prompt, read, f"{talk.what}, round {number}, {role}")
             )
     return turns
 
@@ -215,12 +227,12 @@ def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
     )
     return [
         _read_chat_turn(
-            {"text": one.get(role) if isinstance(one, dict) else None},
+            {"text": round_texts.get(role) if isinstance(round_texts, dict) else None},
             role,
             number,
             talk,
         )
-        for number, one in enumerate(value, start=1)
+        for number, round_texts in enumerate(value, start=1)
         for role in ("user", "assistant")
     ]
 
@@ -230,26 +242,26 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
     text = text_field(
         value, "text", f"round {number} must have a text of the {role}."
     ).strip()
-    here = talk.rounds[number - 1]
+    outline = talk.rounds[number - 1]
     listed = (
-        [line for line in here.aside.made.splitlines() if line.strip()]
+        [line for line in outline.aside.made.splitlines() if line.strip()]
         if role == "assistant"
         else []
     )
-    gone = [line for line in listed if line not in text]
+    missing_lines = [line for line in listed if line not in text]
     require(
-        not gone,
-        f"round {number}: the assistant's answer lacks this line of `made`: {gone[:1]}.",
+        not missing_lines,
+        f"round {number}: the assistant's answer lacks this line of `made`: {missing_lines[:1]}.",
     )
-    if role == "user" and here.evidence and here.aside.said:
-        reply, stems, lacking = (
-            here.aside.said,
-            content_stems(here.aside.said),
+    if role == "user" and outline.evidence and outline.aside.said:
+        reply, stems, missing_words = (
+            outline.aside.said,
+            content_stems(outline.aside.said),
             _lacking_words(text, talk.kept),
         )
         require(
-            not lacking,
-            f"round {number}: the message must keep {lacking} of {reply!r}.",
+            not missing_words,
+            f"round {number}: the message must keep {missing_words} of {reply!r}.",
         )
         holds = len(stems & content_stems(text)) >= _ENOUGH * len(stems)
         require(holds, f"round {number}: the message does not tell {reply!r}.")
@@ -259,13 +271,15 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
             differs,
             f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
         )
-    has_answer = here.evidence and bool(here.aside.made) is (role == "assistant")
+    has_answer = outline.evidence and bool(outline.aside.made) is (role == "assistant")
     return {"role": role, "content": text, "has_answer": has_answer}
 
 
-def _lacking_words(text: str, kept: Sequence[str]) -> list[str]:
+def _lacking_words(text: str, words: Sequence[str]) -> list[str]:
     stems, plain = content_stems(text), text.casefold()
-    return [part for part in kept if part not in stems and part.casefold() not in plain]
+    return [
+        part for part in words if part not in stems and part.casefold() not in plain
+    ]
 
 
 # --- Questions curated by a model: attribute, background, question and answer,
@@ -305,17 +319,20 @@ def curated_record(
     seed: int,
     model: Model,
     writes: Writes,
-    asked: Collection[str],
+    earlier_questions: Collection[str],
 ) -> dict[str, Any]:
     """Return a record whose every part the model wrote, with the steps under `curation`; DatasetError if it cannot.
 
-    `asked`: the questions that there are.
+    `earlier_questions`: the questions that there are.
     """
-    rng, what = Random(f"longmemeval curated {seed} {number}"), f"question {number + 1}"
+    rng, place = (
+        Random(f"longmemeval curated {seed} {number}"),
+        f"question {number + 1}",
+    )
 
     def write(step: str, read: Any, **parts: object) -> Any:
         return written_by(
-            model, prompt_of(session_prompts(), step, **parts), read, f"{what}, {step}"
+            model, prompt_of(session_prompts(), step, **parts), read, f"{place}, {step}"
         )
 
     field, described = (
@@ -333,7 +350,7 @@ def curated_record(
     never = session_prompts()["never"] if kind.abstains else ""
     question = write(
         "question",
-        partial(check_question, kind=kind, asked=asked),
+        partial(check_question, kind=kind, earlier_questions=earlier_questions),
         background=background,
         attribute=attribute,
         type=described,
@@ -353,7 +370,7 @@ def curated_record(
         form=session_prompts()["makes" if _is_made(kind) else "says"],
     )
     asked_at = late_in_year(rng)
-    told = tuple(
+    sessions = tuple(
         EvidenceSession(
             some_time(rng, asked_at - timedelta(days=statement.days)),
             statement.theme,
@@ -369,8 +386,8 @@ def curated_record(
         question["question"],
         question["answer"],
         asked_at,
-        told,
-        (WorldFact(told[-1].at, attribute, question["answer"]),) if is_told else (),
+        sessions,
+        (WorldFact(sessions[-1].at, attribute, question["answer"]),) if is_told else (),
         WorldQuery("value", (attribute,)),
         abstains=kind.abstains,
     )
@@ -399,7 +416,7 @@ def _read_text(value: Any, name: str) -> str:
 
 
 def check_question(
-    value: Any, kind: QuestionKind, asked: Collection[str]
+    value: Any, kind: QuestionKind, earlier_questions: Collection[str]
 ) -> dict[str, str]:
     """Return question and answer; the question is the person's own, new, and does not give the answer away."""
     question, answer = _read_text(value, "question"), _read_text(value, "answer")
@@ -409,11 +426,14 @@ def check_question(
     require(
         bool(first_person), "`question` must be asked by the person: with I, my or our."
     )
-    require(question not in asked, "this question has been asked before; ask another.")
-    given = content_stems(answer) <= content_stems(question) and bool(
+    require(
+        question not in earlier_questions,
+        "this question has been asked before; ask another.",
+    )
+    gives_answer = content_stems(answer) <= content_stems(question) and bool(
         content_stems(answer)
     )
-    require(kind.abstains or not given, "`question` gives its answer away.")
+    require(kind.abstains or not gives_answer, "`question` gives its answer away.")
     return {"question": question, "answer": answer}
 
 
@@ -428,10 +448,10 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     )
     statements = sorted(
         (
-            _read_statement(one, number, made=_is_made(kind))
-            for number, one in enumerate(value, start=1)
+            _read_statement(statement_fields, number, is_made=_is_made(kind))
+            for number, statement_fields in enumerate(value, start=1)
         ),
-        key=lambda one: -one.days,
+        key=lambda statement_fields: -statement_fields.days,
     )
     texts = [statement.aside.said or statement.aside.made for statement in statements]
     require(len(set(texts)) == len(texts), "two statements are the same.")
@@ -443,29 +463,29 @@ def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statem
     if kind.abstains:
         return statements
     if kind.type in _TOLD or _is_made(kind):
-        stems, here = content_stems(answer), content_stems(texts[-1])
+        stems, last_stems = content_stems(answer), content_stems(texts[-1])
         require(
-            len(stems & here) >= _HELD * len(stems),
+            len(stems & last_stems) >= _HELD * len(stems),
             f"the last statement does not hold the answer {answer!r}.",
         )
     return statements
 
 
-def _read_statement(value: Any, number: int, *, made: bool) -> Statement:
+def _read_statement(value: Any, number: int, *, is_made: bool) -> Statement:
     fields = value if isinstance(value, dict) else {}
     days, theme = fields.get("days"), fields.get("theme")
-    whole = (
+    is_complete = (
         isinstance(days, int) and not isinstance(days, bool) and 1 <= days <= MOST_DAYS
     )
     require(
-        whole,
+        is_complete,
         f"statement {number}: `days` before the question must be a whole number from 1 to {MOST_DAYS}.",
     )
     require(
         theme in load_themes(),
         f"statement {number}: `theme` must be one of {', '.join(sorted(load_themes()))}.",
     )
-    names = ("request", "made") if made else ("said",)
+    names = ("request", "made") if is_made else ("said",)
     texts = {name: fields.get(name) for name in names}
     for name, text in texts.items():
         require(

@@ -112,7 +112,7 @@ class Mentions:
         self,
         person: str,
         themes: Collection[str],
-        heard: frozenset[str],
+        told_stems: frozenset[str],
         *,
         backwards: bool = False,
     ) -> None:
@@ -127,15 +127,17 @@ class Mentions:
         }
         kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
         rows: list[_Tellable] = [row for kind in kinds for row in all_of(kind)]
-        known = [
+        pairs = [
             (row, item)
             for row in rows
             for item in (row.items if isinstance(row, ItemSeries) else ("",))
         ]
-        rng.shuffle(known)
-        untold = (one for one in known if one[0].theme not in themes)
+        rng.shuffle(pairs)
+        untold = (pair for pair in pairs if pair[0].theme not in themes)
         self.known = [
-            one for one in untold if not content_stems(_row_topic(one[0])) & heard
+            pair
+            for pair in untold
+            if not content_stems(_row_topic(pair[0])) & told_stems
         ]
         """Rows that may be told, of a series each with an item; the last one comes first."""
         if backwards:
@@ -229,8 +231,8 @@ def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
 
 def written_list(row: Made, entries: dict[str, str]) -> str:
     """Return the list or table as the assistant writes it."""
-    named = (f"{upper_first(slot)}: {entry}" for slot, entry in entries.items())
-    lines = entries.values() if row.how == "nth" else named
+    captioned = (f"{upper_first(slot)}: {entry}" for slot, entry in entries.items())
+    lines = entries.values() if row.how == "nth" else captioned
     return "\n".join(
         [
             f"**{row.title}**",
@@ -247,8 +249,11 @@ def _never_told(
     needle: Needle, never: Never, *, verb: tuple[str, str] = ("mention", "mentioned")
 ) -> Needle:
     """Return the question about what was never said, with the same evidence."""
-    now, then = verb
-    answer = f"The information provided is not enough. You did not {now} {never.lacks}, you only {then} {never.has}."
+    present, then = verb
+    answer = (
+        f"The information provided is not enough. You did not {present} {never.lacks}, "
+        f"you only {then} {never.has}."
+    )
     query = structs.replace(needle.query, about=(never.ask,))
     return structs.replace(
         needle, question=never.ask, answer=answer, query=query, abstains=True
@@ -257,19 +262,25 @@ def _never_told(
 
 def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
     """Return a question about something that the user mentioned once."""
-    (at,) = days_of_may(rng, 1)
+    (day,) = days_of_may(rng, 1)
     value = rng.choice(row.values)
-    shown, question = row.shown.format(v=value), "" if abstains else rng.choice(row.ask)
-    asked = end_of_may(rng)
-    evidence_session = EvidenceSession(
-        at, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod)
+    value_text, question = (
+        row.shown.format(v=value),
+        "" if abstains else rng.choice(row.ask),
     )
-    world, query = (WorldFact(at, row.key, shown),), WorldQuery("value", (row.key,))
+    asked_at = end_of_may(rng)
+    evidence_session = EvidenceSession(
+        day, row.theme, Aside(fill_values(rng.choice(row.say), v=value), row.nod)
+    )
+    world, query = (
+        (WorldFact(day, row.key, value_text),),
+        WorldQuery("value", (row.key,)),
+    )
     needle = Needle(
         "single-session-user",
         question,
-        shown,
-        asked,
+        value_text,
+        asked_at,
         (evidence_session,),
         world,
         query,
@@ -280,16 +291,16 @@ def from_user(rng: Random, row: Attribute, *, abstains: bool) -> Needle:
 
 def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
     """Return a question about an entry of a list or table that the assistant made up."""
-    (at,) = days_of_may(rng, 1)
+    (day,) = days_of_may(rng, 1)
     entries = draw_assistant_values(rng, row)
     slot = rng.choice(sorted(entries))
     aside = Aside(request=row.request, made=written_list(row, entries))
-    question, told = (
+    question, session = (
         row.ask.format(nth=slot, slot=slot),
-        EvidenceSession(at, row.theme, aside),
+        EvidenceSession(day, row.theme, aside),
     )
     world = tuple(
-        WorldFact(at, f"{row.key}: {name}", entry) for name, entry in entries.items()
+        WorldFact(day, f"{row.key}: {name}", entry) for name, entry in entries.items()
     )
     query = WorldQuery("entry", (f"{row.key}: {slot}",))
     needle = Needle(
@@ -297,7 +308,7 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
         question,
         entries[slot],
         end_of_may(rng),
-        (told,),
+        (session,),
         world,
         query,
     )
@@ -310,20 +321,20 @@ def from_assistant(rng: Random, row: Made, *, abstains: bool) -> Needle:
 
 def from_taste(rng: Random, row: Taste) -> Needle:
     """Return a request for advice that what the user once said should shape; its gold is a rubric."""
-    (at,) = days_of_may(rng, 1)
+    (day,) = days_of_may(rng, 1)
     answer = f"The user would prefer {row.likes}. They would not want {row.dislikes}."
     world = (
-        WorldFact(at, f"likes: {row.ask}", row.likes),
-        WorldFact(at, f"dislikes: {row.ask}", row.dislikes),
+        WorldFact(day, f"likes: {row.ask}", row.likes),
+        WorldFact(day, f"dislikes: {row.ask}", row.dislikes),
     )
     query = WorldQuery("taste", tuple(fact.about for fact in world))
-    told = EvidenceSession(at, row.theme, Aside(rng.choice(row.say), row.nod))
+    session = EvidenceSession(day, row.theme, Aside(rng.choice(row.say), row.nod))
     return Needle(
         "single-session-preference",
         row.ask,
         answer,
         end_of_may(rng),
-        (told,),
+        (session,),
         world,
         query,
     )
@@ -342,15 +353,15 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     dates = days_of_may(rng, len(items))
     evidence_sessions = tuple(
         EvidenceSession(
-            at,
+            day,
             row.theme,
             Aside(fill_values(rng.choice(row.say), item=item, v=value), row.nod),
         )
-        for at, item, value in zip(dates, items, values, strict=True)
+        for day, item, value in zip(dates, items, values, strict=True)
     )
     world = tuple(
-        WorldFact(at, row.key, str(value))
-        for at, value in zip(dates, values, strict=True)
+        WorldFact(day, row.key, str(value))
+        for day, value in zip(dates, values, strict=True)
     )
     query = WorldQuery("count" if row.how == "count" else "sum", (row.key,), row.unit)
     total: str | int = (
@@ -360,12 +371,12 @@ def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
         if row.unit
         else sum(values)
     )
-    asked = end_of_may(rng)
+    asked_at = end_of_may(rng)
     needle = Needle(
         "multi-session",
         row.ask,
         total,
-        asked,
+        asked_at,
         evidence_sessions,
         world,
         query,
@@ -378,11 +389,11 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     """Return a question for something that has changed: its value now, or the one before."""
     first, second = sorted(rng.sample(range(len(row.values)), 2))
     values = [row.shown.format(v=row.values[place]) for place in (first, second)]
-    asked = late_in_year(rng)
-    old_at = some_time(rng, asked - timedelta(days=rng.randint(40, 150)))
+    asked_at = late_in_year(rng)
+    old_at = some_time(rng, asked_at - timedelta(days=rng.randint(40, 150)))
     new_at = some_time(rng, old_at + timedelta(days=rng.randint(10, 35)))
     wants_old = bool(row.before) and rng.random() < _BEFORE
-    told = (
+    sessions = (
         EvidenceSession(
             old_at,
             row.theme,
@@ -401,7 +412,14 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
     question, answer = (row.before, values[0]) if wants_old else (row.ask, values[1])
     query = WorldQuery("before" if wants_old else "latest", (row.key,))
     needle = Needle(
-        "knowledge-update", question, answer, asked, told, world, query, row.field
+        "knowledge-update",
+        question,
+        answer,
+        asked_at,
+        sessions,
+        world,
+        query,
+        row.field,
     )
     return _never_told(needle, row.never) if abstains else needle
 
@@ -418,15 +436,15 @@ _DatedKind: TypeAlias = "Callable[[Random, datetime, Sequence[Happening]], tuple
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
     """Return a question about the dates of the first of some events; three of different themes are enough."""
     make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
-    asked = late_in_year(rng)
-    question, answer, how, dates = make(rng, asked, rows)
-    told, world = [], []
+    asked_at = late_in_year(rng)
+    question, answer, how, dates = make(rng, asked_at, rows)
+    sessions, world = [], []
     for row, date in zip(rows, dates, strict=False):
         late = rng.randrange(
             len(WORDS)
         )  # some days after the event at most, and the user says how many
         aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
-        told.append(
+        sessions.append(
             EvidenceSession(
                 some_time(rng, date + timedelta(days=late)), row.theme, aside
             )
@@ -439,8 +457,8 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
         kind,
         question,
         answer,
-        asked,
-        tuple(told),
+        asked_at,
+        tuple(sessions),
         tuple(world),
         query,
         "events",
@@ -450,17 +468,19 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
 
 def _time_between(
     rng: Random,
-    asked: datetime,
+    asked_at: datetime,
     rows: Sequence[Happening],
     unit: Literal["days", "months"],
 ) -> tuple[str, str, How, list[datetime]]:
     if unit == "days":
         count = rng.randint(5, 60)
-        second = asked - timedelta(days=rng.randint(4, 60))
+        second = asked_at - timedelta(days=rng.randint(4, 60))
         first, answer = second - timedelta(days=count), _days_answer(count)
     else:
         count = rng.randint(2, 5)
-        second = months_before(asked.replace(day=1), 1).replace(day=rng.randint(5, 25))
+        second = months_before(asked_at.replace(day=1), 1).replace(
+            day=rng.randint(5, 25)
+        )
         first, answer = months_before(second, count), f"{count} months"
     question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
     return question, answer, unit, [first, second]
@@ -468,7 +488,7 @@ def _time_between(
 
 def _how_long_ago(
     rng: Random,
-    asked: datetime,
+    asked_at: datetime,
     rows: Sequence[Happening],
     unit: Literal["days", "weeks"],
     least: int,
@@ -480,33 +500,33 @@ def _how_long_ago(
         f"How many {unit} ago did I {rows[0].did}?",
         answer,
         unit,
-        [asked - timedelta(**{unit: count})],
+        [asked_at - timedelta(**{unit: count})],
     )
 
 
 def _order_of(
-    rng: Random, asked: datetime, rows: Sequence[Happening], count: int
+    rng: Random, asked_at: datetime, rows: Sequence[Happening], count: int
 ) -> tuple[str, str, How, list[datetime]]:
     # at least four days apart, so that no user's "three days ago" turns them round
     weeks = rng.sample(range(1, 12), count)
     dates = sorted(
-        asked - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks
+        asked_at - timedelta(days=7 * week + rng.randint(0, 3)) for week in weeks
     )
-    named = [row.thing for row in rows[:count]]
+    things = [row.thing for row in rows[:count]]
     if count == 2:
-        shuffled = named[:]
+        shuffled = things[:]
         rng.shuffle(shuffled)
         return (
             f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?",
-            named[0],
+            things[0],
             "first",
             dates,
         )
-    shuffled = rng.sample(named, 3)
+    shuffled = rng.sample(things, 3)
     question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
     return (
         question,
-        f"First {named[0]}, then {named[1]}, and last {named[2]}",
+        f"First {things[0]}, then {things[1]}, and last {things[2]}",
         "order",
         dates,
     )
@@ -528,20 +548,20 @@ _UNKNOWN: tuple[tuple[str, How], ...] = (
 
 
 def _unknown_event(
-    rng: Random, asked: datetime, rows: Sequence[Happening]
+    rng: Random, asked_at: datetime, rows: Sequence[Happening]
 ) -> tuple[str, str, How, list[datetime]]:
-    known, unknown = rows[:2]
-    date = asked - timedelta(days=rng.randint(10, 60))
-    named = rng.sample([known.thing, unknown.thing], 2)
+    happened, unknown = rows[:2]
+    date = asked_at - timedelta(days=rng.randint(10, 60))
+    things = rng.sample([happened.thing, unknown.thing], 2)
     question, how = rng.choice(_UNKNOWN)
     question = question.format(
-        known=known.past,
+        known=happened.past,
         unknown=unknown.past,
         did=unknown.did,
-        first=named[0],
-        second=named[1],
+        first=things[0],
+        second=things[1],
     )
-    text = f"You mentioned {known.thing}, you did not mention {unknown.thing}"
+    text = f"You mentioned {happened.thing}, you did not mention {unknown.thing}"
     return question, f"The information provided is not enough. {text}.", how, [date]
 
 
@@ -581,18 +601,18 @@ def question_kinds(count: int) -> list[QuestionKind]:
 
     The kinds take turns, so that the first eleven are all of them.
     """
-    whole = sum(SHARES.values())
-    given: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
+    total = sum(SHARES.values())
+    counts: dict[QuestionKind, int] = dict.fromkeys(SHARES, 0)
     chosen: list[QuestionKind] = []
-    for done in range(count):
+    for position in range(count):
         behind = max(
             SHARES,
             key=lambda kind: (
-                given[kind] == 0,
-                SHARES[kind] * (done + 1) / whole - given[kind],
+                counts[kind] == 0,
+                SHARES[kind] * (position + 1) / total - counts[kind],
             ),
         )
-        given[behind] += 1
+        counts[behind] += 1
         chosen.append(behind)
     return chosen
 
@@ -623,10 +643,10 @@ class _Decks:
     def draw(
         self, kind: QuestionKind, rows: Sequence[_Row], count: int = 1
     ) -> list[_Row]:
-        left = self._left.setdefault(kind, [])
-        if len(left) < count:
-            left[:] = self._rng.sample(range(len(rows)), len(rows))
-        return [rows[left.pop()] for _ in range(count)]
+        deck = self._left.setdefault(kind, [])
+        if len(deck) < count:
+            deck[:] = self._rng.sample(range(len(rows)), len(rows))
+        return [rows[deck.pop()] for _ in range(count)]
 
 
 _MAKERS: dict[str, tuple[Any, Callable[..., Needle]]] = {
@@ -656,15 +676,15 @@ def needle_record(
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
     sessions = []
-    for one in needle.told:
-        theme, tokens = load_themes()[one.theme], rng.randint(*SESSION_TOKENS)
+    for session in needle.told:
+        theme, tokens = load_themes()[session.theme], rng.randint(*SESSION_TOKENS)
         sessions.append(
             write_session(
                 rng,
                 theme,
                 counts,
                 tokens=tokens,
-                aside=one.aside,
+                aside=session.aside,
                 mentions=mentions.next,
             )
         )
@@ -679,13 +699,18 @@ def record_identity(seed: str, *, abstains: bool) -> tuple[str, Random]:
 
 def side_mentions(needle: Needle, name: str) -> Mentions:
     """Return what the user may mention beside the evidence."""
-    heard = " ".join(
+    told_text = " ".join(
         [
             needle.question,
-            *(f"{one.aside.said} {one.aside.request}" for one in needle.told),
+            *(
+                f"{session.aside.said} {session.aside.request}"
+                for session in needle.told
+            ),
         ]
     )
-    return Mentions(name, {one.theme for one in needle.told}, content_stems(heard))
+    return Mentions(
+        name, {session.theme for session in needle.told}, content_stems(told_text)
+    )
 
 
 def as_record(
@@ -699,7 +724,9 @@ def as_record(
         "question": needle.question,
         "answer": needle.answer,
         "question_date": format_longmemeval_date(needle.asked),
-        "haystack_dates": [format_longmemeval_date(one.at) for one in needle.told],
+        "haystack_dates": [
+            format_longmemeval_date(session.at) for session in needle.told
+        ],
         "haystack_session_ids": names,
         "haystack_sessions": list(sessions),
         "answer_session_ids": names,

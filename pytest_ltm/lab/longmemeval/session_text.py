@@ -223,7 +223,7 @@ class Advice:
     def prefer_aspect(self, aspect: Aspect) -> None:
         """Put what is left about an aspect in front."""
         self._fill()
-        self._left.sort(key=lambda one: one[0] is aspect)
+        self._left.sort(key=lambda piece: piece[0] is aspect)
 
     def next(self) -> Piece:
         """Return the next piece."""
@@ -391,35 +391,43 @@ def write_session(
     rounds = max(1, tokens // rng.randint(*ROUND_TOKENS))
     place = early_round(rng, rounds) if aside else -1
     turns: list[dict[str, Any]] = []
-    left = tokens
+    room = tokens
     for number in range(rounds):
-        if turns and left < LEAST and number > place:
+        if turns and room < LEAST and number > place:
             break
-        here = aside if number == place else None
+        current_aside = aside if number == place else None
         if number != place and rng.random() < (_MENTIONS if number else 1):
-            here = mentions(talk.theme)
+            current_aside = mentions(talk.theme)
         besides = [
             _side_remark(rng, lambda: mentions(talk.theme))
             for _ in range(rng.choice(_BESIDES))
         ]
-        before, request = talk.question()
-        request_text = _request_text(rng, before, request, here, besides)
+        opening, request = talk.question()
+        request_text = _request_text(rng, opening, request, current_aside, besides)
         if (
             number != place
-            and left - count(request_text) - (count(here.made) if here else 0) < LEAST
+            and room
+            - count(request_text)
+            - (count(current_aside.made) if current_aside else 0)
+            < LEAST
         ):
-            here, request_text = None, request
-        nod, made = (
-            _acknowledge_aside(rng, here),
-            f"\n\n{here.made}" if here and here.made else "",
+            current_aside, request_text = None, request
+        nod, list_text = (
+            _acknowledge_aside(rng, current_aside),
+            f"\n\n{current_aside.made}" if current_aside and current_aside.made else "",
         )
         share = (
-            left
+            room
             / (rounds - number)
             * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
         )
-        size = min(round(share), left) - count(request_text) - count(made) - count(nod)
-        replied = nod + talk.reply(size, count) + made
+        size = (
+            min(round(share), room)
+            - count(request_text)
+            - count(list_text)
+            - count(nod)
+        )
+        replied = nod + talk.reply(size, count) + list_text
         turns += [
             {"role": "user", "content": request_text},
             {"role": "assistant", "content": replied},
@@ -427,7 +435,7 @@ def write_session(
         if aside:
             turns[-2]["has_answer"] = number == place and not aside.made
             turns[-1]["has_answer"] = number == place and bool(aside.made)
-        left -= count(request_text) + count(replied)
+        room -= count(request_text) + count(replied)
     return turns
 
 
@@ -476,18 +484,18 @@ class _SessionWriter:
         if self._begun and self._changes_theme:
             self._theme = theme_of(rng)
             self._advice = Advice(rng, self._theme)
-        asked = rng.choice(self._theme.requests)
-        before = (
+        request = rng.choice(self._theme.requests)
+        opening = (
             self._begins("changes", _CHANGES)
             if self._begun
             else self._begins("hellos", _GREETS)
         )
         self._rounds, self._begun = 1, True
         self._lead, self._shape = (
-            rng.choice(load_frames()["openings"]).format(topic=asked.topic),
+            rng.choice(load_frames()["openings"]).format(topic=request.topic),
             rng.choice([*SHAPES]),
         )
-        return before, asked.text
+        return opening, request.text
 
     def _begins(self, frame: str, share: float) -> str:
         return (
@@ -501,8 +509,8 @@ class _SessionWriter:
         rng, lines = self._rng, [self._lead]
         close = rng.choice(load_frames()["closings"])
         room = tokens - count(f"{lines[0]}\n\n{close}")
-        other = rng.choice([name for name in SHAPES if name != self._shape])
-        for shape, third in ((self._shape, 2), (other, 3)):
+        second_shape = rng.choice([name for name in SHAPES if name != self._shape])
+        for shape, third in ((self._shape, 2), (second_shape, 3)):
             if section := SHAPES[shape](rng, self._advice, room * third // 3, count):
                 lines += ["", *section]
                 room -= count("\n\n" + "\n".join(section))
@@ -510,15 +518,15 @@ class _SessionWriter:
 
 
 def _request_text(
-    rng: Random, before: str, request: str, aside: Aside | None, besides: Sequence[str]
+    rng: Random, opening: str, request: str, aside: Aside | None, besides: Sequence[str]
 ) -> str:
     """Return the request with what is said beside it: in front, behind, or in the same sentence."""
-    known = load_frames()
+    frames = load_frames()
     if aside and aside.request:
         request = f"{request} {aside.request}"
     if aside and aside.said:
         bare = aside.said.removesuffix(".")
-        request = rng.choice(known["joins"]).format(
+        request = rng.choice(frames["joins"]).format(
             request=request,
             ask=lower_first(request),
             Said=aside.said,
@@ -526,12 +534,12 @@ def _request_text(
             Bare=bare,
             bare=lower_first(bare),
         )
-    for other in besides:
-        request = rng.choice((f"{request} {other}", f"{other} {request}"))
+    for remark in besides:
+        request = rng.choice((f"{request} {remark}", f"{remark} {request}"))
     return (
-        before
+        opening
         + request
-        + (f" {rng.choice(known['byes'])}" if rng.random() < _BYES else "")
+        + (f" {rng.choice(frames['byes'])}" if rng.random() < _BYES else "")
     )
 
 
@@ -539,11 +547,11 @@ def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
     """Return something else that the user says: about themselves, or chat."""
     if rng.random() < _MENTIONED and (remark := mention()) and remark.said:
         return remark.said
-    known = load_frames()
-    who = rng.choice(known["chat_people"])
-    day, sky = rng.choice(known["chat_days"]), rng.choice(known["chat_skies"])
-    return rng.choice(known["chat"]).format(
-        who=who, Who=upper_first(who), day=day, sky=sky
+    frames = load_frames()
+    person = rng.choice(frames["chat_people"])
+    day, sky = rng.choice(frames["chat_days"]), rng.choice(frames["chat_skies"])
+    return rng.choice(frames["chat"]).format(
+        who=person, Who=upper_first(person), day=day, sky=sky
     )
 
 
@@ -556,9 +564,9 @@ def _acknowledge_aside(rng: Random, aside: Aside | None) -> str:
 
 def lower_first(sentence: str) -> str:
     """Return a sentence as it goes on in another: its first word small, unless it is a name or `I`."""
-    first, _, rest = sentence.partition(" ")
+    first, _, remainder = sentence.partition(" ")
     return (
-        f"{first.lower()} {rest}"
+        f"{first.lower()} {remainder}"
         if first.rstrip(",") in load_frames()["small_words"]
         else sentence
     )
@@ -601,7 +609,7 @@ def late_in_year(rng: Random) -> datetime:
     )
 
 
-def months_before(at: datetime, months: int) -> datetime:
+def months_before(moment: datetime, months: int) -> datetime:
     """Return the same day so many months earlier; the day must be at most the 28th."""
-    whole = at.year * 12 + at.month - 1 - months
-    return at.replace(year=whole // 12, month=whole % 12 + 1)
+    month_number = moment.year * 12 + moment.month - 1 - months
+    return moment.replace(year=month_number // 12, month=month_number % 12 + 1)

@@ -70,8 +70,8 @@ class CardFigures:
     @property
     def marks(self) -> dict[str, int]:
         """How many marks there are, and how many were lost at each stage."""
-        lost = list(self.lost_marks.values())
-        counts = {stage: lost.count(stage) for stage in STAGES}
+        stages = list(self.lost_marks.values())
+        counts = {stage: stages.count(stage) for stage in STAGES}
         return {"all": len(self._current_lives), **counts}
 
     @cached_property
@@ -89,10 +89,10 @@ class CardFigures:
 
     def _is_used(self, life: FactLife, served: Iterable[Served]) -> bool:
         """Return whether the embedded reader answers with the current value from what was served."""
-        now = self._record.ended_at
-        notes = _READING.choose_notes(map(_note, served), now)
+        end = self._record.ended_at
+        notes = _READING.choose_notes(map(_note, served), end)
         task = Replying(
-            message=life.told.question, now=now, notes=notes, reading=_READING
+            message=life.told.question, now=end, notes=notes, reading=_READING
         )
         values = [life.current.value, *([life.told.value] if life.newer else [])]
         proof = prove(task.by_rules(), values, question=life.told.question)
@@ -104,7 +104,7 @@ class CardFigures:
         if any(_count(texts, life.current) for texts in kinds.values()):
             return True
         ways = ("question", "other words", "own words")
-        looks = [self._record.served_to(life, way) for way in ways]
+        looks = [self._record.served_to(life, method) for method in ways]
         return any(_has(served, life.current) for served in looks)
 
     def _share_kept(self, *, is_replaced: bool) -> Rate:
@@ -128,9 +128,9 @@ class CardFigures:
 
     def _is_stale(self, life: FactLife) -> bool:
         served = self._record.served_to(life, "question")
-        others = [life.newer] if life.newer else []
+        newer_facts = [life.newer] if life.newer else []
         return any(
-            life.told.is_current_in(text.text, *others)
+            life.told.is_current_in(text.text, *newer_facts)
             for text in served
             if not text.is_past
         )
@@ -143,7 +143,7 @@ class CardFigures:
 
     def _is_served(self, life: FactLife) -> bool:
         ways = ("question", "other words", "own words")
-        looks = [self._record.served_to(life, way) for way in ways]
+        looks = [self._record.served_to(life, method) for method in ways]
         return any(_has(served, life.told) for served in looks)
 
     def _was_found(self, life: FactLife) -> bool:
@@ -188,5 +188,5 @@ def _count(texts: Iterable[str], fact: Fact) -> int:
 
 def _note(served: Served) -> MemoryHit:
     is_reply = served.role == "assistant"
-    said = Utterance("assistant" if is_reply else "user", served.text, served.at)
-    return MemoryHit(served.text, (said,))
+    utterance = Utterance("assistant" if is_reply else "user", served.text, served.at)
+    return MemoryHit(served.text, (utterance,))

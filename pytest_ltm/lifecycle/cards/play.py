@@ -113,9 +113,9 @@ class CardPlay:
 
     def _look_at_once(self, user: str, text: str) -> None:
         """Look for a text that has just been written, which shows the lag."""
-        who, missed = self._scope(user), self.subject.usage.missed
-        self.subject.settle(who)
-        self.subject.find(text, who, text.rsplit(" ", 1)[-1].rstrip("."))
+        scope, missed = self._scope(user), self.subject.usage.missed
+        self.subject.settle(scope)
+        self.subject.find(text, scope, text.rsplit(" ", 1)[-1].rstrip("."))
         has_missed = self.subject.usage.missed > missed
         self._missed = self._missed + 1 if has_missed else 0
         if self._missed == _PATIENCE:

@@ -170,13 +170,13 @@ def standing_in(server: ModelServer) -> Iterator[ModelServer]:
     httpd.model = server
     thread = threading.Thread(target=httpd.serve_forever, args=(0.05,), daemon=True)
     thread.start()
-    before = {name: os.environ.get(name) for name in (ADDRESS, KEY)}
+    environment = {name: os.environ.get(name) for name in (ADDRESS, KEY)}
     os.environ[ADDRESS] = f"http://127.0.0.1:{httpd.server_port}/v1"
     os.environ[KEY] = os.environ.get(KEY) or "replayed-without-a-key"
     try:
         yield server
     finally:
-        for name, value in before.items():
+        for name, value in environment.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

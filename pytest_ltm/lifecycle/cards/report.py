@@ -43,14 +43,14 @@ def extraction_sentence(row: CardRow) -> str:
 
 
 def _marks_sentence(row: CardRow) -> str:
-    lost = sum(row.marks.get(stage, 0) for stage in STAGES)
+    lost_count = sum(row.marks.get(stage, 0) for stage in STAGES)
     stages = ", ".join(f"{row.marks.get(stage, 0)} at {stage}" for stage in STAGES)
-    return f"{row.marks['all'] - lost} of {row.marks['all']} questions answered; lost: {stages}"
+    return f"{row.marks['all'] - lost_count} of {row.marks['all']} questions answered; lost: {stages}"
 
 
 def _lost_lines(row: CardRow) -> Iterator[str]:
     for stage in STAGES:
-        names = [name for name, at in row.lost.items() if at == stage]
+        names = [name for name, lost_at in row.lost.items() if lost_at == stage]
         if names:
             yield f"    {stage}: {', '.join(names)}"
 
@@ -62,12 +62,12 @@ def table_lines(card: Card) -> Iterator[str]:
     yield f"|---|{'---|' * len(columns)}"
     for row in card.rows:
         cells = [show_rate(row.figures.get(name)) for name in MEANINGS]
-        lost = [row.marks.get(stage, 0) for stage in STAGES]
-        answered = f"{row.marks['all'] - sum(lost)}/{row.marks['all']}"
+        losses = [row.marks.get(stage, 0) for stage in STAGES]
+        answered = f"{row.marks['all'] - sum(losses)}/{row.marks['all']}"
         name = row.package or row.memory
         if row.extraction:
             name += ", own extraction"
-        yield f"| {name} | {' | '.join([*cells, answered, *map(str, lost)])} |"
+        yield f"| {name} | {' | '.join([*cells, answered, *map(str, losses)])} |"
 
 
 _PAGE = """<!doctype html>
@@ -108,7 +108,7 @@ def _section(row: CardRow) -> str:
         )
         for name, meaning in MEANINGS.items()
     ]
-    lost = [f"<li>{html.escape(line.strip())}</li>" for line in _lost_lines(row)]
+    loss_items = [f"<li>{html.escape(line.strip())}</li>" for line in _lost_lines(row)]
     measured = [
         _table_row(name, str(value), "") for name, value in row.measured.items()
     ]
@@ -116,7 +116,7 @@ def _section(row: CardRow) -> str:
         f"<section>\n<h2>{html.escape(row.memory)}</h2>",
         f"<p>{html.escape(row.package)}</p>" if row.package else "",
         f"<table>\n{''.join(figures)}</table>",
-        f"<p>{html.escape(_marks_sentence(row))}</p>\n<ul>{''.join(lost)}</ul>",
+        f"<p>{html.escape(_marks_sentence(row))}</p>\n<ul>{''.join(loss_items)}</ul>",
         f"<p>{html.escape(extraction_sentence(row))}</p>" if row.extraction else "",
         f"<p>Measured on this machine, not compared:</p>\n<table>\n{''.join(measured)}</table>",
         "</section>",

@@ -58,12 +58,12 @@ class Script:
 
     def first_texts(self, users: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """Yield user and text of all that is told first, each fact between two others."""
-        others = iter(self.others)
+        fillers = iter(self.others)
         for life in self.lives_of(*users):
             yield life.user, life.told.text
             for _ in range(len(self.others) // len(self.lives)):
-                yield ANN, next(others)
-        for text in others:
+                yield ANN, next(fillers)
+        for text in fillers:
             yield ANN, text
 
 
@@ -88,6 +88,6 @@ def draw_script(seed: int) -> Script:
     unused = [name for name in SUBJECTS if name not in subjects]
     names = [f"{rng.choice(unused)} {number}" for number in range(1, _NUMBERED + 1)]
     numbered = [f"The name of my {name} is {maker.value()}." for name in names]
-    others = colours + numbered
-    rng.shuffle(others)
-    return Script(tuple(lives), tuple(others))
+    fillers = colours + numbered
+    rng.shuffle(fillers)
+    return Script(tuple(lives), tuple(fillers))

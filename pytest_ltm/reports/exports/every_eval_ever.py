@@ -180,13 +180,13 @@ def _talk(
     row: ScenarioResult, record: ConversationRecord, expected: str
 ) -> dict[str, Any]:
     """Return the input, the answers and the messages of an example."""
-    own = record.transcript.exchanges_of(row.id)
+    exchanges = record.transcript.exchanges_of(row.id)
     last = row.questions[-1] if row.questions else None
-    answer = last.answer if last else own[-1].reply if own else ""
-    question = last.text if last else own[-1].message if own else row.id
+    answer = last.answer if last else exchanges[-1].reply if exchanges else ""
+    question = last.text if last else exchanges[-1].message if exchanges else row.id
     messages = [
         {"turn_idx": 2 * number + turn, "role": role, "content": text}
-        for number, exchange in enumerate(own)
+        for number, exchange in enumerate(exchanges)
         for turn, (role, text) in enumerate(
             (("user", exchange.message), ("assistant", exchange.reply))
         )
@@ -200,8 +200,8 @@ def _talk(
         "is_terminal": True,
     }
     tokens = (
-        sum(exchange.message_tokens for exchange in own),
-        sum(exchange.reply_tokens for exchange in own),
+        sum(exchange.message_tokens for exchange in exchanges),
+        sum(exchange.reply_tokens for exchange in exchanges),
     )
     return {
         "interaction_type": "multi_turn" if messages else "single_turn",

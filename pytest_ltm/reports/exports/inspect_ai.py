@@ -68,7 +68,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     )
     # Trials are epochs of one sample, so its id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
-    shown = {
+    shown_figures = {
         name: {"name": name, "value": value}
         for name, value in figures.items()
         if name in _SHOWN or "/" in name
@@ -102,9 +102,11 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
             "completed_samples": sum(
                 sample["metadata"]["cause"] != "not reached" for sample in samples
             ),
-            "scores": [{**score, "metrics": shown}],
+            "scores": [{**score, "metrics": shown_figures}],
             "metadata": {
-                name: value for name, value in figures.items() if name not in shown
+                name: value
+                for name, value in figures.items()
+                if name not in shown_figures
             },
         },
         "stats": {
@@ -149,12 +151,14 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
         )
         for result in conversation.result.scenarios:
             epochs[result.id] += 1
-            own = own_exchanges(result, record, unanswered)
+            exchanges = own_exchanges(result, record, unanswered)
             seconds = [
-                timed[exchange.number] for exchange in own if exchange.number in timed
+                timed[exchange.number]
+                for exchange in exchanges
+                if exchange.number in timed
             ]
             yield {
-                **_eval_sample(result, record, own, expected.get(result.id, "")),
+                **_eval_sample(result, record, exchanges, expected.get(result.id, "")),
                 "epoch": epochs[result.id],
                 "total_time": sum(seconds) if seconds else None,
             }
@@ -163,21 +167,23 @@ def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
 def _eval_sample(
     result: ScenarioResult,
     record: ConversationRecord,
-    own: Sequence[Exchange],
+    exchanges: Sequence[Exchange],
     target: str,
 ) -> dict[str, Any]:
-    asked = result.questions[-1] if result.questions else None
-    messages = list(_sample_messages(own, record, result.agent))
+    question = result.questions[-1] if result.questions else None
+    messages = list(_sample_messages(exchanges, record, result.agent))
     used = sum(
         (
             reply.usage
-            for one in own
-            if (reply := record.replies.get(one.number)) and reply.usage
+            for exchange in exchanges
+            if (reply := record.replies.get(exchange.number)) and reply.usage
         ),
         Usage(),
     )
-    answer = asked.answer if asked else ""
-    choices = [{"message": {"role": "assistant", "content": answer}}] if asked else []
+    answer = question.answer if question else ""
+    choices = (
+        [{"message": {"role": "assistant", "content": answer}}] if question else []
+    )
     decided = {
         "checks": [to_record(check) for check in result.checks],
         "amended": result.automatic is not None,
@@ -192,8 +198,8 @@ def _eval_sample(
     failed = dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
     return {
         "id": escape_unprintable(result.id),  # it names a file in the log
-        "input": asked.text
-        if asked
+        "input": question.text
+        if question
         else next((message["content"] for message in messages), ""),
         "target": target,
         "messages": messages,
@@ -218,14 +224,14 @@ _FIELDS = (
 
 
 def _sample_messages(
-    own: Iterable[Exchange], record: ConversationRecord, agent: str
+    exchanges: Iterable[Exchange], record: ConversationRecord, agent: str
 ) -> Iterator[dict[str, Any]]:
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
-    before: Exchange | None = None
-    for exchange in own:
+    former: Exchange | None = None
+    for exchange in exchanges:
         after = (
-            format_distance(needle_gap(before, exchange), exchange.now - before.now)
-            if before
+            format_distance(needle_gap(former, exchange), exchange.now - former.now)
+            if former
             else ""
         )
         facts = {
@@ -241,7 +247,7 @@ def _sample_messages(
         yield {
             "role": "user",
             "content": exchange.message,
-            "metadata": {name: one for name, one in facts.items() if one != ""},
+            "metadata": {name: value for name, value in facts.items() if value != ""},
         }
         yield from _tool_messages(exchange)
         if exchange.number in record.replies:
@@ -250,15 +256,15 @@ def _sample_messages(
                 "content": exchange.raw_reply,
                 "model": _model_name(agent),
             }
-        before = exchange
+        former = exchange
 
 
 def _tool_messages(exchange: Exchange) -> Iterator[dict[str, Any]]:
     """Yield the calls of tools before a reply, and what each came to."""
     for number, call in enumerate(exchange.calls):
         name = {"id": f"{exchange.number}.{number}", "function": call.name}
-        made = {**name, "type": "function", "arguments": dict(call.arguments)}
-        yield {"role": "assistant", "content": "", "tool_calls": [made]}
+        tool_call = {**name, "type": "function", "arguments": dict(call.arguments)}
+        yield {"role": "assistant", "content": "", "tool_calls": [tool_call]}
         yield {
             "role": "tool",
             "content": call.result,

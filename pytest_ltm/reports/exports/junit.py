@@ -55,11 +55,11 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
 
 def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
-    again = run_origin(run).command
+    command = run_origin(run).command
     for conversation in run.conversations:
         record, timed = conversation.record(), seconds_of(conversation.path)
         for result in conversation.result.scenarios:
-            own = record.transcript.exchanges_of(result.id) if record else ()
+            exchanges = record.transcript.exchanges_of(result.id) if record else ()
             nodeid = (
                 result.nodeid
                 or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
@@ -86,16 +86,21 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
                 )
             if result.outcome != "passed":
                 tag = "failure" if result.outcome == "failed" else result.outcome
-                told = ET.SubElement(
+                failure = ET.SubElement(
                     case, tag, message=_xml_safe_text(one_line(result.reason))
                 )
                 if result.outcome != "skipped":
-                    told.text = _xml_safe_text(
-                        failure_text(result, record.transcript if record else (), again)
+                    failure.text = _xml_safe_text(
+                        failure_text(
+                            result, record.transcript if record else (), command
+                        )
                     )
             # Only the example's own exchanges: the filler between them belongs to all
             # examples.
-            case.set("time", f"{sum(timed.get(one.number, 0.0) for one in own):.3f}")
+            case.set(
+                "time",
+                f"{sum(timed.get(exchange.number, 0.0) for exchange in exchanges):.3f}",
+            )
             yield case
 
 

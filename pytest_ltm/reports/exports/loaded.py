@@ -81,7 +81,7 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
     @cached_property
     def columns(self) -> Mapping[str, type]:
         """The columns of frames and files, with what their cells hold if they are not empty."""
-        held: dict[str, type] = {}
+        types: dict[str, type] = {}
         for field in structs.fields(self._kind):
             if field.name != METRICS:
                 # Texts of a fixed choice are texts, and any cell may be empty.
@@ -91,11 +91,11 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
                     if is_choice
                     else {*(get_args(field.type) or (field.type,))} - {NoneType}
                 )
-                [held[field.name]] = kinds
+                [types[field.name]] = kinds
         metrics = dict.fromkeys(
             name for row in self._rows for name in getattr(row, METRICS, ())
         )
-        return {**held, **{f"{METRIC}{name}": float for name in metrics}}
+        return {**types, **{f"{METRIC}{name}": float for name in metrics}}
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
@@ -198,8 +198,8 @@ class Results:
     ]:
         rows = [
             row
-            for run, held in self._conversations
-            for row in of_results(held.result, run, held.path.name)
+            for run, folder in self._conversations
+            for row in of_results(folder.result, run, folder.path.name)
         ]
         return (
             _result_table(ExampleRow, rows),
@@ -213,15 +213,15 @@ class Results:
     ) -> tuple[ResultTable[ExchangeRow], ResultTable[CallRow], tuple[str, ...]]:
         rows: list[ExchangeRow | CallRow] = []
         problems: list[str] = []
-        for run, held in self._conversations:
+        for run, folder in self._conversations:
             place = {
-                name: getattr(held.result, name)
+                name: getattr(folder.result, name)
                 for name in ("agent", "span_label", "span", "trial")
             }
-            said, problem = of_journal(
-                held.path, {"run": run, "conversation": held.path.name, **place}
+            journal_rows, problem = of_journal(
+                folder.path, {"run": run, "conversation": folder.path.name, **place}
             )
-            rows += said
+            rows += journal_rows
             problems += [problem] if problem else []
         return (
             _result_table(ExchangeRow, rows),
@@ -262,7 +262,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
             runs, those that cannot be read are listed in `missing`.
     """
     loaded_runs: dict[Path, LoadedRun] = {}
-    lost: list[str] = []
+    problems: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
         # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of
@@ -281,20 +281,20 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
             try:
                 if path.resolve() not in loaded_runs:
                     loaded_runs[path.resolve()], open_ = _read_loaded_run(path)
-                    lost += open_
+                    problems += open_
             except LtmError as error:
                 if not inside:  # the one that was named must be there; one of many must not hide the others
                     raise
-                lost.append(str(error))
-    named = Counter(run.result.run_id for run in loaded_runs.values())
-    told = [
+                problems.append(str(error))
+    id_counts = Counter(run.result.run_id for run in loaded_runs.values())
+    renamed_runs = [
         # One whose name another has, too, goes by its path.
         structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
-        if named[run.result.run_id] > 1
+        if id_counts[run.result.run_id] > 1
         else run
         for run in loaded_runs.values()
     ]
-    return Results(runs=tuple(told), lost=tuple(lost))
+    return Results(runs=tuple(renamed_runs), lost=tuple(problems))
 
 
 def _is_run(folder: Path) -> bool:
@@ -310,15 +310,15 @@ def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
         if not (journal.parent / RESULTS).is_file()
     ]
     conversation_folders: list[ConversationFolder] = []
-    lost: list[str] = []
+    problems: list[str] = []
     for folder in open_:
         try:
             conversation_folders.append(
                 ConversationFolder(result=results_so_far(folder), path=folder)
             )
-            lost.append(f"{folder}: {NOT_OVER}")
+            problems.append(f"{folder}: {NOT_OVER}")
         except LtmError as error:
-            lost.append(str(error))
+            problems.append(str(error))
     if conversation_folders and not any(path.glob(f"*/{RESULTS}")):
         nothing = RunResult(
             run_id=path.resolve().name, conversations=(), folder=str(path)
@@ -326,11 +326,11 @@ def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
         run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
-    held = (*run.conversations, *conversation_folders)
+    folders = (*run.conversations, *conversation_folders)
     result = structs.replace(
-        run.result, conversations=tuple(one.result for one in held)
+        run.result, conversations=tuple(folder_read.result for folder_read in folders)
     )
-    return structs.replace(run, result=result, conversations=held), lost
+    return structs.replace(run, result=result, conversations=folders), problems
 
 
 # --- Conversations without results, such as those of a run that was killed.
@@ -387,28 +387,32 @@ def _example(
     record: ConversationRecord,
 ) -> ScenarioResult:
     verdict = record.example(planned.key).verdict
-    given: dict[str, Any] = {"score": None, "reason": NOT_OVER}
+    verdict_fields: dict[str, Any] = {"score": None, "reason": NOT_OVER}
     if verdict is not None:
-        given = {
+        verdict_fields = {
             name: getattr(verdict, name)
             for name in ("score", "reason", "upper", "rule", "evidence")
         }
-        given["checks"] = tuple(
+        verdict_fields["checks"] = tuple(
             Check(label, bool(ok), ok is None) for label, ok in verdict.checks
         )
-    asked = [
+    questions_asked = [
         message
         for message in record.messages.values()
         if (message.by, message.kind) == (planned.key, "ask")
     ]
     replied = [
-        one for one in asked if {one.exchange, *one.about} <= record.replies.keys()
+        question
+        for question in questions_asked
+        if {question.exchange, *question.about} <= record.replies.keys()
     ]
     questions = [
-        question_result(CreditedQuestion(one.exchange, one.about), record.transcript)
-        for one in replied
+        question_result(
+            CreditedQuestion(question.exchange, question.about), record.transcript
+        )
+        for question in replied
     ]
-    own = record.transcript.exchanges_of(planned.key)
+    exchanges = record.transcript.exchanges_of(planned.key)
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
         scenario=planned.scenario,
@@ -420,11 +424,13 @@ def _example(
         nodeid="",
         outcome=outcome,
         cause=cause,
-        **given,
+        **verdict_fields,
         threshold=planned.threshold,
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,
-        tokens=sum(one.message_tokens + one.reply_tokens for one in own),
+        tokens=sum(
+            question.message_tokens + question.reply_tokens for question in exchanges
+        ),
         judge_calls=len(record.example(planned.key).judged),
         questions=tuple(questions),
     )
@@ -534,7 +540,7 @@ class RunSlice:
         return {
             **figure_numbers(column),
             **scenarios,
-            **{f"metric/{name}": each["mean"] for name, each in means.items()},
+            **{f"metric/{name}": mean["mean"] for name, mean in means.items()},
         }
 
 

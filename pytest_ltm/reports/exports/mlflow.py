@@ -82,7 +82,7 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     ):
         client.delete_run(old.info.run_id)
     began, ended = (
-        int(at.timestamp() * 1_000) for at in (part.begin_time, part.end_time)
+        int(moment.timestamp() * 1_000) for moment in (part.begin_time, part.end_time)
     )
     name, tags = escape_unprintable(for_library(part.name)), {_TAG: part.id}
     run = client.create_run(
@@ -92,14 +92,16 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     facts = part.facts()
     # MLflow has no nested values: those of the plan get names such as `plan/filler`.
     plan = {f"plan/{name}": value for name, value in facts.pop("plan").items()}
-    known = {
+    parameters = {
         name: value
         for name, value in for_library(facts | plan).items()
         if value not in (None, "")
     }
     texts = {
-        mlflow_name(key): one if isinstance(one, str) else json.dumps(one)
-        for key, one in known.items()
+        mlflow_name(key): value_or_text
+        if isinstance(value_or_text, str)
+        else json.dumps(value_or_text)
+        for key, value_or_text in parameters.items()
     }
     client.log_batch(
         run,
@@ -120,5 +122,5 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
 
 def mlflow_name(name: str) -> str:
     """Return a name as MLflow can have it."""
-    kind, slash, rest = name.partition("/")
-    return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', rest)}"[:_LONGEST_NAME]
+    kind, slash, remainder = name.partition("/")
+    return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', remainder)}"[:_LONGEST_NAME]

@@ -31,15 +31,15 @@ class ExportTarget(Struct, frozen=True):
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
-    taken = [
+    existing = [
         output
         for output in outputs
         if (output.is_there if output.entry else output.path.exists())
     ]
-    if taken and not force:
-        more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
+    if existing and not force:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise LtmError(
-            f"{taken[0]}{more}: there already. Name another place with -o, or overwrite with --force"
+            f"{existing[0]}{more}: there already. Name another place with -o, or overwrite with --force"
         )
     folders = {output.path.parent for output in outputs if not output.entry}
     if (

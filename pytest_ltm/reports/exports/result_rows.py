@@ -267,13 +267,15 @@ TABLES: Mapping[str, type[PlacedRow]] = {
 }
 
 
-def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[PlacedRow]:
+def of_results(
+    conversation: ConversationResult, run: str, folder: str
+) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
     # Where both have a field of one name, it means the same; what differs follows.
     shared = {*ExampleRow.__struct_fields__} & {
         field.name for field in fields(ScenarioResult)
     }
-    for result in held.scenarios:
+    for result in conversation.scenarios:
         place: dict[str, Any] = {
             "run": run,
             "conversation": folder,
@@ -284,15 +286,15 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
             "scenario": result.scenario,
             "example": result.example,
         }
-        taken: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: getattr(result, name) for name in shared - place.keys()
         }
-        taken |= {
-            "agent_spec": held.agent_spec,
+        values |= {
+            "agent_spec": conversation.agent_spec,
             "role": "control"
-            if held.is_control
+            if conversation.is_control
             else "yardstick"
-            if held.is_yardstick
+            if conversation.is_yardstick
             else "agent",
             "skills": ",".join(result.skills),
             "amended": result.automatic is not None,
@@ -301,27 +303,30 @@ def of_results(held: ConversationResult, run: str, folder: str) -> Iterator[Plac
             "acted": result.acted,
             "metrics": {metric.name: metric.value for metric in result.metrics},
         }
-        yield ExampleRow(**taken, **place)
+        yield ExampleRow(**values, **place)
         yield from (_question_row(question, place) for question in result.questions)
         yield from _verdict_rows(result, place)
 
 
-def _question_row(asked: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
-    nearest = min(asked.needles, key=lambda needle: needle.gap, default=None)
+def _question_row(question: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
+    nearest = min(question.needles, key=lambda needle: needle.gap, default=None)
     # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it
     # does not say.
-    ranks = [needle.rank for needle in asked.needles if needle.rank is not None]
+    ranks = [needle.rank for needle in question.needles if needle.rank is not None]
     near: dict[str, Any] = {
         name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")
     }
     return QuestionRow(
         **place,
-        **{name: getattr(asked, name) for name in ("number", "text", "answer", "gap")},
+        **{
+            name: getattr(question, name)
+            for name in ("number", "text", "answer", "gap")
+        },
         **near,
-        needles=len(asked.needles),
+        needles=len(question.needles),
         needle_number=nearest.number if nearest else None,
         needle=nearest.text if nearest else None,
-        retrieved=None if asked.retrieved is None else len(asked.retrieved),
+        retrieved=None if question.retrieved is None else len(question.retrieved),
         needles_retrieved=sum(rank > 0 for rank in ranks) if ranks else None,
         rank=min((rank for rank in ranks if rank), default=None),
     )
@@ -358,9 +363,11 @@ def _verdict_rows(
             "failed_checks": "",
             "open_checks": "",
         }
-        given = {name: getattr(result, name) for name in ("score", "outcome", "reason")}
+        amended = {
+            name: getattr(result, name) for name in ("score", "outcome", "reason")
+        }
         yield structs.replace(
-            row, **nothing, **given, by="person", counts=True, upper=None
+            row, **nothing, **amended, by="person", counts=True, upper=None
         )
     yield row
 
@@ -388,7 +395,8 @@ def of_journal(
         problem = str(error)
     timed = seconds_of(folder)
     exchanges = {
-        one.number: one for one in (*record.transcript, *record.unanswered.values())
+        told_exchange.number: told_exchange
+        for told_exchange in (*record.transcript, *record.unanswered.values())
     }
     rows: list[ExchangeRow | CallRow] = []
     for number, exchange in sorted(exchanges.items()):

@@ -64,7 +64,9 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     ]
     labels = {(column.agent, run.result.run_id) for run, column in run_columns}
     shared = {
-        agent for agent, _ in labels if sum(agent == other for other, _ in labels) > 1
+        agent
+        for agent, _ in labels
+        if sum(agent == other_agent for other_agent, _ in labels) > 1
     }
     spans = {column.span_label: column.span or 0 for _, column in run_columns}
     rows: dict[str, dict[str, Column]] = {}
@@ -185,7 +187,10 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
             datetime: arrow.timestamp("us", tz="UTC"),
         }
         schema = arrow.schema(
-            [(name, types[held]) for name, held in table.columns.items()]
+            [
+                (name, types[kind_of_cell])
+                for name, kind_of_cell in table.columns.items()
+            ]
         )
         parquet.write_table(arrow.Table.from_pylist(records, schema=schema), path)
         return

@@ -148,10 +148,10 @@ def _bands(
 ) -> list[Band]:
     """Return what nobody under test is measured against: more than all others earn, and what takes no memory."""
     tested = agents_under_test(scored)
-    others = [series.column for series in scored if series.agent not in tested]
+    other_columns = [series.column for series in scored if series.agent not in tested]
     ceiling = [
         (place_span(column.span), column.accuracy_lower_bound or 0.0)
-        for column in others
+        for column in other_columns
     ]
     columns = [series.column for series in scored]
     floor = [
@@ -216,9 +216,9 @@ def _chart_lines(
     tested = agents_under_test(scored)
     best = rank_sides(material.series_at(largest_span_label(scored)))
     ranked = [series.agent for series in best if series.agent in tested]
-    others = [agent for agent in material.agents if agent in tested]
+    tested_agents = [agent for agent in material.agents if agent in tested]
     lines = []
-    for number, agent in enumerate(dict.fromkeys([*ranked, *others])):
+    for number, agent in enumerate(dict.fromkeys([*ranked, *tested_agents])):
         points = [
             _chart_point(series, *place_series(series))
             for series in scored

@@ -38,16 +38,16 @@ class SeriesDifference(NamedTuple):
 
 
 def series_difference(
-    one: ResultSeries, other: ResultSeries
+    first: ResultSeries, second: ResultSeries
 ) -> SeriesDifference | None:
-    """Return what `one` has over `other`; None if they share no example with a score."""
-    compared = compare_pairwise(one, other)
+    """Return what `first` has over `second`; None if they share no example with a score."""
+    compared = compare_pairwise(first, second)
     if compared is None:
         return None
     pairs, comparison = compared
     gain = len({pair.scenario for pair in pairs}) * (comparison.difference or 0.0)
     return SeriesDifference(
-        gain, comparison_text(one.label, other.label, pairs, comparison)
+        gain, comparison_text(first.label, second.label, pairs, comparison)
     )
 
 
@@ -147,7 +147,11 @@ def trust_line(material: Material) -> list[str]:
         "lost to faults": sum(result.infrastructure for result in missing),
         "amended by hand": sum(result.automatic is not None for result in results),
     }
-    words += [f"{number:,} {what}" for what, number in counts.items() if number]
+    words += [
+        f"{number:,} {words_for_count}"
+        for words_for_count, number in counts.items()
+        if number
+    ]
     share = _reply_share(material)
     if round(100 * share):
         words.append(f"agents wrote {share:.0%} of the tokens")
@@ -294,8 +298,8 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     if untold:
         sentences.append(f"{untold} of {len(columns)} columns report no cost.")
     total = sum(column.cost_usd or 0.0 for column in paid)
-    about = "~" if any(column.is_estimated for column in paid) else ""
-    short = f"{about}${format_dollars(total)}"
+    sign = "~" if any(column.is_estimated for column in paid) else ""
+    short = f"{sign}${format_dollars(total)}"
     return HeadlineAnswer(question, short, " ".join([*_agent_costs(paid), *sentences]))
 
 
@@ -322,7 +326,7 @@ def _other_costs(material: Material) -> list[str]:
     )
     judge = sum(result.judge_cost_usd or 0.0 for result in results)
     users = sum(result.user_cost_usd or 0.0 for result in results)
-    lost = sum(column.sum_of("lost_tokens") for column in columns)
+    lost_tokens = sum(column.sum_of("lost_tokens") for column in columns)
     sentences = []
     if hypothetical:
         dollars = format_dollars(hypothetical)
@@ -333,8 +337,10 @@ def _other_costs(material: Material) -> list[str]:
         sentences.append(f"The judge cost another ${format_dollars(judge)}.")
     if users:
         sentences.append(f"Simulated users cost another ${format_dollars(users)}.")
-    if lost:
-        sentences.append(f"Failed attempts used about {short_count(lost)} more tokens.")
+    if lost_tokens:
+        sentences.append(
+            f"Failed attempts used about {short_count(lost_tokens)} more tokens."
+        )
     return sentences
 
 
@@ -381,16 +387,18 @@ def _missing_scores(material: Material) -> _Caveat:
     """Say which examples have no score, and whose fault that is."""
     missing = [row.result for row in material.rows if not row.result.scored]
     faults = sum(result.infrastructure for result in missing)
-    lost = sum(result.is_lost for result in missing)
-    why = (
+    lost_count = sum(result.is_lost for result in missing)
+    remark = (
         f", {faults} of them because of agent, judge, user or budget" if faults else ""
     )
     examples = pluralize(len(material.rows), "example")
     sentences = [
-        f"{len(missing):,} of {examples} have no score and are left out of the means{why}."
+        f"{len(missing):,} of {examples} have no score and are left out of the means{remark}."
     ]
-    if lost:
-        sentences.append(f"Totals and accuracy count {lost:,} of them as 0 and as 1.")
+    if lost_count:
+        sentences.append(
+            f"Totals and accuracy count {lost_count:,} of them as 0 and as 1."
+        )
     without = _shared_sentences(
         material.series, lambda column: column.scenarios_without_score
     )

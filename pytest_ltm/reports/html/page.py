@@ -170,14 +170,14 @@ def _lowest_score(rows: Sequence[ExampleEntry]) -> float:
 
 
 def list_failures_first(
-    material: Material, shown: AbstractSet[int]
+    material: Material, shown_keys: AbstractSet[int]
 ) -> list[tuple[ResultSeries, ExampleEntry]]:
     """Return the examples that are listed: what failed, what has no score, what passed, each by column."""
     rows = [
         (series, row)
         for series in material.series
         for row in series.rows
-        if row.key in shown
+        if row.key in shown_keys
     ]
     return sorted(rows, key=lambda listed: _urgency(listed[1]))
 
@@ -332,8 +332,8 @@ def build_report(
 def render_page(material: Material, most: int, lines: int) -> bytes:
     """Return the page."""
     style, script = read_assets(STYLES), read_assets(SCRIPTS)
-    shown = worst_examples(material, most)
-    parcels = Parcels(shown, lines)
+    shown_keys = worst_examples(material, most)
+    parcels = Parcels(shown_keys, lines)
     # The first of each column, then the second: where time lines are left out, each
     # column still shows one.
     columns = group_by(material.conversations, lambda entry: entry.series).values()
@@ -342,7 +342,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             if entry:
                 parcels.add(entry)
     last = largest_span_label(material.series)
-    broken = breaking_points(material, shown)
+    broken = breaking_points(material, shown_keys)
     versus = _first_compared(material)
     shown_first = (
         conversation.key
@@ -376,7 +376,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             talk=next(shown_first, None),
             costs=score_by_cost(material),
             breaks=broken,
-            depths=depth_maps(material, parcels.asked, broken, shown),
+            depths=depth_maps(material, parcels.asked, broken, shown_keys),
             gaps=by_gap(material),
             averages=[
                 metric for run in material.runs for metric in agent_metrics(run.result)
@@ -398,8 +398,8 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             reasons=unscored_reasons(material),
             metrics=read_definitions(),
             index=_page_index(material),
-            shown=shown,
-            listed=list_failures_first(material, shown),
+            shown=shown_keys,
+            listed=list_failures_first(material, shown_keys),
             parcels=parcels,
             style=style,
             script=script,
@@ -434,9 +434,11 @@ def _first_compared(material: Material) -> tuple[int, int]:
     ranked = material.ranked
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
-    first, *others = sorted(material.series, key=lambda series: series not in ranked)
-    same_agent = [series for series in others if series.agent == first.agent]
-    second = next(iter([*same_agent, *others]), first)
+    first, *other_series = sorted(
+        material.series, key=lambda series: series not in ranked
+    )
+    same_agent = [series for series in other_series if series.agent == first.agent]
+    second = next(iter([*same_agent, *other_series]), first)
     return first.key, second.key
 
 
@@ -509,8 +511,8 @@ def _page_index(material: Material) -> dict[str, Any]:
     else:
         pairs = []
         for span_label in material.spans:
-            best, *others = material.ranked_at(span_label)
-            pairs += [(best, other) for other in others]
+            best, *rivals = material.ranked_at(span_label)
+            pairs += [(best, rival) for rival in rivals]
     tests = {}
     for first, second in pairs:
         difference = series_difference(first, second)

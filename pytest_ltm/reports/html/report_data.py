@@ -70,10 +70,10 @@ class Material:
     @property
     def suites(self) -> str:
         """The suites of the runs with their versions; "" where none is known."""
-        known = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
+        names = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
         return (
-            f"suite{'s' if len(known) > 1 else ''} {join_words(list(known))}"
-            if known
+            f"suite{'s' if len(names) > 1 else ''} {join_words(list(names))}"
+            if names
             else ""
         )
 
@@ -137,7 +137,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                 for conversation in run.conversations
                 if (conversation.result.agent, conversation.result.span_label) == place
             ]
-            series, own = len(all_series), list[ExampleEntry]()
+            series, entries = len(all_series), list[ExampleEntry]()
             for key, folder in enumerate(mine, start=len(conversations)):
                 rows = tuple(
                     ExampleEntry(
@@ -145,7 +145,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                     )
                     for result in folder.result.scenarios
                 )
-                own += rows
+                entries += rows
                 label = (
                     column.label
                     if len(mine) == 1
@@ -163,7 +163,11 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
             )
             all_series.append(
                 ResultSeries(
-                    key=series, run=number, agent=name, column=column, rows=tuple(own)
+                    key=series,
+                    run=number,
+                    agent=name,
+                    column=column,
+                    rows=tuple(entries),
                 )
             )
     return Material(
@@ -227,12 +231,12 @@ def deciding_rules(material: Material) -> list[Decider]:
     return [
         Decider(
             name or "checks in the scenario",
-            ", ".join(sorted({each.scenario for each in of})),
+            ", ".join(sorted({result.scenario for result in of})),
             len(of),
-            unscored=sum(not each.scored for each in of),
-            amended=sum(each.automatic is not None for each in of),
+            unscored=sum(not result.scored for result in of),
+            amended=sum(result.automatic is not None for result in of),
         )
-        for name, of in sorted(group_by(results, lambda each: each.rule).items())
+        for name, of in sorted(group_by(results, lambda result: result.rule).items())
     ]
 
 
@@ -254,7 +258,7 @@ def run_origin(run: LoadedRun) -> Origin:
         if name in first
     }
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
-    said = (
+    command = (
         repeat_command_of(run.result.scenarios, plan, summary.get("seed"))
         if plan
         else ""
@@ -264,10 +268,10 @@ def run_origin(run: LoadedRun) -> Origin:
         for conversation in run.result.conversations
         for text in conversation.notes
     ]
-    shown = [(name, text) for name, text in facts.items() if text]
+    known_facts = [(name, text) for name, text in facts.items() if text]
     trust = [f"trust: {run.result.trust}"] if run.result.trust else []
     notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
-    return Origin(run.result.run_id, said, shown, notices)
+    return Origin(run.result.run_id, command, known_facts, notices)
 
 
 def repeat_command_of(
@@ -277,33 +281,40 @@ def repeat_command_of(
     words = ["pytest"]
     for label, spec in _as_mapping(plan.get("agents")).items():
         plain = "".join(
-            each if each.isalnum() or each in "_." else "_" for each in str(spec)
+            character if character.isalnum() or character in "_." else "_"
+            for character in str(spec)
         )
         words.append(f"--ltm-agent={spec if plain == label else f'{label}={spec}'}")
     if plan.get("spans"):
         words.append(f"--ltm-span={','.join(map(str, plan['spans']))}")
     files = sorted({row.nodeid.partition("::")[0] for row in rows} - {""})
-    own = [file for file in files if not file.startswith(BUILT_IN)]
+    own_files = [file for file in files if not file.startswith(BUILT_IN)]
     for name in _OPTIONS:
         value = plan.get(name)
         if value not in (None, _DEFAULTS.get(name)):
             words.append(f"--ltm-{name}={value}")
     # Files on the command line switch the default suite off, so a run that had both
     # must name it.
-    if own and plan.get("suite") == _DEFAULTS["suite"] and len(own) < len(files):
+    if (
+        own_files
+        and plan.get("suite") == _DEFAULTS["suite"]
+        and len(own_files) < len(files)
+    ):
         words.append(f"--ltm-suite={plan['suite']}")
     # A seed that is not a number was made from a text: the command needs that text.
     if seed not in (None, 0):
         words.append(
             f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}"
         )
-    return shlex.join([*words, *own])
+    return shlex.join([*words, *own_files])
 
 
 def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:
     """Return why examples have no score: cause, reason, how many; most frequent first."""
     missing = [row.result for row in material.rows if not row.result.scored]
-    counts = Counter((each.cause or each.outcome, each.reason) for each in missing)
+    counts = Counter(
+        (result.cause or result.outcome, result.reason) for result in missing
+    )
     return [(cause, reason, number) for (cause, reason), number in counts.most_common()]
 
 

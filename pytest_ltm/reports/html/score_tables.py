@@ -111,9 +111,9 @@ def figure_table(material: Material) -> FigureTable:
 
 def worst_scenarios(series: ResultSeries) -> str:
     """Return what an agent forgets most at a span, in a few words."""
-    lost = forgotten_scenarios(series.column)
-    named = ", ".join(f"{name} {score_text(score)}" for name, score in lost[:3])
-    return f"{named} …" if len(lost) > 3 else named or NOTHING
+    losses = forgotten_scenarios(series.column)
+    worst = ", ".join(f"{name} {score_text(score)}" for name, score in losses[:3])
+    return f"{worst} …" if len(losses) > 3 else worst or NOTHING
 
 
 def by_gap(material: Material) -> Grid | None:
@@ -205,10 +205,10 @@ class Breaks(NamedTuple):
     """The skills that scenarios need, those that lose most first."""
 
 
-def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
+def breaking_points(material: Material, shown_keys: Collection[int]) -> list[Breaks]:
     """Return where each agent breaks, those under test first, in the order of the first screen.
 
-    `shown`: the examples that a cell can open.
+    `shown_keys`: the examples that a cell can open.
     """
     tested = agents_under_test(material.series) or frozenset(material.agents)
     ranked = [series.agent for series in material.ranked]
@@ -218,13 +218,13 @@ def breaking_points(material: Material, shown: Collection[int]) -> list[Breaks]:
 
     agents = sorted(material.agents, key=order_on_screen)
     return [
-        _agent_breaks(material, agent, shown, tested=agent in tested)
+        _agent_breaks(material, agent, shown_keys, tested=agent in tested)
         for agent in agents
     ]
 
 
 def _agent_breaks(
-    material: Material, agent: str, shown: Collection[int], *, tested: bool
+    material: Material, agent: str, shown_keys: Collection[int], *, tested: bool
 ) -> Breaks:
     """Return where one agent breaks."""
     by_span = {
@@ -234,10 +234,10 @@ def _agent_breaks(
     }
     spans = [span for span in material.spans if span in by_span]
     series = [by_span[span] for span in spans]
-    scenarios = _scenario_rows(material, series, shown)
+    scenarios = _scenario_rows(material, series, shown_keys)
     losing = [row for row in scenarios if row.lost is not None and not row.whole]
     losing.sort(key=_most_first)
-    skills = _skill_rows(series, shown)
+    skills = _skill_rows(series, shown_keys)
     return Breaks(
         agent,
         tested,
@@ -251,7 +251,7 @@ def _agent_breaks(
 
 
 def _scenario_rows(
-    material: Material, series: Sequence[ResultSeries], shown: Collection[int]
+    material: Material, series: Sequence[ResultSeries], shown_keys: Collection[int]
 ) -> list[BreakRow]:
     """Return a row for each scenario of an agent, by name; `series`: the agent at each of its spans."""
     entries = [group_by(part.rows, lambda row: row.result.scenario) for part in series]
@@ -264,7 +264,7 @@ def _scenario_rows(
             if name in by_scenario:
                 text = part.column.cells[name].text
                 cell = _shaded_cell(
-                    by_scenario[name], part, name, shown, text, scores.get(name)
+                    by_scenario[name], part, name, shown_keys, text, scores.get(name)
                 )
             cells.append(cell)
         examples = [by_scenario.get(name, []) for by_scenario in entries]
@@ -284,7 +284,7 @@ def _compared_scores(material: Material, series: ResultSeries) -> dict[str, floa
 
 
 def _skill_rows(
-    series: Sequence[ResultSeries], shown: Collection[int]
+    series: Sequence[ResultSeries], shown_keys: Collection[int]
 ) -> list[BreakRow]:
     """Return a row for each skill that scenarios of an agent need, by its letter."""
     skills = {
@@ -297,7 +297,7 @@ def _skill_rows(
             [row for row in part.rows if skill in row.result.skills] for part in series
         ]
         cells = [
-            _shaded_cell(entries, part, name, shown) if entries else None
+            _shaded_cell(entries, part, name, shown_keys) if entries else None
             for part, entries in zip(series, examples, strict=True)
         ]
         rows.append(BreakRow(name, cells, _lost_share(examples)))
@@ -327,7 +327,7 @@ def _shaded_cell(
     rows: Sequence[ExampleEntry],
     series: ResultSeries,
     name: str,
-    shown: Collection[int],
+    shown_keys: Collection[int],
     text: str = "",
     earlier: float | None = None,
 ) -> Shaded:
@@ -335,7 +335,7 @@ def _shaded_cell(
     score = _mean_score(rows)
     # What has no score goes behind everything that has one.
     worst = min(
-        (row for row in rows if row.key in shown),
+        (row for row in rows if row.key in shown_keys),
         key=lambda row: (row.result.score is None, row.result.score or 0.0),
         default=None,
     )
@@ -376,21 +376,26 @@ def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | Non
     """Return the series at the same span that another is compared with; None where there is none."""
     comparison = material.comparison(series.run)
     column = series.column
-    others = [
-        other
-        for other in material.series_at(column.span_label)
-        if other.run != series.run
+    at_same_span = [
+        candidate
+        for candidate in material.series_at(column.span_label)
+        if candidate.run != series.run
     ]
     compared = [
-        other
-        for other in others
-        if f"run {material.runs[other.run].result.run_id}" == comparison.get("before")
+        candidate
+        for candidate in at_same_span
+        if f"run {material.runs[candidate.run].result.run_id}"
+        == comparison.get("before")
     ]
     agent = comparison.get("before_agent") or column.agent
     candidates = [
-        *[other for other in compared if other.column.agent == agent],
+        *[candidate for candidate in compared if candidate.column.agent == agent],
         *compared,
-        *[other for other in others if other.column.agent == column.agent],
+        *[
+            candidate
+            for candidate in at_same_span
+            if candidate.column.agent == column.agent
+        ],
     ]
     return candidates[0] if candidates else None
 
@@ -429,10 +434,16 @@ def asked_at(
     return starts
 
 
-def depth_spots(material: Material, asked: Mapping[int, int]) -> Iterator[DepthSpot]:
+def depth_spots(
+    material: Material, question_starts: Mapping[int, int]
+) -> Iterator[DepthSpot]:
     """Yield the examples of which it is known where they asked."""
     for row in material.rows:
-        start, gap, score = asked.get(row.key), row.result.gap, row.result.score
+        start, gap, score = (
+            question_starts.get(row.key),
+            row.result.gap,
+            row.result.score,
+        )
         if start is not None and gap is not None and score is not None:
             band = min(BANDS * max(start - gap, 0) // max(start, 1), BANDS - 1)
             yield DepthSpot(
@@ -459,16 +470,16 @@ def band_label(band: int) -> str:
 
 def depth_maps(
     material: Material,
-    asked: Mapping[int, int],
+    question_starts: Mapping[int, int],
     order: Sequence[Breaks],
-    shown: Collection[int],
+    shown_keys: Collection[int],
 ) -> list[tuple[str, Grid]]:
     """Return the heat maps of the agents under test, in the order of where they break.
 
-    Nothing where all needles lie in one square. `shown`: the examples that a square can
+    Nothing where all needles lie in one square. `shown_keys`: the examples that a square can
     open.
     """
-    spots = list(depth_spots(material, asked))
+    spots = list(depth_spots(material, question_starts))
     by_square = group_by(spots, lambda spot: (spot.agent, spot.length, spot.band))
     if len({(length, band) for _, length, band in by_square}) < 2:
         return []
@@ -483,7 +494,7 @@ def depth_maps(
         rows = []
         for band in range(BANDS):
             cells = [
-                _depth_cell(by_square.get((agent, length, band), ()), shown)
+                _depth_cell(by_square.get((agent, length, band), ()), shown_keys)
                 for length in lengths
             ]
             rows.append((band_label(band), cells))
@@ -491,14 +502,16 @@ def depth_maps(
     return maps
 
 
-def _depth_cell(spots: Sequence[DepthSpot], shown: Collection[int]) -> Shaded | None:
+def _depth_cell(
+    spots: Sequence[DepthSpot], shown_keys: Collection[int]
+) -> Shaded | None:
     """Return the mean score of one square; it opens the example that went worst. None for an empty one."""
     score = mean_or_none([spot.score for spot in spots])
     if score is None:
         return None
     first = spots[0]
     place = f"{first.agent}, needle after {band_label(first.band)} of {power_label(first.length)} tokens"
-    openable = [spot for spot in spots if spot.row.key in shown]
+    openable = [spot for spot in spots if spot.row.key in shown_keys]
     worst = min(openable, key=lambda spot: spot.score, default=None)
     return Shaded(
         score_text(score),

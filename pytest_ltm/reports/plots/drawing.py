@@ -134,7 +134,7 @@ def draw_plot(content: Content, look: Look) -> RenderedPlot:
             dpi="figure",
             metadata=dict.fromkeys(nothing[look.suffix]),
         )
-    messages = [str(each.message) for each in caught]
+    messages = [str(warning.message) for warning in caught]
     if any("collapsed to zero" in text or "not applied" in text for text in messages):
         raise LtmError(_NO_ROOM)
     problems = []
@@ -165,14 +165,14 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()
         for family in fonts:
-            known = {font.name for font in font_manager.fontManager.ttflist} | {
+            families = {font.name for font in font_manager.fontManager.ttflist} | {
                 "serif",
                 "sans-serif",
                 "monospace",
             }
-            if family not in known:
+            if family not in families:
                 raise LtmError(
-                    f"there is no font {family!r} here.{did_you_mean(family, known)}"
+                    f"there is no font {family!r} here.{did_you_mean(family, families)}"
                 )
         mpl.rcParams.update(
             {
@@ -292,8 +292,8 @@ def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
 def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
     """Return how many panels with this many columns fit beside and below each other."""
     # At most 24 columns, over all panels, stand beside each other.
-    most = max(1, min(panels, 24 // max(columns, 1), ceil(sqrt(panels * 1.5))))
-    high = ceil(panels / most)
+    wide = max(1, min(panels, 24 // max(columns, 1), ceil(sqrt(panels * 1.5))))
+    high = ceil(panels / wide)
     return ceil(panels / high), high
 
 
@@ -307,14 +307,14 @@ def _panel_axes(
     """Return the axes of the panels; only those at the left and at the bottom have labels."""
     wide, high = _panel_grid(count, columns)
     axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
-    every = [axes[number // wide][number % wide] for number in range(wide * high)]
-    for number, one in enumerate(every):
-        one.set_visible(number < count)
-        one.tick_params(
+    panels = [axes[number // wide][number % wide] for number in range(wide * high)]
+    for number, panel in enumerate(panels):
+        panel.set_visible(number < count)
+        panel.tick_params(
             labelbottom=number + wide >= count,
             labelleft=not same_rows or number % wide == 0,
         )
-    return every[:count]
+    return panels[:count]
 
 
 def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> int:
@@ -339,27 +339,31 @@ _TOGETHER = 8
 def _draw_curve(part: SubFigure, content: Curve) -> None:
     # Where each span stands; isolated examples have no length, so they have a place
     # before the others.
-    at: dict[int | None, float] = {span: log2(span) for span in content.spans if span}
-    places = sorted(at.values())
-    step = min((later - one for one, later in pairwise(places)), default=1.0)
+    x_by_span: dict[int | None, float] = {
+        span: log2(span) for span in content.spans if span
+    }
+    places = sorted(x_by_span.values())
+    step = min((later - earlier for earlier, later in pairwise(places)), default=1.0)
     if None in content.spans:
-        at = {None: (places[0] - max(step, 1.0)) if places else 0.0, **at}
-    ends = min(at.values()) - 0.45 * step, max(at.values()) + 0.45 * step
+        x_by_span = {None: (places[0] - max(step, 1.0)) if places else 0.0, **x_by_span}
+    ends = min(x_by_span.values()) - 0.45 * step, max(x_by_span.values()) + 0.45 * step
     tested = [line for line in content.lines if not line.reference]
     together = len(tested) <= _TOGETHER
     for number, axes in enumerate(
         _panel_axes(part, 1 if together else len(tested), _CURVE)
     ):
-        beside = _draw_references(axes, content, at, ends)
+        beside = _draw_references(axes, content, x_by_span, ends)
         if together:
             axes.set_xlabel(content.across)
             axes.set_ylabel("accuracy")
-            entries = [*_beside_each_other(axes, tested, at, step), *beside]
+            entries = [*_beside_each_other(axes, tested, x_by_span, step), *beside]
         else:
             grey: dict[str, Any] = {"color": "#C9C9C9", "linewidth": 0.6, "zorder": 2}
-            pale = [_draw_line(axes, line, at, bars=False, **grey) for line in tested]
+            pale = [
+                _draw_line(axes, line, x_by_span, bars=False, **grey) for line in tested
+            ]
             handle = _draw_line(
-                axes, tested[number], at, color=_COLOURS[0], marker="o", zorder=4
+                axes, tested[number], x_by_span, color=_COLOURS[0], marker="o", zorder=4
             )
             axes.tick_params(axis="x", rotation=45)
             axes.set_title(
@@ -368,7 +372,8 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
             entries = [(handle, "the agent"), (pale[0], "the others"), *beside]
         axes.set_xlim(*ends)
         axes.set_xticks(
-            list(at.values()), [_plot_text(content.spans[span], 12) for span in at]
+            list(x_by_span.values()),
+            [_plot_text(content.spans[span], 12) for span in x_by_span],
         )
         _draw_accuracy_axis(axes)
     if not together:
@@ -377,14 +382,15 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
 
 
 def _beside_each_other(
-    axes: Any, lines: Sequence[AccuracyCurve], at: _Places, step: float
+    axes: Any, lines: Sequence[AccuracyCurve], x_by_span: _Places, step: float
 ) -> list[tuple[Any, str]]:
     """Draw lines, each moved a little so that intervals do not hide each other; the best at its last span first."""
     apart = min(0.3 / max(len(lines), 1), 0.06) * step
     drawn = []
     for number, line in enumerate(lines):
         moved = {
-            span: x + (number - (len(lines) - 1) / 2) * apart for span, x in at.items()
+            span: x + (number - (len(lines) - 1) / 2) * apart
+            for span, x in x_by_span.items()
         }
         dashes = "-" if number < _TOGETHER // 2 else _DASHES[0]
         look: dict[str, Any] = {
@@ -395,19 +401,24 @@ def _beside_each_other(
         handle = _draw_line(axes, line, moved, zorder=4, **look)
         drawn.append((line.spots[-1].score, handle, line.agent))
     return [
-        (handle, agent) for _, handle, agent in sorted(drawn, key=lambda one: -one[0])
+        (handle, agent)
+        for _, handle, agent in sorted(drawn, key=lambda entry: -entry[0])
     ]
 
 
 def _draw_references(
-    axes: Any, content: Curve, at: _Places, ends: tuple[float, float]
+    axes: Any, content: Curve, x_by_span: _Places, ends: tuple[float, float]
 ) -> list[tuple[Any, str]]:
     entries = []
     if content.ceiling:
-        band = _shade_band(axes, content.ceiling, at, ends, top=1.03, hatch="////")
+        band = _shade_band(
+            axes, content.ceiling, x_by_span, ends, top=1.03, hatch="////"
+        )
         entries.append((band, "ceiling: best bundled agent"))
     if content.floor:
-        band = _shade_band(axes, content.floor, at, ends, top=-0.03, hatch="\\\\\\\\")
+        band = _shade_band(
+            axes, content.floor, x_by_span, ends, top=-0.03, hatch="\\\\\\\\"
+        )
         entries.append((band, "floor: earned without memory"))
     for number, line in enumerate(line for line in content.lines if line.reference):
         style: dict[str, Any] = {
@@ -416,19 +427,26 @@ def _draw_references(
             "linewidth": 0.9,
         }
         handle = _draw_line(
-            axes, line, at, bars=False, marker="|", markersize=3, zorder=3, **style
+            axes,
+            line,
+            x_by_span,
+            bars=False,
+            marker="|",
+            markersize=3,
+            zorder=3,
+            **style,
         )
         entries.append((handle, line.agent))
     return entries
 
 
 def _draw_frontier(part: SubFigure, content: Frontier) -> None:
-    every = part.subplots(1, len(content.panels), squeeze=False, sharey=True)[0]
+    all_axes = part.subplots(1, len(content.panels), squeeze=False, sharey=True)[0]
     names = list(
         dict.fromkeys(spot.agent for panel in content.panels for spot in panel.spots)
     )
     entries: dict[str, Any] = {}
-    for axes, panel in zip(every, content.panels, strict=True):
+    for axes, panel in zip(all_axes, content.panels, strict=True):
         if panel.published:
             [entries["published frontier"]] = axes.plot(
                 *zip(*pareto_frontier(panel.published), strict=True),
@@ -461,14 +479,22 @@ def _draw_frontier(part: SubFigure, content: Frontier) -> None:
         axes.tick_params(axis="x", which="minor", labelbottom=False)
         axes.set_xlabel(panel.across)
         _draw_accuracy_axis(axes)
-    every[0].set_ylabel("accuracy")
+    all_axes[0].set_ylabel("accuracy")
     _draw_legend(part, [(handle, name) for name, handle in entries.items()])
 
 
 def _draw_line(
-    axes: Any, line: AccuracyCurve, at: _Places, *, bars: bool = True, **style: Any
+    axes: Any,
+    line: AccuracyCurve,
+    x_by_span: _Places,
+    *,
+    bars: bool = True,
+    **style: Any,
 ) -> Any:
-    x, y = [at[spot.span] for spot in line.spots], [spot.score for spot in line.spots]
+    x, y = (
+        [x_by_span[spot.span] for spot in line.spots],
+        [spot.score for spot in line.spots],
+    )
     wide = [spot for spot in line.spots if spot.high - spot.low > 1 - FULL_MARKS]
     if bars and wide:
         reach = [
@@ -480,7 +506,10 @@ def _draw_line(
             "capsize": _scaled_points(2),
             "zorder": 3.5,
         }
-        places, scores = [at[spot.span] for spot in wide], [spot.score for spot in wide]
+        places, scores = (
+            [x_by_span[spot.span] for spot in wide],
+            [spot.score for spot in wide],
+        )
         axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if (
@@ -494,7 +523,7 @@ def _draw_line(
 def _shade_band(
     axes: Any,
     edge: _Places,
-    at: _Places,
+    x_by_span: _Places,
     ends: tuple[float, float],
     *,
     top: float,
@@ -502,7 +531,7 @@ def _shade_band(
 ) -> Any:
     """Shade what lies between an edge, by span, and the top or bottom."""
     levels = list(edge.values())
-    x = [ends[0], *(at[span] for span in edge), ends[1]]
+    x = [ends[0], *(x_by_span[span] for span in edge), ends[1]]
     levels = [levels[0], *levels, levels[-1]]
     axes.plot(x, levels, color=_GREY, linewidth=0.7, zorder=1.5)
     look: dict[str, Any] = {
@@ -539,7 +568,7 @@ def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
 
 def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     rows, columns, panels = len(content.rows), len(content.columns), len(content.panels)
-    shown = _panel_axes(part, panels, columns)
+    all_axes = _panel_axes(part, panels, columns)
     wide, high = _panel_grid(panels, columns)
     width, height = _size_in_inches(part)
     labels = max(map(len, content.rows))
@@ -550,7 +579,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
         3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _scaled_points(8.0))
     )
     steep = max(map(len, content.columns)) * _scaled_points(4.2) > cell
-    for axes, panel in zip(shown, content.panels, strict=True):
+    for axes, panel in zip(all_axes, content.panels, strict=True):
         for y, row in enumerate(panel.rows):
             for x, square in enumerate(row):
                 if square is None:
@@ -604,7 +633,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
         part.supylabel(content.down, size=_scaled_points(_BODY))
     scale = mpl.cm.ScalarMappable(Normalize(0, 1), mpl.colormaps[_MAP])
     bar = part.colorbar(
-        scale, ax=shown, shrink=min(1.0, 2.2 / height), aspect=14, pad=0.02
+        scale, ax=all_axes, shrink=min(1.0, 2.2 / height), aspect=14, pad=0.02
     )
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
     bar.ax.spines[:].set_visible(False)
@@ -636,7 +665,9 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
         "zorder": 1,
     }
     axes.add_collection(PolyCollection(outlines, facecolors=fills, **look))
-    links = [[(telling, lane), (asked, lane)] for lane, telling, asked in content.links]
+    links = [
+        [(telling, lane), (question, lane)] for lane, telling, question in content.links
+    ]
     axes.add_collection(LineCollection(links, colors=_INK, linewidths=0.7, zorder=2))
     telling = [mark for mark in content.marks if mark.lane < 0]
     axes.broken_barh(
@@ -655,10 +686,10 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     marks = [
         mark for mark in content.marks if mark.lane >= 0 and mark.kind != "question"
     ]
-    said = dots(
+    told_dots = dots(
         marks, s=size, c=_INK, marker="|", linewidths=0.8, zorder=3, label="said"
     )
-    entries: list[tuple[Any, str]] = [(said, "said")]
+    entries: list[tuple[Any, str]] = [(told_dots, "said")]
     questions = [mark for mark in content.marks if mark.kind == "question"]
     kinds = {
         "full marks": "o",
@@ -668,13 +699,13 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     }
 
     for name, marker in kinds.items():
-        asked = [
+        question = [
             mark
             for mark in questions
             if _credit_label(content.lanes[mark.lane][1]) == name
         ]
-        if asked:
-            scores = [content.lanes[mark.lane][1] for mark in asked]
+        if question:
+            scores = [content.lanes[mark.lane][1] for mark in question]
             fill = ["white" if score is None else colours(score) for score in scores]
             look = {
                 "s": size * 1.4,
@@ -683,7 +714,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
                 "linewidths": 0.6,
                 "zorder": 4,
             }
-            entries.append((dots(asked, marker=marker, **look), f"question: {name}"))
+            entries.append((dots(question, marker=marker, **look), f"question: {name}"))
     for jump in content.jumps:
         axes.axvline(
             jump, color=_GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=0.5
@@ -694,14 +725,14 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
     room = _size_in_inches(part)[1] * 72 / (lanes + 6)
     # Names of lanes with less room than this, in points, could not be read.
-    named = (
+    names = (
         [_plot_text(name, _LONGEST) for name, _ in content.lanes]
         if room > 2.5
         else [""] * lanes
     )
     axes.set_yticks(
-        range(-1, lanes) if any(named) else [-1],
-        ["filler, opening", *filter(None, named)],
+        range(-1, lanes) if any(names) else [-1],
+        ["filler, opening", *filter(None, names)],
     )
     axes.tick_params(
         axis="y", length=0, labelsize=max(2.0, min(_scaled_points(8.0), 0.75 * room))
@@ -744,8 +775,8 @@ def _draw_forest(part: SubFigure, content: Forest) -> None:
     ]
     reach = max(0.1, *ends)
     names = max(len(row.name) for _, rows in content.panels for row in rows)
-    shown = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
-    for axes, (label, rows) in zip(shown, content.panels, strict=True):
+    all_axes = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
+    for axes, (label, rows) in zip(all_axes, content.panels, strict=True):
         axes.axvline(0, color=_GREY, linewidth=0.8)
         axes.axhspan(
             -0.5, 0.5, color=_PALE, zorder=0

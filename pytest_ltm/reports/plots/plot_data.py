@@ -193,36 +193,36 @@ def chosen_material(
 
     LtmError if there is no such agent or span.
     """
-    whole = report_material(runs)
+    all_material = report_material(runs)
     # By the labels that users gave, without the run that is added where several runs
     # share one.
-    labels = {series.column.agent for series in whole.series}
+    labels = {series.column.agent for series in all_material.series}
     _check_names("agent", agents, labels)
-    _check_names("memory span", spans, set(whole.spans))
+    _check_names("memory span", spans, set(all_material.spans))
     series = tuple(
         part
-        for part in whole.series
+        for part in all_material.series
         if part.column.agent in (agents or labels)
-        and part.column.span_label in (spans or whole.spans)
+        and part.column.span_label in (spans or all_material.spans)
     )
     if not series:
         raise LtmError("no run has these agents at these memory spans")
     keys = {part.key for part in series}
     conversations = tuple(
         conversation
-        for conversation in whole.conversations
+        for conversation in all_material.conversations
         if conversation.series in keys
     )
-    return Material(runs=whole.runs, series=series, conversations=conversations)
+    return Material(runs=all_material.runs, series=series, conversations=conversations)
 
 
-def _check_names(what: str, names: Sequence[str], existing: Collection[str]) -> None:
+def _check_names(kind: str, names: Sequence[str], existing: Collection[str]) -> None:
     """Raise LtmError for a name that is not there."""
     for name in names:
         if name not in existing:
             choices = sorted(existing)
             raise LtmError(
-                f"there is no {what} {name!r}: {', '.join(choices)}.{did_you_mean(name, choices)}"
+                f"there is no {kind} {name!r}: {', '.join(choices)}.{did_you_mean(name, choices)}"
             )
 
 
@@ -304,12 +304,12 @@ def _plotted_score(series: ResultSeries) -> PlottedScore:
     """Return the accuracy of a series with its interval, or with the bounds that open scores leave."""
     column = series.column
     score = column.total_lower_bound / column.maximum_total
-    most = column.total_upper_bound / column.maximum_total
-    low, high = score, most
+    upper = column.total_upper_bound / column.maximum_total
+    low, high = score, upper
     if column.interval:
         # Here open examples count as 0, so the score may lie outside the interval.
         low = min(score, column.interval.low)
-        high = max(most, column.interval.high)
+        high = max(upper, column.interval.high)
     return PlottedScore(span=column.span, score=score, low=low, high=high)
 
 
@@ -358,8 +358,8 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
             )
         )
     points = [(spot.cost, spot.score) for spot in seconds]
-    least, most = BUDGETS
-    notes = [f"LAFS of all together, {least:g} to {most:g} s: {lafs(points):.1%}."]
+    least, longest = BUDGETS
+    notes = [f"LAFS of all together, {least:g} to {longest:g} s: {lafs(points):.1%}."]
     if tier:
         level = lafs(published)
         gain = 100 * (lafs([*points, *published]) - level)

@@ -17,7 +17,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, **modules: str) -> pluggy.PluginM
     points = EntryPoints(
         EntryPoint(name, value, GROUP) for name, value in modules.items()
     )
-    monkeypatch.setattr(features, "entry_points", points.select)
+    monkeypatch.setattr(features, "installed_features", lambda: points)
     return pluggy.PluginManager("pytest")
 
 

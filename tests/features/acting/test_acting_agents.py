@@ -263,11 +263,12 @@ def test_an_agent_in_a_process_of_its_own_acts_by_its_replies(
     assert [call.arguments for call in tools.answered] == [ARGUMENTS]
 
 
-def test_an_agent_in_a_process_of_its_own_is_told_how_to_call(
+def test_an_agent_in_a_process_of_its_own_calls_at_once(
     apart: Callable[[str], Any],
 ) -> None:
-    with pytest.raises(AgentFault, match="by returning Reply"):
-        act(apart("Caller"), "Book it.")
+    replies, tools = act(apart("Caller"), "Book it.")
+    assert replies == ["booked"]
+    assert [call.arguments for call in tools.answered] == [{"place": "a", "time": "b"}]
 
 
 # --- What agents of users return.

@@ -228,11 +228,18 @@ def test_what_a_tool_offers_can_be_told_to_another_process() -> None:
         [make_tool("book_table", TABLE, returns="done", description="Books.")]
     )
     tools.answer([Call("book_table", {"place": "x", "time": "y"}, "a")])
-    there = read_shown_tools(json.loads(json.dumps(shown_tools(tools))))
+    asked: list[Call] = []
+
+    def ask(call: Call) -> str:
+        asked.append(call)
+        return "done there"
+
+    there = read_shown_tools(json.loads(json.dumps(shown_tools(tools))), ask)
     assert there.functions == tools.functions
     assert [(call.id, call.result) for call in there.results] == [("a", "done")]
-    with pytest.raises(AgentFault, match="calls tools by returning"):
-        there.call("book_table", place="x", time="y")
+    assert there.call("book_table", place="x", time="y") == "done there"
+    there.call("book_table", place=object())
+    assert [call.arguments for call in asked] == ['{"place": "x", "time": "y"}', "null"]
 
 
 # --- The record.

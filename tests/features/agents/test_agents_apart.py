@@ -16,6 +16,7 @@ import pytest
 
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import CAPABILITIES, MemoryOperation
+from pytest_ltm._core.model.tools import MOST_CALLS, Tools, make_tool
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._process import STDERR
@@ -27,8 +28,8 @@ from pytest_ltm.agents.registry import find_agent
 pytestmark = pytest.mark.slow
 
 BOTS = '''
-import asyncio, datetime, json, os, sys
-from pytest_ltm import AgentFault, Reply, TransientFault, Usage
+import asyncio, concurrent.futures, datetime, json, os, sys
+from pytest_ltm import AgentFault, Call, Reply, TransientFault, Usage
 
 class Able:
     """Has all capabilities."""
@@ -119,6 +120,35 @@ class Fails:
 class Nearly:
     def reply(self, message): return message
     def save(self, path): ...
+
+class Calls:
+    """Calls the tool `add`, from where the message says."""
+    late = None
+    def reply(self, message, tools=None):
+        if message == "late":
+            return type(self).late.call("add", numbers=[1])
+        type(self).late = tools
+        return getattr(self, message)(tools)
+    def here(self, tools):
+        return tools.call("add", numbers=[1, 2])
+    def threads(self, tools):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            called = pool.map(lambda number: tools.call("add", numbers=[number, 1]), range(8))
+            return " ".join(called)
+    async def loop(self, tools):
+        return " ".join(await asyncio.gather(*(tools.caller("add")(numbers=[n, 1]) for n in range(8))))
+    def wrong(self, tools):
+        return tools.call("add", numbers=object()) + " " + tools.call("minus")
+    def often(self, tools):
+        while True:
+            tools.call("add", numbers=[1])
+    def broken(self, tools):
+        return tools.call("add", numbers=["one"])
+    def dies(self, tools):
+        tools.call("add", numbers=[1])
+        os._exit(4)
+    def returns(self, tools):
+        return tools.results[0].result if tools.results else Reply("", calls=[Call("add", {"numbers": [3, 4]})])
 
 class Clock:
     def reply(self, message): return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H")
@@ -226,6 +256,72 @@ def test_a_plain_function_is_an_agent_of_as_many_conversations_as_there_are() ->
     assert source.serves_many
     with talking("plain") as speaker:
         assert speaker.ask("loud").text == "LOUD"
+
+
+def adding() -> Tools:
+    """Return the tool that the agent `Calls` calls."""
+    tool = make_tool(
+        "add",
+        {"numbers": "array"},
+        returns=lambda numbers: str(sum(numbers)),
+        description="Adds.",
+    )
+    return Tools([tool])
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "made"),
+    [
+        ("here", "3", 1),
+        ("threads", "1 2 3 4 5 6 7 8", 8),
+        ("loop", "1 2 3 4 5 6 7 8", 8),
+        ("returns", "7", 1),
+        ("broken", "error: the tool is out of order", 1),
+    ],
+)
+def test_an_agent_there_calls_tools_that_are_answered_here(
+    message: str, reply: str, made: int
+) -> None:
+    tools = adding()
+    with talking("Calls") as speaker:
+        assert speaker.ask(message, tools=tools).text == reply
+    assert [(call.name, call.refused) for call in tools.answered] == [
+        ("add", False)
+    ] * made
+    assert isinstance(tools.failure, TypeError) == (message == "broken")
+
+
+def test_calls_from_there_that_cannot_be_are_refused_and_recorded_as_those_from_here() -> (
+    None
+):
+    tools = adding()
+    with talking("Calls") as speaker:
+        text = speaker.ask("wrong", tools=tools).text
+    assert "not a JSON object" in text
+    assert "there is no tool 'minus'" in text
+    assert [call.refused for call in tools.answered] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("often", f"called tools {MOST_CALLS} times for one message"),
+        ("dies", "ended with status 4"),
+    ],
+)
+def test_an_agent_there_that_calls_without_end_or_ends_is_at_fault(
+    message: str, words: str
+) -> None:
+    with talking("Calls") as speaker, pytest.raises(AgentFault, match=words):
+        speaker.ask(message, tools=adding())
+
+
+def test_a_call_from_there_after_the_reply_is_refused_and_disturbs_nobody() -> None:
+    with talking("Calls") as speaker:
+        speaker.ask("here", tools=adding())
+        with pytest.raises(AgentFault, match="no message was open"):
+            speaker.ask("late")
+        assert speaker.ask("here", tools=adding()).text == "3"
 
 
 def test_an_async_agent_has_one_loop(bots: Path) -> None:

@@ -106,7 +106,10 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_corrected() -> None:
     text = unknown("fulll")
     assert "Did you mean 'full'?" in text
-    assert "There are agree, anthropic, bm25, candidates, cmd, compacting, " in text
+    assert (
+        "There are agree, anthropic, bm25, candidates, claude-code, cmd, codex, "
+        in text
+    )
     assert "mypkg.bot:Bot" in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from typing import Any, cast
 
@@ -11,9 +12,10 @@ from chat_server import Asked, ChatServer, Says, calls, says
 from pytest_ltm import Ltm
 from pytest_ltm import providers as chat_models
 from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm.agents._memory_folder import MemoryFolder
+from pytest_ltm.agents._memory_folder import FolderAgent, MemoryFolder
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.sources import agent_source
 from pytest_ltm.testing import run_conversation
 
 TOLD = "My favourite colour is ochre."
@@ -151,6 +153,49 @@ def test_a_model_is_offered_the_six_commands_and_shown_the_files_first(
     # Nothing of the session before is left but the files.
     shown = str(chat_server.requests[-1].messages)
     assert TOLD not in shown
+
+
+def test_a_state_of_a_model_has_its_files_and_its_session(
+    chat_server: ChatServer,
+) -> None:
+    pytest.importorskip("httpx2", reason="the extra `http` is not installed")
+    chat_server.default = keeps_notes
+    spec = f"with-folder:openai:m@{chat_server.url}"
+    agent, other = control(spec), control(spec)
+    with closing(agent._agent), closing(other._agent):
+        asyncio.run(agent.reply(TOLD))
+        state = asyncio.run(agent.save())
+        asyncio.run(agent.compact())
+        agent._files.fill({"MEMORY.md": "likes teal"})
+        asyncio.run(agent.load(state))
+        asyncio.run(other.load(state))
+        for loaded in (agent, other):
+            assert loaded._files.read_first() == "MEMORY.md:\nlikes ochre"
+            assert loaded._is_new is False
+            asyncio.run(loaded.reply(ASKED))
+            assert TOLD in str(chat_server.requests[-1].messages)
+
+
+class Told:
+    """Can be told its history again, but has no state."""
+
+    def reply(self, message: str, tools: object = None) -> str:
+        return f"{message} {tools}"
+
+    def accept(self, message: str, reply: str) -> None:
+        """Take it."""
+
+    def reset(self) -> None:
+        """Forget."""
+
+
+def test_an_agent_without_a_state_is_not_told_again_what_would_leave_its_files_behind() -> (
+    None
+):
+    source = agent_source(Told, spec="told")
+    having = capabilities_of(FolderAgent(source, Told(), {}))
+    assert "TakesTools" in having
+    assert not {"AcceptsHistory", "Checkpointable"} & having
 
 
 def test_tools_of_the_scenario_are_passed_on(chat_server: ChatServer) -> None:

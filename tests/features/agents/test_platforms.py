@@ -82,7 +82,7 @@ def test_a_process_is_started_without_a_guard_and_ends_when_it_is_closed(
     process = _process.LineProcess(
         [sys.executable, "-c", program], folder=str(tmp_path), more={}, stderr=None
     )
-    assert process.ask({"ask": "Hello."}, wanted="reply", seconds=30) == {
+    assert process.ask({"ask": "Hello."}, field_name="reply", seconds=30) == {
         "reply": "Hello."
     }
     process.close()

@@ -6,7 +6,6 @@ import copy
 import json
 import re
 import shutil
-import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -1142,23 +1141,12 @@ def test_a_collected_export_is_converted_and_played(
 ) -> None:
     out = pytester.path / "logs.jsonl"
     dates = ["--dates=dmy"] if path.name == "att_en.txt" else []
-    command = (
-        sys.executable,
-        "-m",
-        "pytest_ltm",
-        "data",
-        "convert",
-        "chat",
-        str(path),
-        "-o",
-        str(out),
-    )
-    assert pytester.run(*command, *dates).ret == 0
+    assert main(["data", "convert", "chat", str(path), "-o", str(out), *dates]) == 0
     with out.open("a", encoding="utf-8") as file:
         file.write(
             '{"question": "What is the number of my locker?", "never_told": true}\n'
         )
-    run = pytester.runpytest_subprocess(
+    run = pytester.runpytest_inprocess(
         f"--ltm-suite=logs?data={out}", "--ltm-agent=full", "-q"
     )
     assert run.parseoutcomes() in ({"passed": 1}, {"failed": 1}), run.stdout.str()

@@ -505,7 +505,7 @@ def test_each_kind_is_played_and_the_oracle_is_never_wrong(
     request: pytest.FixtureRequest,
 ) -> None:
     kind = request.node.callspec.params["folder"]
-    run = pytester.runpytest_subprocess(
+    run = pytester.runpytest_inprocess(
         f"--ltm-suite={kind}?data={folder}", "--ltm-agent=oracle", "-q"
     )
     outcomes = run.parseoutcomes()
@@ -527,7 +527,7 @@ def test_the_described_sample_of_each_kind_is_played(
     asked = [
         place for entry in suite.suite.entries for place in suite.places(entry.name)
     ]
-    run = pytester.runpytest_subprocess(
+    run = pytester.runpytest_inprocess(
         f"--ltm-suite={kind}?data={SHARED / kind}", "--ltm-agent=full", "-q"
     )
     outcomes = run.parseoutcomes()

@@ -128,7 +128,7 @@ def published() -> Iterable[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.published
 def test_hardly_a_wrong_answer_made_from_a_published_one_passes() -> None:
-    tried, passed = passing(list(published())[::4])
+    tried, passed = passing(list(published())[::8])
 
-    assert tried.total() > 5_000
+    assert tried.total() > 2_500
     assert len(passed) <= 0.005 * tried.total(), passed

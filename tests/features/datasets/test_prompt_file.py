@@ -135,7 +135,7 @@ def test_what_servers_are_asked_equals_the_file_in_each_role(
     chat_server.default = lambda request: (
         "yes" if request.body["model"] == "judge-m" else "A reply with {braces}."
     )
-    run = pytester.runpytest_subprocess(
+    run = pytester.runpytest_inprocess(
         f"--ltm-suite=longmemeval?data={data}&ids=kiln&protocol=official&prompts={file}",
         f"--ltm-agent=openai:agent-m@{chat_server.url}",
         f"--ltm-judge=openai:judge-m@{chat_server.url}?canaries=off",
@@ -257,7 +257,7 @@ def test_what_servers_are_asked_about_locomo_equals_the_file_in_each_role(
     chat_server.default = lambda request: (
         "yes" if request.body["model"] == "judge-m" else "A reply with {braces}."
     )
-    pytester.runpytest_subprocess(
+    pytester.runpytest_inprocess(
         f"--ltm-suite=locomo?data={data}&conversations=conv-2&prompts={words}",
         f"--ltm-agent=openai:agent-m@{chat_server.url}",
         f"--ltm-judge=openai:judge-m@{chat_server.url}?canaries=off",

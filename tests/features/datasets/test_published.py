@@ -379,7 +379,9 @@ def test_a_folder_gives_examples_in_natural_order_and_its_span(tmp_path: Path) -
 
 def test_scenarios_of_ones_own_can_be_made_known(tmp_path: Path) -> None:
     assert (
-        DefinitionsFolder(a_folder(tmp_path, "mine/0.def.json"), known=["mine"]).unknown
+        DefinitionsFolder(
+            a_folder(tmp_path, "mine/0.def.json"), more_names=["mine"]
+        ).unknown
         == ()
     )
 

@@ -295,7 +295,7 @@ def test_charts_fit_into_the_terminal_also_in_ascii(ltm: Path, width: int) -> No
         line.replace("…", "").isascii()
         for line in trend_lines(found, width, signs=PLAIN)
     )
-    assert len(trend_lines(found, width, whole=True)) > 40
+    assert len(trend_lines(found, width, is_complete=True)) > 40
 
 
 def test_names_drive_no_terminal(ltm: Path, capsys: pytest.CaptureFixture[str]) -> None:
