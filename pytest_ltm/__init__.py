@@ -14,8 +14,13 @@ from pytest_ltm._core.storage.dotted import lazy_exports
 if TYPE_CHECKING:
     from pytest_ltm._core.model.agent import Agent, Mishap, Reply, Usage
     from pytest_ltm._core.model.filler import Filler, FillerExchange
-    from pytest_ltm._core.model.handle import Ltm
-    from pytest_ltm._core.model.judge import Inquiry, Judge, LtmJudge, Opinion
+    from pytest_ltm._core.model.handle import Ltm, LtmUser
+    from pytest_ltm._core.model.judge import (
+        Inquiry,
+        Judge,
+        LtmJudge,
+    )
+    from pytest_ltm._core.model.opinion import Opinion
     from pytest_ltm._core.model.scenario import (
         Ask,
         Definition,
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
         spread,
     )
     from pytest_ltm._core.model.score import Check, Evaluator, Score, Unscored, Verdict
-    from pytest_ltm._core.model.simulated_user import LtmUser
     from pytest_ltm._core.model.tools import AnsweredCall, Call, Tools
     from pytest_ltm._core.model.transcript import Exchange
     from pytest_ltm._core.session.fixtures import LtmScheduler
@@ -103,9 +107,9 @@ _HOMES = {
     ),
     "_core.storage.clock": "duration",
     "_core.model.filler": "Filler FillerExchange",
-    "_core.model.handle": "Ltm",
-    "_core.model.judge": "Inquiry Judge LtmJudge Opinion",
-    "_core.model.simulated_user": "LtmUser",
+    "_core.model.handle": "Ltm LtmUser",
+    "_core.model.judge": "Inquiry Judge LtmJudge",
+    "_core.model.opinion": "Opinion",
     "_core.model.scenario": "Ask Definition Say Step Wait Watch spread",
     "_core.model.score": "Check Evaluator Score Unscored Verdict",
     "_core.model.tools": "AnsweredCall Call Tools",

@@ -255,7 +255,7 @@ def pytest_ltm_start(config: pytest.Config) -> None:
     """An LTM run is about to be made in this process: nothing of an agent has been imported yet.
 
     For what must be there by then, as variables of the environment. What begins here
-    ends with `config.add_cleanup`.
+    ends with `config.add_cleanup`; a wrapper surrounds the making of the run.
     """
 
 
@@ -374,7 +374,9 @@ def pytest_ltm_read_definitions(folder: Path) -> Definitions | None:
 
 
 @hookspec(firstresult=True)
-def pytest_ltm_read_suite(path: Path, scenarios: Collection[str]) -> Suite | None:
+def pytest_ltm_read_suite(
+    path: Path, scenarios: Collection[str] | None
+) -> Suite | None:
     """Return the suite in a file of `--ltm-suite`, or None if it is not yours; `scenarios`: the built-in ones."""
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from pytest_ltm._core.calls.airlock import text_of_reply
 from pytest_ltm._core.model.agent import Reply
+from pytest_ltm.agents.answers import text_of_reply
 from pytest_ltm.agents.capabilities import required_parameters
 
 _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)

@@ -15,8 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import Struct, field
 
 from pytest_ltm._core.calls.airlock import is_amount
-from pytest_ltm._core.calls.answer_fields import find_end, find_thoughts
-from pytest_ltm._core.calls.refusal import UNTAKEN, read_refusal
+from pytest_ltm._core.calls.passing import UNTAKEN
 from pytest_ltm._core.calls.trace_context import add_trace
 from pytest_ltm._core.model.account import SCORED, sort_end
 from pytest_ltm._core.model.agent import (
@@ -36,6 +35,11 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.schema import Field
 from pytest_ltm._core.storage.secrets import remember_secret
 from pytest_ltm.agents import sources
+from pytest_ltm.providers.answer_fields import (
+    find_end,
+    find_thoughts,
+)
+from pytest_ltm.providers.refusal import read_refusal
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 

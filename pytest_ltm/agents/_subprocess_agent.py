@@ -17,7 +17,10 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._core.calls.hub import OutOfTime, runs_in_hub_thread
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    runs_in_own_thread,
+)
 from pytest_ltm._core.calls.retry import RemoteCause, Trouble
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
@@ -82,7 +85,7 @@ class ApartPlace(Struct, frozen=True):
 
 def _own_limit(limit: float | None) -> float | None:
     """Return a limit that nobody else keeps."""
-    return None if can_interrupt() or runs_in_hub_thread() else limit
+    return None if can_interrupt() or runs_in_own_thread() else limit
 
 
 class AgentApart(Apart):

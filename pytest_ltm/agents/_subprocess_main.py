@@ -33,6 +33,7 @@ from pytest_ltm._core.model.tools import Call, read_shown_tools
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
 from pytest_ltm._core.storage.secrets import known_secrets
+from pytest_ltm.agents import answers
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 from pytest_ltm.agents.caller import check_summary, check_taking
 from pytest_ltm.agents.capabilities import (
@@ -118,7 +119,7 @@ class _CalledTools:
 def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
     """Return the reply; a mere text is checked on the other side."""
     is_text = type(value) is str and str.__len__(value) <= airlock.LONGEST_REPLY
-    return Reply(value) if is_text else airlock.check_reply(value, refuse)  # type: ignore[arg-type]
+    return Reply(value) if is_text else answers.check_reply(value, refuse)  # type: ignore[arg-type]
 
 
 def _take_count(value: object, refuse: airlock.Refuse) -> int:
@@ -262,7 +263,7 @@ class _Child:
         return {"reply": to_builtins(self._call("compact", admit=check_summary))}
 
     def _save(self, _: dict[str, Any]) -> dict[str, Any]:
-        state: bytes = self._call("save", admit=airlock.check_bytes)
+        state: bytes = self._call("save", admit=answers.check_bytes)
         return {"state": base64.b64encode(state).decode()}
 
     def _count(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -277,7 +278,7 @@ class _Child:
             self._loop.close()
 
     def _texts(self, method: str) -> dict[str, Any]:
-        admit = functools.partial(airlock.check_texts, method=method)
+        admit = functools.partial(answers.check_texts, method=method)
         return {method: self._call(method, admit=admit)}
 
     def _done(self, method: str, *arguments: object) -> dict[str, Any]:
@@ -323,12 +324,12 @@ class _Child:
         "reset": lambda self, _: self._done("reset"),
         "settle": lambda self, _: self._done("settle"),
         "usage": lambda self, _: {
-            "usage": asdict(self._call("usage", admit=airlock.check_usage))
+            "usage": asdict(self._call("usage", admit=answers.check_usage))
         },
         "retrieved": lambda self, _: self._texts("retrieved"),
         "in_context": lambda self, _: self._texts("in_context"),
         "written": lambda self, _: {
-            "written": to_builtins(self._call("written", admit=airlock.check_written))
+            "written": to_builtins(self._call("written", admit=answers.check_written))
         },
     }
     """By the field that a request has."""

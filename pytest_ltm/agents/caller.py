@@ -13,11 +13,6 @@ from typing import Any
 
 from pytest_ltm._core.calls.airlock import (
     Refuse,
-    check_bytes,
-    check_reply,
-    check_texts,
-    check_usage,
-    check_written,
     class_name,
     exact_scalar,
     inherits,
@@ -26,8 +21,12 @@ from pytest_ltm._core.calls.airlock import (
     read_attribute,
     shown,
 )
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    call_in_own_thread,
+    own_thread,
+)
 from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.hub import OutOfTime, call_in_own_thread, own_thread
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
 from pytest_ltm._core.model.account import SCORED, account_of
@@ -55,6 +54,13 @@ from pytest_ltm._core.storage.errors import (
     DatasetError,
     LtmInternalError,
     TransientFault,
+)
+from pytest_ltm.agents.answers import (
+    check_bytes,
+    check_reply,
+    check_texts,
+    check_usage,
+    check_written,
 )
 from pytest_ltm.agents.capabilities import (
     capabilities_of,

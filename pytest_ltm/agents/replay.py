@@ -13,14 +13,18 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import LATEST, conversations_in, find_run
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    LATEST,
+    conversations_in,
+    find_run,
+)
 from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
 from pytest_ltm._core.model.filler import is_cut
-from pytest_ltm._core.model.simulated_user import UserQuestion
+from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tools import Tools
 from pytest_ltm._core.model.transcript import Count
 from pytest_ltm._core.storage.disk import open_regular, read_regular
@@ -515,7 +519,7 @@ class RecordedUsers:
     ) -> None:
         self._argument, self._folder, self._ltm_dir = argument, folder, ltm_dir
 
-    def __call__(self, example: str, question: UserQuestion) -> events.UserModelAsked:
+    def __call__(self, example: str, question: JudgeRequest) -> events.UserModelAsked:
         """Return the reply to that very question; UserError if it is not recorded."""
         user_model_asked = self._playback.reply(
             events.UserModelAsked, example, question.digest, question.vote

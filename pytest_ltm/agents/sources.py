@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm._core.calls.airlock import (
-    check_configuration,
     is_count,
     shown,
 )
@@ -45,6 +44,7 @@ from pytest_ltm.agents._replying import (
     may_need_adapter,
     method_that_replies,
 )
+from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import (
     accepts_arguments,
     capabilities_of,

@@ -12,12 +12,17 @@ from typing import Any
 from pytest_ltm._core.storage.disk import write_output
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm.audit.fields import find_fields, read_memories
-from pytest_ltm.audit.findings import KINDS, Kind, find_faults
-from pytest_ltm.audit.memory_records import SUFFIXES, Dump, read_dump
-from pytest_ltm.audit.report import Audit, audit_record, render_page, text_lines
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
 from pytest_ltm.commands.store_dump import dump_store, names_store
+from pytest_ltm.lifecycle.audit.fields import find_fields, read_memories
+from pytest_ltm.lifecycle.audit.findings import KINDS, Kind, find_faults
+from pytest_ltm.lifecycle.audit.memory_records import SUFFIXES, Dump, read_dump
+from pytest_ltm.lifecycle.audit.report import (
+    Audit,
+    audit_record,
+    render_page,
+    text_lines,
+)
 
 EXCEEDED = 1
 """The exit status where more memories have a fault than `--at-most` allows."""

@@ -23,7 +23,6 @@ from pytest_ltm._core.calls.event_loop import (
     share_in_thread,
 )
 from pytest_ltm._core.calls.foreign import UNBLOCK
-from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.account import sort_end
 from pytest_ltm._core.model.agent import CAPABILITIES, Reply
@@ -46,6 +45,10 @@ from pytest_ltm.commands.arguments import (
 )
 from pytest_ltm.commands.published_texts import KNOWS_TEXTS, compare_texts
 from pytest_ltm.figures.text import clip_text, format_dollars, pad_right, wrap_text
+from pytest_ltm.modes.hub import (
+    Hub,
+    OwnThread,
+)
 from pytest_ltm.prechecks.probe_questions import Secret
 
 # The exit status where something is worth a look.

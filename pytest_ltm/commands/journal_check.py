@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.codec import find_damages, flip_bit_back
+from pytest_ltm._core.journal.run_file import JOURNAL
 from pytest_ltm._core.storage.disk import read_regular, write_whole
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.locks import FolderLock

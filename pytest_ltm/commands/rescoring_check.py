@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import ScenarioResult, read_results
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+)
 from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
 from pytest_ltm._core.model.transcript import count_option
 from pytest_ltm._core.storage.disk import read_regular, write_whole

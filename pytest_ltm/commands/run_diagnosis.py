@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_ltm._core.engine.held_agent import Checkpoints
-from pytest_ltm._core.engine.recording_folder import (
+from pytest_ltm._core.journal import run_file
+from pytest_ltm._core.journal.result import ConversationName, read_results
+from pytest_ltm._core.journal.run_file import (
     CHECKPOINTS,
     JOURNAL,
     RESULTS,
-    Recording,
-    cannot_go_on,
-    read_recording,
 )
-from pytest_ltm._core.journal import run_file
-from pytest_ltm._core.journal.result import ConversationName, read_results
 from pytest_ltm._core.storage.errors import LtmError, describe_error
 from pytest_ltm._core.storage.locks import OWNER, lock_holder, lock_owner
 from pytest_ltm._core.storage.wording import pluralize
@@ -27,6 +24,11 @@ from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.diagnosis_text import fit_lines, problem_lines, size_text
 from pytest_ltm.commands.environment import installed_version
 from pytest_ltm.records import amendments
+from pytest_ltm.records.recording import (
+    Recording,
+    cannot_go_on,
+    read_recording,
+)
 
 T = TypeVar("T")
 

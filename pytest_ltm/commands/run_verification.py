@@ -6,9 +6,13 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal.run_file import run_parts
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    run_parts,
+)
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.rescoring_check import score_part_again

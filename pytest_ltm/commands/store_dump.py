@@ -11,7 +11,7 @@ from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.audit.memory_records import Dump, dump_of_value
+from pytest_ltm.lifecycle.audit.memory_records import Dump, dump_of_value
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import Hit, Subject
 

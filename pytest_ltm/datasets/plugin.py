@@ -31,8 +31,14 @@ def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
 
 
 @hookimpl(trylast=True)
-def pytest_ltm_read_suite(path: Path, scenarios: Collection[str]) -> Suite:
-    """Return the suite in a file, ours or a published configuration."""
-    from pytest_ltm.datasets.published import load_any_suite
+def pytest_ltm_read_suite(path: Path, scenarios: Collection[str] | None) -> Suite:
+    """Return the suite in a file, ours or a published configuration; the parameters in a user's file are tried."""
+    from pytest_ltm._core.model.suite import scenarios_folder
+    from pytest_ltm.datasets.suite_file import load_suite
 
-    return load_any_suite(path, scenarios)
+    if path.parent == scenarios_folder():
+        return load_suite(path, scenarios)
+    from pytest_ltm.datasets.published import load_any_suite
+    from pytest_ltm.datasets.suite_parameters import check_parameters
+
+    return check_parameters(load_any_suite(path, scenarios))

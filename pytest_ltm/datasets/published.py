@@ -26,13 +26,15 @@ from pytest_ltm._core.model.suite import (
     Suite,
     SuiteEntry,
     built_in,
-    load_suite,
-    separate_entries,
 )
 from pytest_ltm._core.storage import schema as _yaml
 from pytest_ltm._core.storage.errors import DefinitionError
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.datasets.suite_file import (
+    load_suite,
+    separate_entries,
+)
 
 # The file that holds the menu of the published Restaurant: dishes by section,
 # `{"Section": ["dish", …]}`.

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.json_values import NoJSON, json_values, published_json
 from pytest_ltm._core.model.score import Score, Scoring
 from pytest_ltm._core.model.words import (
     casefold_plain,
@@ -24,6 +23,11 @@ from pytest_ltm.language.clauses import (
     phrase_positions,
 )
 from pytest_ltm.language.commitment import Mention, is_misspelt
+from pytest_ltm.language.json_values import (
+    NoJSON,
+    json_values,
+    published_json,
+)
 from pytest_ltm.language.numbers import COUNTS, ORDINALS
 from pytest_ltm.language.proof import Proof, prove
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.json_values import NoJSON, json_values, published_json
 from pytest_ltm._core.model.score import Score, Scoring
 from pytest_ltm._core.model.words import (
     BULLET,
@@ -29,6 +28,11 @@ from pytest_ltm.language.commitment import (
     find_mentions,
     is_misspelt,
     last_word,
+)
+from pytest_ltm.language.json_values import (
+    NoJSON,
+    json_values,
+    published_json,
 )
 from pytest_ltm.language.numbers import NUMBERS
 from pytest_ltm.language.overlap import rouge_l

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.json_values import json_values
 from pytest_ltm._core.model.score import Score, Scoring
 from pytest_ltm._core.model.words import (
     casefold_plain,
@@ -24,6 +23,7 @@ from pytest_ltm.language.commitment import (
     last_word,
     trim_flood,
 )
+from pytest_ltm.language.json_values import json_values
 from pytest_ltm.language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm.language.recital import REPEATS, recites_messages
 

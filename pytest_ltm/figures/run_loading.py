@@ -24,8 +24,14 @@ from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import from_record
 from pytest_ltm.figures.text import text_of
+from pytest_ltm.records import (
+    CANARIES,
+    CANARY_JOURNAL,
+    CANARY_TIMINGS,
+    JUDGE_CHECKS,
+    probe_record,
+)
 from pytest_ltm.records import amendments as _amendments
-from pytest_ltm.records import judge_checks, probe_record
 
 # The results of conversations, below a run folder.
 RESULTS = "*/results.json"
@@ -204,7 +210,13 @@ def suite_of(plan: object) -> str:
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
     """Return what agents and judge of a run folder were asked before the first conversation."""
-    return (*probe_record.probe_prechecks(path), *judge_checks.judge_prechecks(path))
+    prechecks = probe_record.probe_prechecks(path)
+    judge_files = (CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS)
+    if not any((path / name).exists() for name in judge_files):
+        return tuple(prechecks)
+    from pytest_ltm.records.judge_checks import judge_prechecks
+
+    return (*prechecks, *judge_prechecks(path))
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:

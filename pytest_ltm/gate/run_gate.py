@@ -258,7 +258,7 @@ def check_plans(
     if options.before is None or not run.plays:
         return
     plans = [
-        (name, run.plan(group))
+        (name, run.composition.plan(group, run.conversations()))
         for name, group in items_by_conversation(ltm_items).items()
     ]
     facts = tuple(

@@ -16,7 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Inquiry,
+)
+from pytest_ltm._core.model.opinion import KnownQuestion
 from pytest_ltm._core.model.words import STOP_WORDS
 from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.language.recital import refuses_answer

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.airlock import check_configuration, class_name
+from pytest_ltm._core.calls.airlock import class_name
 from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.model.agent import Configured
@@ -24,6 +24,7 @@ from pytest_ltm._core.storage.errors import (
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import accepts_arguments
 from pytest_ltm.judges.chat import make_client
 from pytest_ltm.judges.model_calls import ModelCaller

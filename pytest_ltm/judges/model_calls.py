@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.airlock import check_reply, inherits
+from pytest_ltm._core.calls.airlock import inherits
+from pytest_ltm._core.calls.conversation_thread import (
+    own_thread,
+)
 from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.hub import own_thread, taking_turns
 from pytest_ltm._core.calls.retry import Failed, Retries
 from pytest_ltm._core.calls.time_limits import unlimited
 from pytest_ltm._core.journal import events
@@ -21,6 +24,7 @@ from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.judge import JudgeRequest
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
+from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.unbuilt import ENCODING
 
 if TYPE_CHECKING:
@@ -269,3 +273,17 @@ def on_record(
         make_event(reply=reply.text, usage=reply.usage, cost_usd=reply.cost_usd)
     )
     return reply
+
+
+@contextmanager
+def taking_turns(shared: object) -> Iterator[None]:
+    """Use what several conversations share, one after the other unless it says `thread_safe = True`."""
+    thread = own_thread()
+    if thread is None or getattr(shared, "thread_safe", False) is True:
+        yield
+        return
+    thread.wait_for_turn(id(shared))
+    try:
+        yield
+    finally:
+        thread.leave(id(shared))

@@ -172,8 +172,8 @@ def fix_latest(
     """
     if all(not choice.spec.startswith(f"{REPLAY}{LATEST}") for choice in chosen):
         return chosen
-    from pytest_ltm._core.session.resume_command_line import begun_by_controller
     from pytest_ltm.agents.replay import resolve_latest
+    from pytest_ltm.modes.resume_command_line import begun_by_controller
 
     agents_by_label = begun_by_controller(find_run(LATEST, ltm_dir)).get("agents", {})
     fixed = tuple(

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ltm._core.calls.event_loop import blocked_seconds, share_in_thread
 from pytest_ltm._core.calls.foreign import UNBLOCK
-from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.calls.time_limits import limits_aside
 from pytest_ltm._core.internals.item_context import suspend_item_context
 from pytest_ltm._core.internals.threads import route_agent_output
@@ -25,6 +24,10 @@ from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import spec_within
+from pytest_ltm.modes.hub import (
+    Hub,
+    OwnThread,
+)
 from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Reply, Usage
 from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.model.transcript import Kind
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.conversation_setup import (
@@ -46,6 +45,7 @@ from pytest_ltm.judges.connection import JudgeConnection
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelCaller
 from pytest_ltm.modes.asked_models import users_for
 from pytest_ltm.reports.forecast import PriceSource, forecast_lines
+from pytest_ltm.users.simulated_user import UserQuestion
 from pytest_ltm.users.user_connection import (
     USER_MODEL_NAME,
     UserConnection,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._core.calls.hub import own_time
+from pytest_ltm._core.calls.conversation_thread import own_time
 from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.held_agent import Checkpoints
@@ -24,6 +23,7 @@ from pytest_ltm._core.journal.result import (
     ConversationResult,
     write_results,
 )
+from pytest_ltm._core.journal.run_file import CHECKPOINTS, JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import (
     NAMED_WHERE_NEEDED,
@@ -57,6 +57,7 @@ from pytest_ltm.agents.capabilities import near_misses
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
+from pytest_ltm.records import recording as _recording
 from pytest_ltm.records.recorded_results import recorded_result
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class LiveMode(ConversationMode):
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
         script = site.agenda()
-        recording = _recording.read_recording(self.given.folder / _recording.JOURNAL)
+        recording = _recording.read_recording(self.given.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
             return self._begin(site, script)
         return self._resume(site, script, recording)
@@ -210,7 +211,7 @@ class LiveMode(ConversationMode):
         )
         _recording.cut_back(folder, None)
         write_plan(folder, plan)
-        timings = Timings.resuming(folder / _recording.TIMINGS)
+        timings = Timings.resuming(folder / TIMINGS)
         live = self._answering(
             supply.make, site, timings, checkpoints=checkpoints_of(folder)
         )
@@ -222,7 +223,7 @@ class LiveMode(ConversationMode):
                 live.restore()
             except _errors.ConversationOver as over:
                 reason_gone, raised = str(over), users_traceback(over)
-        journal, record = Journal.resuming(folder / _recording.JOURNAL), supply.record
+        journal, record = Journal.resuming(folder / JOURNAL), supply.record
         journal.write(
             Header(
                 plan=plan.to_json(),
@@ -256,7 +257,7 @@ class LiveMode(ConversationMode):
                 f"the recorded conversation cannot be resumed: {' '.join(problems)}"
             )
         _recording.cut_back(folder, recording)
-        journal = Journal.resuming(folder / _recording.JOURNAL)
+        journal = Journal.resuming(folder / JOURNAL)
         journal.write(recording.header)
         if site.clock.real and recording.header.now is not None:
             site.clock.jump_to_recorded(recording.header.now)
@@ -273,9 +274,7 @@ class LiveMode(ConversationMode):
             return speaker
 
         timings = (
-            Timings()
-            if recording.complete
-            else Timings.resuming(folder / _recording.TIMINGS)
+            Timings() if recording.complete else Timings.resuming(folder / TIMINGS)
         )
         recorded_agent = _recording.recorded_agent(recording)
         live = self._answering(
@@ -367,15 +366,13 @@ class LiveMode(ConversationMode):
                 ended=result.ended,
                 gone=result.gone,
             )
-        write_results(self.given.folder / _recording.RESULTS, result)
+        write_results(self.given.folder / RESULTS, result)
         if (
             not stopped
             and talk.gone is None
             and not talk.channel.record.faults_in_a_row
         ):
-            shutil.rmtree(
-                self.given.folder / _recording.CHECKPOINTS, ignore_errors=True
-            )
+            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
 
 
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
@@ -393,14 +390,14 @@ def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
 
 def checkpoints_of(folder: Path) -> Checkpoints:
     """Return the checkpoints in a conversation's folder."""
-    return Checkpoints(folder / _recording.CHECKPOINTS)
+    return Checkpoints(folder / CHECKPOINTS)
 
 
 def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
     """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
     recording = None
     try:
-        recording = _recording.read_recording(folder / _recording.JOURNAL)
+        recording = _recording.read_recording(folder / JOURNAL)
         stuck = (
             ""
             if recording is None

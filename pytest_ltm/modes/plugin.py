@@ -31,6 +31,19 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
     register(TRACES)
 
 
+@hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Iterator[None]:
+    """Take over the command line of a run that is taken up again, before conftests are looked for."""
+    option = early_config.known_args_namespace
+    if option.ltm_resume is not None or option.ltm_rescore is not None:
+        from pytest_ltm.modes.resume_command_line import take_over
+
+        take_over(early_config, parser, args)
+    yield
+
+
 @hookimpl(tryfirst=True)
 def pytest_ltm_start(config: pytest.Config) -> None:
     """Have this session's kinds of agents used, and their spans received."""
@@ -43,6 +56,22 @@ def pytest_ltm_start(config: pytest.Config) -> None:
         from pytest_ltm.modes.traces_option import receive_traces
 
         receive_traces(config)
+    _register_filters(config)
+
+
+def _register_filters(config: pytest.Config) -> None:
+    from pytest_ltm._core.session.options import option_or_ini
+
+    language = option_or_ini(config, "ltm_language") or "en"
+    shard = option_or_ini(config, "ltm_shard")
+    if language == "en" and not shard:
+        return
+    from pytest_ltm.modes.selection import LanguageFilter, ShardFilter
+
+    if language != "en":
+        config.pluginmanager.register(LanguageFilter(), "ltm-written")
+    if shard:
+        config.pluginmanager.register(ShardFilter(), "ltm-shard")
 
 
 @hookimpl(wrapper=True, tryfirst=True)

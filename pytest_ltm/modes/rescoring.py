@@ -18,25 +18,28 @@ from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.held_agent import RecordedAgent
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, ending_told
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import read_run_file
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    read_run_file,
+)
 from pytest_ltm._core.journal.section import Section
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.agent import Capabilities, Reply
 from pytest_ltm._core.model.judge import Inquiry
 from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import Plan, compared_definition
-from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.session import conversation_setup as _setup
 from pytest_ltm._core.session.item_body import ItemBody
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm._core.session.planning import plan_for, regenerate_definitions
-from pytest_ltm._core.session.resume_command_line import RESCORE, resume_identity
+from pytest_ltm._core.session.recorded_run import resume_identity
 from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -44,11 +47,13 @@ from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
 from pytest_ltm.modes.recorded_script import NO_USER, RecordScript
+from pytest_ltm.modes.resume_command_line import RESCORE
 from pytest_ltm.modes.verdict_changes import rescored_lines
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records import recorded_verdicts as _verdicts
 from pytest_ltm.records.playback import Playback, plan_of, recorded_plan
 from pytest_ltm.records.recorded_results import recorded_result
+from pytest_ltm.users.simulated_user import UserQuestion
 from pytest_ltm.users.user_connection import UserConnection
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import conversations_in, read_run_file
+from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in, read_run_file
 from pytest_ltm._core.session.items import LTM_ITEM, items_by_conversation
 from pytest_ltm._core.session.options import name_option_in_errors
 from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.resume_command_line import resume_identity
+from pytest_ltm._core.session.recorded_run import resume_identity
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.errors import AgentError, LtmError
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.modes.live import AgentFactory, read_resumable
+from pytest_ltm.records import recording as _recording
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,7 +39,7 @@ class Begun(Struct, frozen=True):
         """Read a run's folder; only journals of this version can be resumed."""
         recordings: dict[ConversationName, _recording.Recording | None] = {}
         stuck: dict[ConversationName, str] = {}
-        for name, path in conversations_in(run, _recording.JOURNAL).items():
+        for name, path in conversations_in(run, JOURNAL).items():
             recordings[name], obstacle = read_resumable(path.parent)
             if obstacle:
                 stuck[name] = obstacle

@@ -241,7 +241,8 @@ class Signals:
     def _end_process(self, reason: str) -> None:
         run = self._run
         with suppress(DiskFault):
-            run.flush_journals()
+            for played in run.all_playing:
+                played.flush_journal()
         way_to_resume = (
             ""
             if run.is_worker

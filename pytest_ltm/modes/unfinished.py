@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.engine import recording_folder as _recording
 from pytest_ltm._core.journal.result import read_results
+from pytest_ltm._core.journal.run_file import JOURNAL, RESULTS
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.figures.text import wrap_text
@@ -41,7 +41,7 @@ class Unfinished:
         cut_off = (
             bool(self._run.ended_by) or self._run.disk_is_gone
         )  # nobody at the terminal wanted that
-        was_asked = any(folder.glob(f"*/{_recording.JOURNAL}")) or (
+        was_asked = any(folder.glob(f"*/{JOURNAL}")) or (
             cut_off and (folder / PROBE_FILE).exists()
         )
         if not self._run.plays or result is None or not was_asked:
@@ -55,7 +55,7 @@ class Unfinished:
             if row.cause != "not reached"
             and not (row.cause == "agent" and conversation.ended == "agent gone")
         ]
-        total = max(self._run.expected(), len(result.scenarios))
+        total = max(self._run.items.expected(self._run.config), len(result.scenarios))
         if len(rows_done) >= total and all(
             conversation.ended == "complete" for conversation in result.conversations
         ):
@@ -114,12 +114,8 @@ class Unfinished:
             )
             more = f" {larger}" if spent and larger else ""
             yield f"resume with{' a larger budget' * spent}: {resume_command(self._run)}{more}"
-            results = self._run.folder.path.glob(f"*/{_recording.RESULTS}")
-            without = (
-                path
-                for path in results
-                if not path.with_name(_recording.JOURNAL).exists()
-            )
+            results = self._run.folder.path.glob(f"*/{RESULTS}")
+            without = (path for path in results if not path.with_name(JOURNAL).exists())
             far = [path.parent.name for path in without if read_results(path).exchanges]
             # Their journals are on other machines, with which they could go on.
             count_text = (

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.recording_folder import value_changes
 from pytest_ltm._core.journal.result import (
     Automatic,
     ConversationName,
@@ -18,6 +17,7 @@ from pytest_ltm._core.model.plan import Plan, is_of_source
 from pytest_ltm._core.storage.schema import to_record
 from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.text import verdict_text, wrap_text
+from pytest_ltm.records.recording import value_changes
 
 
 class Move(Struct, frozen=True):

@@ -15,7 +15,12 @@ from pytest_ltm._core.journal.events import Event, Journal, JudgeChecked
 from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm._core.journal.run_file import SUMMARY
 from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry, KnownQuestion, LtmJudge
+from pytest_ltm._core.model.judge import (
+    PROMPTS,
+    Inquiry,
+    LtmJudge,
+)
+from pytest_ltm._core.model.opinion import KnownQuestion
 from pytest_ltm._core.model.plan import definition_rng
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.session.conversation_setup import RunJudge, run_judge

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.run_file import conversations_in
+from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in
 from pytest_ltm._core.model.scenario import Definition
 from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
 from pytest_ltm._core.session.planning import plan_for

@@ -14,7 +14,6 @@ from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.scenario import Ask, Definition, Say
 from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.session.collection import OWN_TOKENS, expected_tokens
 from pytest_ltm._core.session.dataset import conversation_start, told_in
 from pytest_ltm._core.session.items import LtmItem
 from pytest_ltm._core.session.session import LtmRun
@@ -34,6 +33,10 @@ from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory
 from pytest_ltm.prechecks import probe_questions
 from pytest_ltm.records import probe_record
+from pytest_ltm.reports.expected_length import (
+    OWN_TOKENS,
+    expected_tokens,
+)
 
 T = TypeVar("T")
 # Seconds from which on it is worth knowing before the first conversation how long all

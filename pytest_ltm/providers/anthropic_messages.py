@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.calls.answer_fields import (
+from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.answer_fields import (
     calls_tool,
     find_end,
     find_thoughts,
     is_thought,
 )
-from pytest_ltm._core.storage.errors import TransientFault
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,

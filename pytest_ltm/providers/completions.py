@@ -10,17 +10,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._core.calls.answer_fields import fold_names
-from pytest_ltm._core.calls.refusal import (
-    UNTAKEN,
-    Refusal,
-    is_about_key,
-    mentions,
-    read_refusal,
-    reports_error,
-    takes_not,
-    too_long,
-)
+from pytest_ltm._core.calls.passing import UNTAKEN
 from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.clock import (
     can_interrupt,
@@ -32,6 +22,7 @@ from pytest_ltm._core.storage.errors import (
     TransientFault,
     describe_error,
 )
+from pytest_ltm.providers.answer_fields import fold_names
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,
@@ -42,6 +33,15 @@ from pytest_ltm.providers.chat_responses import (
     received,
 )
 from pytest_ltm.providers.limiter import Limiter, RateLimitSlot, value_of
+from pytest_ltm.providers.refusal import (
+    Refusal,
+    is_about_key,
+    mentions,
+    read_refusal,
+    reports_error,
+    takes_not,
+    too_long,
+)
 from pytest_ltm.providers.sharing import SHARING
 from pytest_ltm.providers.transport import Arrived, ClientGuard, Unreached
 

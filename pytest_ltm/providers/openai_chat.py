@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_ltm._core.calls.answer_fields import (
+from pytest_ltm._core.storage.errors import AgentFault, TransientFault
+from pytest_ltm.providers.answer_fields import (
     find_calls,
     find_end,
     find_thoughts,
     is_thought,
 )
-from pytest_ltm._core.storage.errors import AgentFault, TransientFault
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,
     Reception,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_ltm._core.calls.answer_fields import (
+from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.providers.answer_fields import (
     calls_tool,
     find_end,
     find_thoughts,
     is_thought,
 )
-from pytest_ltm._core.storage.errors import TransientFault
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.chat_responses import (
     ModelResponse,

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import comb
 from pathlib import Path
-from typing import Literal
 
 from pytest_ltm._core.journal.codec import (
     strip_checksum,
@@ -28,10 +27,12 @@ from pytest_ltm._core.storage.schema import (
     json_text,
     to_record,
 )
+from pytest_ltm.records import CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS
+from pytest_ltm.records.probe_record import unfinished_precheck
 
-FILE, JOURNAL, TIMINGS = "canaries.json", "canaries.jsonl", "canaries.timings.jsonl"
+FILE, JOURNAL, TIMINGS = CANARIES, CANARY_JOURNAL, CANARY_TIMINGS
 # The journal of checks that no conversation had a place for.
-CHECKS = "judge-checks.jsonl"
+CHECKS = JUDGE_CHECKS
 # How many checks of each kind a run has at least, by whether the judge is to pass them.
 # Vague answers are what judges pass most often.
 PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
@@ -95,24 +96,6 @@ def judge_prechecks(run: Path) -> list[Precheck]:
     opening = [known] if known.verdict != "unfinished" or usage[0] else []
     return opening + _checks_precheck(
         opening[0].of if opening else "", list(recorded_checks(run))
-    )
-
-
-def unfinished_precheck(
-    kind: Literal["canaries", "probe"],
-    of: str,
-    usage: tuple[int, int, float | None, bool],
-) -> Precheck:
-    """Return what stands for a check that was cut off, with what it used until then."""
-    calls, tokens, usd, guessed = usage
-    return Precheck(
-        kind=kind,
-        of=of,
-        verdict="unfinished",
-        calls=calls,
-        tokens=tokens,
-        cost_usd=usd,
-        estimated=guessed,
     )
 
 

@@ -8,11 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.events import AgentFacts
 from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import conversations_in
+from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.storage.errors import (
     AgentError,

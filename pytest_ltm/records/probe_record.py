@@ -23,7 +23,6 @@ from pytest_ltm._core.storage.disk import (
     write_whole,
 )
 from pytest_ltm._core.storage.schema import ReportedDollars
-from pytest_ltm.records.judge_checks import unfinished_precheck
 
 PROBE_FILE = "probe.jsonl"
 ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]
@@ -129,4 +128,22 @@ def probe_usage(
         sum(tokens for _, tokens in each),
         sum(costs) if costs else None,
         guessed,
+    )
+
+
+def unfinished_precheck(
+    kind: Literal["canaries", "probe"],
+    of: str,
+    usage: tuple[int, int, float | None, bool],
+) -> Precheck:
+    """Return what stands for a check that was cut off, with what it used until then."""
+    calls, tokens, usd, guessed = usage
+    return Precheck(
+        kind=kind,
+        of=of,
+        verdict="unfinished",
+        calls=calls,
+        tokens=tokens,
+        cost_usd=usd,
+        estimated=guessed,
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import RESULTS
 from pytest_ltm._core.journal.result import ConversationResult, read_results
+from pytest_ltm._core.journal.run_file import RESULTS
 from pytest_ltm._core.storage.errors import LtmError
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.engine.scoring import classify_ending, ending_told
 from pytest_ltm._core.journal.result import (
     ConversationName,
     ScenarioResult,
 )
+from pytest_ltm._core.journal.run_file import JOURNAL
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.records.playback import Playback, plan_of
 from pytest_ltm.records.recorded_results import recorded_result

@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import (
     ConversationName,
     ConversationResult,
     read_results,
+)
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
 )
 from pytest_ltm._core.journal.timings import ReplyTime, Resumed, load_all_timings
 from pytest_ltm._core.model.plan import Plan, plan_differences

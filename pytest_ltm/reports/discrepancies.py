@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL
 from pytest_ltm._core.journal.codec import find_damages
+from pytest_ltm._core.journal.run_file import JOURNAL
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError, describe_error
 

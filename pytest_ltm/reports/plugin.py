@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api import hookimpl, lazy
 
 if TYPE_CHECKING:
+    import pytest
+
     from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
     from pytest_ltm._core.journal.result import QuestionResult
     from pytest_ltm.api import LtmRun, Option, ScenarioResult, Transcript
@@ -30,6 +32,15 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 
     for option in OPTIONS:
         register(option)
+
+
+@hookimpl(wrapper=True)
+def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
+    """Clean whatever is shown of secrets and control characters, from the start of the run on."""
+    from pytest_ltm.reports.safe_output import keep_output_safe
+
+    with keep_output_safe(config):
+        yield
 
 
 @hookimpl(trylast=True)

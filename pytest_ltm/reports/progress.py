@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.internals.item_context import worker_interactor
 from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.session.collection import expected_tokens
 from pytest_ltm._core.session.conversation_run import PlayedConversation
-from pytest_ltm._core.session.safe_output import underlying_file
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.sanitize import fit_for
 from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.figures.text import clip_text
+from pytest_ltm.reports.expected_length import expected_tokens
 from pytest_ltm.reports.failure import live_line, progress_line
+from pytest_ltm.reports.safe_output import underlying_file
 
 # From the cursor to the end of the screen.
 ERASE = "\x1b[J"

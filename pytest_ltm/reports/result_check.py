@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pytest_ltm._core.engine.lane import CreditedQuestion
-from pytest_ltm._core.engine.recording_folder import RESULTS
 from pytest_ltm._core.engine.scoring import question_result
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
@@ -18,6 +17,7 @@ from pytest_ltm._core.journal.result import (
     outcome_of,
     read_results,
 )
+from pytest_ltm._core.journal.run_file import RESULTS
 from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.schema import show_value, to_record

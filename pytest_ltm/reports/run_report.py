@@ -17,7 +17,6 @@ import pytest
 from msgspec import structs
 
 from pytest_ltm._core.calls.airlock import exact_scalar, shown
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.internals.setup import say_body_in_junit
 from pytest_ltm._core.journal import timings as _timings
 from pytest_ltm._core.journal.result import (
@@ -32,7 +31,9 @@ from pytest_ltm._core.journal.result import (
     why_unmeasured,
 )
 from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
     SUMMARY,
+    TIMINGS,
     conversations_in,
     cut_short,
     newest_first,
@@ -285,7 +286,7 @@ class Report:
         if session.exitstatus in DECIDED and not (
             session.shouldfail or session.shouldstop
         ):
-            planned = self._run.expected()
+            planned = self._run.items.expected(self._run.config)
             missing = max(planned - len(self._reported), 0)
             self._unplayed = (
                 f"{missing:,} of {pluralize(planned, 'example')} never ended"

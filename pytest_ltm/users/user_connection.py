@@ -16,7 +16,6 @@ from pytest_ltm._core.journal.cost import SCRIPTED, Tariff
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings, UserTime
 from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.model.simulated_user import UserQuestion
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
 from pytest_ltm._core.storage.errors import (
@@ -28,6 +27,7 @@ from pytest_ltm._core.storage.errors import (
 from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
+from pytest_ltm.users.simulated_user import ModelledUser, UserQuestion
 
 # What errors call it.
 USER_MODEL_NAME = "the model of the simulated user"
@@ -124,9 +124,15 @@ class UserConnection:
     )
     """By spec, or by the identity of a model given as an object, which is kept with it."""
 
-    def handle(self, example: str) -> Callable[[object], Callable[[UserQuestion], str]]:
-        """Return what answers for the users of one example: given a model, it returns how that is asked."""
-        return lambda model: partial(self._ask, example, model, name_of(model))
+    def handle(self, example: str) -> Callable[..., ModelledUser]:
+        """Return what makes the users of one example."""
+        return partial(self._make_user, example)
+
+    def _make_user(
+        self, example: str, goal: str, *, model: object, **terms: Any
+    ) -> ModelledUser:
+        ask = partial(self._ask, example, model, name_of(model))
+        return ModelledUser(goal, ask=ask, **terms)
 
     def result_fields(self, example: str) -> dict[str, Any]:
         """Return what an example's result says about its users."""

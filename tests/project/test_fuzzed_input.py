@@ -29,7 +29,6 @@ from pytest_ltm._core.journal.run_file import FORMAT, find_run, read_run_file
 from pytest_ltm._core.journal.timings import load_all_timings
 from pytest_ltm._core.model.scenario import load_yaml_scenario, read_definition_file
 from pytest_ltm._core.model.schedule import parse_sessions_option
-from pytest_ltm._core.model.suite import load_suite
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.agents.registry import find_agent, split_specs
@@ -40,6 +39,7 @@ from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.logs.log_file import LogsFile
 from pytest_ltm.datasets.longmemeval.record import index_of
 from pytest_ltm.datasets.published import read_any
+from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._trivia import pool_of_file

@@ -11,8 +11,9 @@ import yaml
 
 PACKAGE = Path(__file__).parents[2] / "pytest_ltm"
 CODE = (
-    "_core/calls/refusal.py",
-    "_core/calls/answer_fields.py",
+    "providers/refusal.py",
+    "providers/answer_fields.py",
+    "_core/calls/passing.py",
     "_core/calls/retry.py",
     "language/marked_speech.py",
     "language/structured.py",

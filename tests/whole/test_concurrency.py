@@ -477,7 +477,7 @@ class Watch:
     most = 0
 
     def pytest_ltm_exchange(self, config):
-        Watch.most = max(Watch.most, len(config.pluginmanager.get_plugin("ltm-run")._all_playing))
+        Watch.most = max(Watch.most, len(config.pluginmanager.get_plugin("ltm-run").all_playing))
 
 def pytest_configure(config):
     config.pluginmanager.register(Watch())

@@ -12,24 +12,19 @@ import builtins
 import inspect
 import reprlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from types import AsyncGeneratorType, CoroutineType, FunctionType
+from collections.abc import Callable, Mapping
+from types import CoroutineType, FunctionType
 from typing import Any, Final, TypeGuard, TypeVar, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls import conversation_thread as threads
 from pytest_ltm._core.calls.retry import RemoteCause, broken_off, classify_failure
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import (
-    MemoryOperation,
-    Mishap,
     Reply,
     Usage,
-    check_operations,
 )
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tools import Call
 from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm._core.storage.errors import (
     AgentFault,
@@ -39,7 +34,6 @@ from pytest_ltm._core.storage.errors import (
     text_of,
 )
 from pytest_ltm._core.storage.schema import Field
-from pytest_ltm._core.storage.secrets import redact_secrets
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True
@@ -94,8 +88,8 @@ def read_flag(holder: object, name: str) -> bool:
 def look(examine: Callable[[], Any], default: Any = None) -> Any:
     """Return what looking at a foreign object comes to; the default if that fails or takes long."""
     try:
-        if hub.own_thread() is not None:
-            return hub.call_in_own_thread(examine, LOOK_SECONDS)
+        if threads.own_thread() is not None:
+            return threads.call_in_own_thread(examine, LOOK_SECONDS)
         return call_within(LOOK_SECONDS, examine)
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -129,7 +123,7 @@ class Gate(Struct, frozen=True):
     def enter(self, function: Callable[[], object]) -> Any:
         """Return what a foreign function returns, admitted, or Pending; what it raises is settled."""
         passing: tuple[type[BaseException], ...] = (
-            *(Refusal, hub.OutOfTime),
+            *(Refusal, threads.OutOfTime),
             *self.passing,
         )
         try:
@@ -153,7 +147,7 @@ class Pending(Struct, frozen=True):
     async def outcome(self) -> Any:
         """Return what the awaitable comes to, admitted; what it raises is settled."""
         passing: tuple[type[BaseException], ...] = (
-            *(Refusal, hub.OutOfTime),
+            *(Refusal, threads.OutOfTime),
             *self.gate.passing,
         )
         try:
@@ -171,11 +165,12 @@ def _is_awaitable(value: object) -> bool:
     if any(kind is str or kind is Reply for kind in kinds):
         return False
     return inherits(value, CoroutineType) or any(
-        "__await__" in _members(kind) for kind in kinds
+        "__await__" in class_members(kind) for kind in kinds
     )
 
 
-def _members(kind: type) -> Mapping[str, object]:
+def class_members(kind: type) -> Mapping[str, object]:
+    """Return what a class itself defines, by name."""
     members: Mapping[str, object] = vars(type)["__dict__"].__get__(kind)
     return members
 
@@ -249,7 +244,7 @@ def _unwinds(error: BaseException) -> bool:
     """Return whether an exception ends more than the call: it passes as it is."""
     kinds = true_classes(error)
     return not any(kind is Exception for kind in kinds) and any(
-        kind is GeneratorExit or kind is KeyboardInterrupt or kind is hub.OutOfTime
+        kind is GeneratorExit or kind is KeyboardInterrupt or kind is threads.OutOfTime
         for kind in kinds
     )
 
@@ -286,29 +281,30 @@ def _is_plain(error: BaseException) -> bool:
     for kind in true_classes(error):
         if vars(builtins).get(_static(kind, "__name__")) is kind:
             continue
-        members = _members(kind).items()
+        members = class_members(kind).items()
         if type(kind) is not type or not all(_is_quiet(*member) for member in members):
             return False
     if inherits(error, AttributeError):
         # Python looks for similar names in it when it shows the error.
         vars(AttributeError)["obj"].__set__(error, None)
     values = [*_slot(error, "args"), *vars(error).values()]
-    return all(_is_scalar(value) or _holds_scalars(value) for value in values)
+    return all(is_scalar(value) or _holds_scalars(value) for value in values)
 
 
 def _holds_scalars(value: object) -> bool:
-    return type(value) is tuple and all(_is_scalar(part) for part in value)
+    return type(value) is tuple and all(is_scalar(part) for part in value)
 
 
 def _is_quiet(name: str, value: object) -> bool:
     if name in _QUIET:
         return True
     return not name.startswith("__") and (
-        _is_scalar(value) or type(value) is FunctionType
+        is_scalar(value) or type(value) is FunctionType
     )
 
 
-def _is_scalar(value: object) -> bool:
+def is_scalar(value: object) -> bool:
+    """Return whether a value is a builtin text, number, truth value or None."""
     return any(type(value) is kind for kind in _SCALARS)
 
 
@@ -322,7 +318,7 @@ def _stand_in(error: BaseException) -> ForeignError:
     try:
         settled.passing = classify_failure(error, now=wall_time())
         settled.lost = broken_off(error)
-    except (hub.OutOfTime, KeyboardInterrupt):
+    except (threads.OutOfTime, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001, S110 - what cannot be read says nothing
         pass
@@ -395,7 +391,7 @@ def exact_pairs(value: object) -> list[tuple[str, object]]:
 
 def _exact_or_shown(value: object) -> object:
     scalar = exact_scalar(value)
-    return scalar if _is_scalar(scalar) else shown(value)
+    return scalar if is_scalar(scalar) else shown(value)
 
 
 def exact_tree(value: object) -> Any:
@@ -408,135 +404,14 @@ def exact_tree(value: object) -> Any:
     if type(value) is list:
         return [exact_tree(part) for part in value]
     scalar = exact_scalar(value)
-    if not _is_scalar(scalar):
+    if not is_scalar(scalar):
         raise TypeError(f"{shown(value)} is not a JSON value")
     return scalar
 
 
-# --- What a reply, its usage and all that belongs to it may be.
-
 # The characters that a reply may have: nobody says more at once, and a fault that
 # floods must not flood the record.
 LONGEST_REPLY = 1_000_000
-
-
-def check_text(value: object, refuse: Refuse) -> str:
-    """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
-    if not inherits(value, str):
-        raise refuse(
-            f"replied with {shown(value)}; a reply is a str or a pytest_ltm Reply{cure_reply(value)}"
-        )
-    text = exact_text(value)
-    if len(text) > LONGEST_REPLY:
-        raise refuse(
-            f"replied with {len(text):,} characters; a reply has at most {LONGEST_REPLY:,}"
-        )
-    return redact_secrets(text)
-
-
-def check_reply(value: Any, refuse: Refuse) -> Reply:
-    """Return the reply with its usage and cost checked; a bare text becomes one."""
-    if not inherits(value, Reply):
-        return Reply(check_text(text_of_reply(value), refuse))
-    cost, usage = value.cost_usd, value.usage
-    if cost is not None and not is_amount(cost):
-        raise refuse(f"replied with a cost of {shown(cost)}; it is a number of dollars")
-    used = None if usage is None else check_usage(usage, refuse)
-    try:
-        text = check_text(value.text, refuse)
-    except (LtmError, Refusal) as error:
-        refused = error.error if isinstance(error, Refusal) else error
-        refused.usage = used
-        raise
-    return Reply(
-        text,
-        used,
-        None if cost is None else float(exact_scalar(cost)),  # type: ignore[arg-type]
-        value.hypothetical is True,
-        word_of(value.finish_reason),
-        word_of(value.thoughts),
-        tuple(_exact_mishaps(value.mishaps)),
-        tuple(_exact_calls(value.calls, refuse)),
-    )
-
-
-def _exact_mishaps(value: object) -> Iterator[Mishap]:
-    # No reply is refused for what it wrongly reports of mishaps.
-    for mishap in exact_items(value) or ():
-        if type(mishap) is Mishap and is_count(mishap.times) and is_count(mishap.of):
-            yield Mishap(word_of(mishap.what), int(mishap.times), int(mishap.of))
-
-
-def _exact_calls(value: object, refuse: Refuse) -> Iterator[Call]:
-    calls = exact_items(value)
-    if calls is None or not all(type(call) is Call for call in calls):
-        raise refuse(f"replied with calls={shown(value)}; it is a list of Call")
-    for call in calls:
-        arguments = exact_scalar(call.arguments)
-        try:
-            if type(arguments) is not str:
-                arguments = exact_tree(arguments)
-            yield Call(exact_text(call.name), arguments, word_of(call.id))
-        except (TypeError, RecursionError) as error:
-            raise refuse(f"called a tool by {shown(call)}: {error}") from None
-
-
-def word_of(value: object) -> str:
-    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
-    if not inherits(value, str):
-        return ""
-    return redact_secrets(exact_text(value)[:LONGEST_REPLY])
-
-
-def check_usage(value: Any, refuse: Refuse) -> Usage:
-    """Return the usage if it is one of whole numbers."""
-    if inherits(value, Usage):
-        names = ("input_tokens", "output_tokens", "cached_tokens", "calls")
-        counts = {name: exact_scalar(getattr(value, name)) for name in names}
-        if all(is_count(count) for count in counts.values()):
-            return Usage(**counts, estimated=value.estimated is True)  # type: ignore[arg-type]
-    raise refuse(f"reported {shown(value)} as usage; it is a Usage of whole numbers")
-
-
-def check_texts(value: object, method: str, refuse: Refuse) -> tuple[str, ...]:
-    """Return the texts that a method returned."""
-    texts = exact_items(value)
-    if texts is None or not all(inherits(text, str) for text in texts):
-        raise refuse(f"returned {shown(value)}; {method}() returns a list of texts")
-    return tuple(check_text(text, refuse) for text in texts)
-
-
-def check_bytes(value: object, refuse: Refuse) -> bytes:
-    """Return the state that `save()` returned."""
-    if not any(inherits(value, kind) for kind in (bytes, bytearray, memoryview)):
-        raise refuse(f"saved {shown(value)}; save() returns bytes")
-    return bytes(memoryview(value))  # type: ignore[arg-type]
-
-
-def check_written(value: object, refuse: Refuse) -> tuple[MemoryOperation, ...]:
-    """Return what `written()` returned."""
-    rows = exact_items(value)
-    if rows is None:
-        return check_operations(shown(value), refuse)  # type: ignore[arg-type]
-    return check_operations([_exact_row(row) for row in rows], refuse)  # type: ignore[arg-type]
-
-
-def _exact_row(row: object) -> object:
-    """Return a row of `written()` with texts in place of what is neither a text nor None."""
-    cells = exact_items(row)
-    if cells is None:
-        return shown(row)
-    scalars = [exact_scalar(cell) for cell in cells]
-    return tuple(
-        scalar if _is_scalar(scalar) else exact_text(str(scalar)) for scalar in scalars
-    )
-
-
-def check_configuration(value: object, refuse: Refuse, *, where: str) -> dict[str, Any]:
-    """Return what `configuration()` returned: a mapping of JSON values. `where`: as errors call its owner."""
-    if not isinstance(value, Mapping):
-        raise refuse(f"configuration() returned {shown(value)}, not a mapping")
-    return cast("dict[str, Any]", check_json(value, refuse, where=where))
 
 
 def check_json(value: object, refuse: Refuse, *, where: str) -> Any:
@@ -545,18 +420,6 @@ def check_json(value: object, refuse: Refuse, *, where: str) -> Any:
         return exact_tree(Field(value, where, "configuration").json())
     except DefinitionError as error:
         raise refuse(str(error)) from error
-
-
-def check_filler(value: object, refuse: Refuse) -> FillerExchange:
-    """Return what a filler's `make()` returned."""
-    if not inherits(value, FillerExchange):
-        raise refuse(f"make() returned {shown(value)}, not a FillerExchange")
-    tokens = exact_scalar(value.message_tokens)
-    return FillerExchange(
-        check_text(value.message, refuse),
-        check_text(value.expected_reply, refuse),
-        tokens if type(tokens) is int and is_count(tokens) else None,
-    )
 
 
 def drop(value: object, refuse: Refuse) -> None:
@@ -592,89 +455,7 @@ def shown(value: object) -> str:
     noun = f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
         return f"{exact_text(reprlib.repr(value))} ({noun})"
-    except (hub.OutOfTime, KeyboardInterrupt):
+    except (threads.OutOfTime, KeyboardInterrupt):
         raise
     except BaseException:  # noqa: BLE001 - an error message must not fail on what it reports
         return noun
-
-
-# Keys and attributes under which libraries return what a model said, the surest first.
-NAMES = (
-    "output_text",
-    "final_output",
-    "output",
-    "choices",
-    "messages",
-    "message",
-    "content",
-    "text",
-    "response",
-    "reply",
-    "answer",
-    "result",
-)
-LEVELS = 4
-
-
-def cure_reply(value: object) -> str:
-    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
-    if inherits(value, AsyncGeneratorType):
-        return ". Return ''.join([part async for part in it])"
-    if any("__next__" in _members(kind) for kind in true_classes(value)):
-        return ". Return ''.join(it)"
-    if inherits(value, bytes):
-        return ". Return it.decode()"
-    path = look(lambda: path_to_text(value), "")
-    return f". Return its {path.removeprefix('.')}" if path else ""
-
-
-def path_to_text(value: Any) -> str:
-    """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
-    found = _find_text(value)
-    return "" if found is None else found[0]
-
-
-def text_of_reply(value: object) -> object:
-    """Return the text of a reply object, such as a library's message; anything else as it is.
-
-    A bare list of texts, bytes and iterators are not read: they may be parts of a
-    reply, or none.
-    """
-    items = exact_items(value)
-    if value is None or inherits(value, Reply) or (items and _is_text(items[-1])):
-        return value
-    found = look(lambda: _find_text(value))
-    return value if found is None else found[1]
-
-
-def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
-    """Return where in a value a text is, and the text; None if no known name leads to one."""
-    if _is_text(value):
-        return "", value
-    if depth < 0:
-        return None
-    if (items := exact_items(value)) is not None:
-        found = _find_text(items[-1], depth - 1) if items else None
-        return found and (f"[-1]{found[0]}", found[1])
-    is_mapping = isinstance(value, Mapping)
-    names = [
-        name for name in NAMES if name in (value if is_mapping else _fields(value))
-    ]
-    if is_mapping and not names and len(value) == 1:
-        names = [name for name in value if inherits(name, str)]
-    for name in names:
-        part = value[name] if is_mapping else read_attribute(value, name)
-        found = _find_text(part, depth - 1)
-        if found is not None:
-            step = f"[{name!r}]" if is_mapping else f".{name}"
-            return step + found[0], found[1]
-    return None
-
-
-def _is_text(value: object) -> bool:
-    return inherits(value, str)
-
-
-def _fields(value: object) -> Mapping[str, object]:
-    fields = read_attribute(value, "__dict__")
-    return fields if type(fields) is dict else {}

@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_ltm._core.calls import hub
+from pytest_ltm._core.calls import conversation_thread as threads
 from pytest_ltm._core.calls.airlock import (
     Gate,
     Pending,
@@ -152,8 +152,8 @@ class LoopShare:
         OutOfTime after `timeout` seconds. In the conversation's own thread where it has
         one. Must be called `outside_any_loop`.
         """
-        if hub.own_thread() is not None:
-            return hub.call_in_own_thread(
+        if threads.own_thread() is not None:
+            return threads.call_in_own_thread(
                 partial(self.call, timeout, function, gate), timeout
             )
         threaded = self._threaded()
@@ -167,7 +167,7 @@ class LoopShare:
                 return await value.outcome() if type(value) is Pending else value
 
             return self._await_in(threaded, begin, timeout)
-        hub.set_call_limit(timeout)
+        threads.set_call_limit(timeout)
         with undisturbed():
             value = call_within(timeout, partial(gate.enter, function))
         if type(value) is not Pending:
@@ -185,14 +185,17 @@ class LoopShare:
             return self._await_in(threaded, lambda _: awaitable, timeout)
         loop = self._loop_here()
         late = None if timeout is None else timeout + 2 * GRACE
-        hub.set_call_limit(late)
+        threads.set_call_limit(late)
         context = copy_context()
         context.run(_SHARE.set, self)
         task = context.run(
             loop.create_task, _limited(carry_into_loop(lambda: awaitable)(), timeout)
         )
         try:
-            with hub.woken_by(lambda: loop.call_soon_threadsafe(bool)), undisturbed():
+            with (
+                threads.woken_by(lambda: loop.call_soon_threadsafe(bool)),
+                undisturbed(),
+            ):
                 value, error = call_within(late, partial(loop.run_until_complete, task))
         except BaseException:
             task.cancel()
@@ -203,11 +206,11 @@ class LoopShare:
 
     def close(self) -> None:
         """Cancel what the agent left running, in the conversation's own thread; nothing happens the second time."""
-        if hub.own_thread() is None:
+        if threads.own_thread() is None:
             self._close()
         elif self._own is not None or self.tasks:
-            with suppress(hub.OutOfTime):
-                hub.call_in_own_thread(self._close, 4 * GRACE)
+            with suppress(threads.OutOfTime):
+                threads.call_in_own_thread(self._close, 4 * GRACE)
 
     def _close(self) -> None:
         loop, self._own = self._own, None
@@ -220,7 +223,7 @@ class LoopShare:
                 loop.run_until_complete(loop.shutdown_asyncgens())
             elif tasks_left:
                 self.run(_cancelled(tasks_left), timeout=2 * GRACE)
-        except (LoopLost, hub.OutOfTime):  # who does not end by then is left
+        except (LoopLost, threads.OutOfTime):  # who does not end by then is left
             pass
         finally:
             _UNSTOPPABLE.extend(task for task in tasks_left if not task.done())
@@ -235,10 +238,10 @@ class LoopShare:
     ) -> Any:
         context: Context = _HERE.__dict__.get("context") or copy_context()
         context.run(
-            hub.SAYING.set, hub.SAYING.get()
+            threads.SAYING.set, threads.SAYING.get()
         )  # the thread may be another by now
         context.run(_SHARE.set, self)
-        hub.set_call_limit(math.inf)  # the loop keeps the limit
+        threads.set_call_limit(math.inf)  # the loop keeps the limit
         _HERE.context = None  # if this fails somebody may still be in it
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
@@ -262,7 +265,7 @@ class LoopShare:
     def _loop_here(self) -> asyncio.AbstractEventLoop:
         """Return a loop that turns in this thread: its own, or that of all who wait here."""
         if (
-            self._has_own or hub.runs_in_hub_thread()
+            self._has_own or threads.runs_in_own_thread()
         ):  # a thread of one conversation ends with it
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
@@ -384,7 +387,7 @@ class ThreadedLoop:
         future = context.copy().run(asyncio.run_coroutine_threadsafe, limited, loop)
         self._calls[future] = share
         try:
-            with hub.woken_by(future.cancel):
+            with threads.woken_by(future.cancel):
                 result: tuple[Any, BaseException | None] = future.result()
                 return result
         except CancelledError:  # by whoever interrupts this thread, or gave up the loop
@@ -392,7 +395,7 @@ class ThreadedLoop:
                 raise LoopLost(
                     f"{self.lost} blocks the event loop of all async agents, and does not come back"
                 ) from None
-            raise hub.OutOfTime from None
+            raise threads.OutOfTime from None
         finally:
             future.cancel()
             del self._calls[future]
@@ -482,7 +485,7 @@ class ThreadedLoop:
             for future in list(self._calls):
                 future.cancel()
         elif now > over_at and self.thread is not None:
-            hub.throw_into(self.thread, hub.OutOfTime)
+            threads.throw_into(self.thread, threads.OutOfTime)
 
 
 async def _limited(
@@ -513,7 +516,7 @@ async def _limited(
                 break
     finally:
         await _cancelled({task})
-    raise hub.OutOfTime
+    raise threads.OutOfTime
 
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:

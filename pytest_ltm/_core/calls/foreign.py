@@ -3,7 +3,7 @@
 Every call has a time limit, and whatever goes wrong in it becomes one kind of error,
 without secrets. A call that failed for a passing reason is made again, and what failed
 attempts have used is added up. What is said in the thread of a conversation is kept for
-its item (see `hub`); what is returned or raised comes in by the airlock.
+its item; what is returned or raised comes in by the airlock.
 """
 
 from __future__ import annotations
@@ -27,13 +27,17 @@ from pytest_ltm._core.calls.airlock import (
     look,
     settle_error,
 )
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    own_thread,
+    runs_in_own_thread,
+)
 from pytest_ltm._core.calls.event_loop import (
     LoopLost,
     LoopShare,
     lost_by,
     outside_any_loop,
 )
-from pytest_ltm._core.calls.hub import OutOfTime, own_thread, runs_in_hub_thread
 from pytest_ltm._core.calls.retry import Failed, Retries, broken_off
 from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
 from pytest_ltm._core.model.agent import Usage
@@ -303,7 +307,7 @@ def _cure(error: BaseException) -> str:
     """Return the way out of an error that comes of where code is called; else ""."""
     text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
     # Code that only the main thread can run, such as signal handlers.
-    if "main thread" in text and (runs_in_hub_thread() or own_thread() is not None):
+    if "main thread" in text and (runs_in_own_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
     if not any(sign in text for sign in _OTHER_LOOP):
         return ""

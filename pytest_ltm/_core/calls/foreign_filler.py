@@ -6,14 +6,20 @@ from functools import partial
 from typing import Any
 
 from pytest_ltm._core.calls.airlock import (
-    check_filler,
+    LONGEST_REPLY,
+    Refuse,
     check_json,
+    exact_scalar,
+    exact_text,
+    inherits,
+    is_count,
     is_of_package,
     shown,
 )
 from pytest_ltm._core.calls.foreign import ForeignCaller
 from pytest_ltm._core.model.filler import Filler, FillerExchange
 from pytest_ltm._core.storage.errors import FillerError
+from pytest_ltm._core.storage.secrets import redact_secrets
 
 # Seconds that a filler may take for one exchange.
 _MAKING = 60.0
@@ -48,3 +54,26 @@ def admit_filler(filler: Any) -> Filler:
         ours: Filler = filler
         return ours
     return ForeignFiller(filler)
+
+
+def check_filler(value: object, refuse: Refuse) -> FillerExchange:
+    """Return what a filler's `make()` returned."""
+    if not inherits(value, FillerExchange):
+        raise refuse(f"make() returned {shown(value)}, not a FillerExchange")
+    tokens = exact_scalar(value.message_tokens)
+    return FillerExchange(
+        _check_filler_text(value.message, refuse),
+        _check_filler_text(value.expected_reply, refuse),
+        tokens if type(tokens) is int and is_count(tokens) else None,
+    )
+
+
+def _check_filler_text(value: object, refuse: Refuse) -> str:
+    if not inherits(value, str):
+        raise refuse(f"make() returned {shown(value)} where a text is expected")
+    text = exact_text(value)
+    if len(text) > LONGEST_REPLY:
+        raise refuse(
+            f"make() returned {len(text):,} characters; a text has at most {LONGEST_REPLY:,}"
+        )
+    return redact_secrets(text)

@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls.hub import sleep_here
-from pytest_ltm._core.calls.refusal import UNTAKEN, may_pass
+from pytest_ltm._core.calls.conversation_thread import sleep_here
+from pytest_ltm._core.calls.passing import (
+    UNTAKEN,
+    may_pass,
+)
 from pytest_ltm._core.storage import clock as _clock
 from pytest_ltm._core.storage.errors import TransientFault, text_of
 

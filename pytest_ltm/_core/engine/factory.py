@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -27,12 +27,14 @@ from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model.filler import Filler, PastExchange
 from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.judge import Judge
 from pytest_ltm._core.model.plan import Plan, PlannedExample, body_rng
 from pytest_ltm._core.model.scenario import Request
 from pytest_ltm._core.model.score import Scoring
 from pytest_ltm._core.model.tokens import TokenCounter
 from pytest_ltm._core.storage.clock import Clock
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.judge import Judge
 
 
 class ConversationFactory(Struct, frozen=True, kw_only=True):

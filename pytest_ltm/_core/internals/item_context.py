@@ -15,7 +15,10 @@ import pytest
 from _pytest.logging import LogCaptureHandler, caplog_handler_key, caplog_records_key
 from _pytest.warnings import catch_warnings_for_item
 
-from pytest_ltm._core.calls.hub import OwnThread, own_thread
+from pytest_ltm._core.calls.conversation_thread import (
+    ConversationThread,
+    own_thread,
+)
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 
 if TYPE_CHECKING:
@@ -94,7 +97,7 @@ def suspend_item_context() -> Iterator[None]:
 class Pinned:
     """While pytest is in the middle of a fixture or a report, a request of the conversation lets nobody else go on."""
 
-    def __init__(self, thread: OwnThread) -> None:
+    def __init__(self, thread: ConversationThread) -> None:
         self._own = thread
 
     def put_in(self) -> None:

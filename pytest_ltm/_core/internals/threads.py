@@ -16,7 +16,7 @@ from typing import Any
 
 from _pytest import capture
 
-from pytest_ltm._core.calls.hub import SAYING
+from pytest_ltm._core.calls.conversation_thread import SAYING
 
 _STREAMS = ("stdout", "stderr")
 

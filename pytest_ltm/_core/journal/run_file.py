@@ -34,6 +34,9 @@ FORMAT = "pytest-ltm run 1"
 # What a merged run has in its place: how each of its parts was started.
 PARTS = "parts.json"
 LATEST = "latest"
+# The files in the folder of a conversation, and the folder of what its agent saved.
+JOURNAL, TIMINGS, RESULTS = "journal.jsonl", "timings.jsonl", "results.json"
+CHECKPOINTS = "checkpoints"
 
 
 class RunFile(Struct, frozen=True, kw_only=True):

@@ -13,17 +13,11 @@ from functools import cached_property, wraps
 from pathlib import Path
 from textwrap import shorten
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 from pytest_ltm._core.features import current_hooks
 from pytest_ltm._core.model.file_checks import check_file
-from pytest_ltm._core.model.judge import (
-    PROMPTS,
-    Judge,
-    KnownQuestion,
-    Opinion,
-    ask_judge,
-)
+from pytest_ltm._core.model.opinion import KnownQuestion, Opinion
 from pytest_ltm._core.model.scenario import (
     Ask,
     Compact,
@@ -61,10 +55,10 @@ from pytest_ltm._core.storage.errors import (
     ScenarioError,
     did_you_mean,
 )
-from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.model.simulated_user import LtmUser, UserQuestion
+    from pytest_ltm._core.model.judge import Judge
+    from pytest_ltm._core.storage.workspace import Workspace
 
 # Names that others use for what a scenario does.
 METHOD_ALIASES = {
@@ -226,6 +220,61 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
     return checked_method
 
 
+class LtmUser(Protocol):
+    """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
+
+    Made by `ltm.user`. Its model sees what this scenario has said so far, and the
+    agent's replies.
+    """
+
+    goal: str
+    """What it is after."""
+    facts: tuple[str, ...]
+    """What it must mention, in these words."""
+    turns: int
+    """How many messages it may say."""
+    done: bool
+    """Whether its model has said that it is finished."""
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Its messages so far: what a question may be `about`."""
+
+    def telling(self, fact: str) -> str:
+        """Return the first of its messages that mentions a fact, for `ltm.ask(..., about=user.telling(fact))`.
+
+        Args:
+            fact: Words that stand in the message in a row, whatever their case.
+
+        Raises:
+            ScenarioError: If none of its messages does.
+        """
+
+    def say(self) -> str | None:
+        """Have the model write one message, say it, and return the agent's reply.
+
+        Returns:
+            The reply; None if nothing was said, because the user is finished or has no turn left.
+
+        Raises:
+            UserError: If the model fails, or writes nothing that a user could say; the
+                example is left unscored.
+        """
+
+    def talk(self, turns: int | None = None) -> list[Exchange]:
+        """Let the user and the agent talk until the user is finished.
+
+        Args:
+            turns: How many messages at most; by default as many as the user has left.
+
+        Returns:
+            The exchanges.
+
+        Raises:
+            UserError: As `say` does.
+        """
+
+
 class Ltm:
     """The conversation as one scenario sees it: the `ltm` fixture.
 
@@ -243,7 +292,7 @@ class Ltm:
         scoring: The rules that evaluators follow.
         judge: The judge of the run, if it has one.
         heard: Returns this scenario's exchanges so far.
-        users: Returns how the model of a simulated user is asked.
+        users: Makes a simulated user, of what `user` is given, and how it talks.
         offers: Whether it may offer tools: the scenario's marker requires TakesTools.
         compacts: Whether it may have the agent compact: the marker requires Compacts.
     """
@@ -260,7 +309,7 @@ class Ltm:
         scoring: Scoring = "current",
         judge: Judge | None = None,
         heard: Callable[[], Sequence[Exchange]] = tuple,
-        users: Callable[[object], Callable[[UserQuestion], str]] | None = None,
+        users: Callable[..., LtmUser] | None = None,
         offers: bool = True,
         compacts: bool = True,
     ) -> None:
@@ -450,11 +499,9 @@ class Ltm:
         """
         if self._users is None:
             raise ScenarioError("there are no simulated users here")
-        from pytest_ltm._core.model.simulated_user import LtmUser
-
-        return LtmUser(
+        return self._users(
             goal,
-            ask=self._users(model),
+            model=model,
             send=self.say,
             heard=self._heard,
             facts=facts,
@@ -508,6 +555,8 @@ class Ltm:
             ScenarioError: If the scenario's marker does not require TakesTools.
         """
         if self.sheet.workspace is None:
+            from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, Workspace
+
             workspace = Workspace()
             self.tool(
                 WORKSPACE,
@@ -900,6 +949,8 @@ class Ltm:
         [(question, answer)] = self._answered
         if not question.answer:
             return verdict
+        from pytest_ltm._core.model.judge import PROMPTS, ask_judge
+
         prompt, rule = PROMPTS["answer"], f"{verdict.rule}+judge/{PROMPTS['answer'].id}"
         decision = ask_judge(
             self.judge,

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct, convert
 
 from pytest_ltm._core.model.agent import Reply
+from pytest_ltm._core.model.opinion import Opinion
 from pytest_ltm._core.model.score import Unscored
 from pytest_ltm._core.model.transcript import SPOKEN
 from pytest_ltm._core.storage.errors import JudgeError, describe_error
@@ -211,15 +212,6 @@ class Judge(Protocol):
             Exception: Whatever the model's client raises; it leaves the example
                 Unscored, never a zero.
         """
-
-
-class KnownQuestion(Struct, frozen=True):
-    """A question that was asked for credit, and whose right answer is known."""
-
-    text: str
-    answer: str
-    messages: tuple[str, ...] = ()
-    """What its scenario had told the agent."""
 
 
 class JudgePrompt(Struct, frozen=True):
@@ -471,26 +463,7 @@ def ask_judge(
     )
 
 
-# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`; Opinion, what
-# it returns.
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A judge's answer to a yes-or-no question, with its reason; it is true if the judge said yes.
-
-    >>> bool(Opinion(yes=False, reason="The answer names teal."))
-    False
-    """
-
-    yes: bool
-    """Whether the judge said yes."""
-    reason: str
-    """The judge's own words."""
-
-    def __bool__(self) -> bool:
-        """Whether the judge says yes: `assert ltm_judge.ask(...)` means what it says."""
-        return self.yes
+# --- LtmJudge, the handle behind the `ltm_judge` fixture and `ltm.judge`.
 
 
 class LtmJudge:

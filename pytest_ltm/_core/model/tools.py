@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from msgspec import Struct, field
 
 from pytest_ltm._core.storage.errors import AgentFault, ScenarioError, did_you_mean
 from pytest_ltm._core.storage.schema import show_value
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.storage.workspace import Workspace
 
 # The calls that an agent may make for one message: more are a loop without an end.
 MOST_CALLS = 32

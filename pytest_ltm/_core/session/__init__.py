@@ -87,21 +87,7 @@ def pytest_addoption(
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
-    """Take over the command line of a run that is resumed, before conftests are looked for; then see to slips."""
-    arguments = early_config.known_args_namespace
-    fields = {
-        "--ltm-resume": arguments.ltm_resume,
-        "--ltm-rescore": arguments.ltm_rescore,
-    }
-    runs = {flag: run for flag, run in fields.items() if run is not None}
-    if len(runs) > 1:
-        raise pytest.UsageError(
-            "--ltm-rescore: a run cannot be resumed and scored again at the same time"
-        )
-    for flag, run in runs.items():
-        from pytest_ltm._core.session.resume_command_line import take_over
-
-        take_over(early_config, run, parser, args, flag=flag)
+    """See to slips in the command line."""
     yield
     options.refuse_misspelt(early_config, parser, args)
 
@@ -128,6 +114,16 @@ def pytest_configure(config: pytest.Config) -> None:
             suite.begin(config)
     else:
         options.refuse_idle(config)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
+    """Make the run once features have prepared what must be there by then."""
+    from pytest_ltm._core.session.startup import make_run, refuse_repeated_options
+
+    refuse_repeated_options(config)
+    yield
+    make_run(config)
 
 
 def pytest_collect_file(

@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,22 +20,20 @@ import pytest
 from pytest_ltm._core.journal.result import node_label
 from pytest_ltm._core.model import scenario as _model
 from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.plan import definition_rng, natural_sort_key, source_version
-from pytest_ltm._core.model.suite import Suite, SuiteEntry, import_scenario
+from pytest_ltm._core.model.plan import natural_sort_key, source_version
+from pytest_ltm._core.model.suite import SuiteEntry, import_scenario
 from pytest_ltm._core.session import dataset as _dataset
 from pytest_ltm._core.session import items as _items
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.options import ISOLATED, span_of
-from pytest_ltm._core.session.resume_command_line import SELECTING
+from pytest_ltm._core.session.options import ISOLATED
+from pytest_ltm._core.session.recorded_run import SELECTING
 from pytest_ltm._core.session.settings import RunSettings, Shard
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     DefinitionError,
-    LtmError,
     did_you_mean,
 )
 from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import join_words
 
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
@@ -303,65 +301,6 @@ class YamlModule(OwnModule):
             yield node
 
 
-# --- Parameters of a suite file are tried before the run: a name that nothing reads, a
-# value that cannot be used.
-
-
-class Noticing(dict[str, Any]):
-    """Parameters that remember which of them were asked for; a copy of all asks for none."""
-
-    def __init__(self, parameters: dict[str, Any]) -> None:
-        super().__init__(parameters)
-        self.asked: dict[str, None] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        self.asked[name] = None
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.asked[str(name)] = None
-        return super().__contains__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the value or the default."""
-        self.asked[name] = None
-        return super().get(name, default)
-
-
-def check_parameters(suite: Suite) -> Suite:
-    """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
-    for entry in (entry for entry in suite.entries if entry.parameters):
-        parameters, where = (
-            Noticing(dict(entry.parameters)),
-            f"{suite.path}: parameters of {entry.name!r}",
-        )
-        module = import_scenario(entry.scenario)
-        marks = [
-            mark
-            for test in vars(module).values()
-            for mark in getattr(test, "pytestmark", ())
-        ]
-        generators = (
-            mark.kwargs.get("generate") for mark in marks if mark.name == _items.HANDLE
-        )
-        if (generate := next(filter(None, generators), None)) is not None:
-            try:
-                generate(definition_rng(0, 0, entry.name, "0"), parameters)
-            except (LtmError, ValueError) as error:
-                raise ConfigurationError(f"{where}: {error}") from error
-        for name in (name for name in parameters if name not in parameters.asked):
-            hint = (
-                f"here it reads {', '.join(parameters.asked)}"
-                if parameters.asked
-                else "it has none"
-            )
-            meant = did_you_mean(name, parameters.asked)
-            raise ConfigurationError(
-                f"{where}: the scenario {entry.scenario!r} does not use {name!r}; {hint}.{meant}"
-            )
-    return suite
-
-
 # --- What the command line selects, and the command line that has a conversation again.
 
 # pytest's own options that decide which scenarios share a conversation, by where their
@@ -491,105 +430,6 @@ def deselect(
         config.hook.pytest_deselected(items=dropped)
 
 
-class LanguageFilter:
-    """Leaves out what is not written in the language that an agent is talked to in."""
-
-    def __init__(self, settings: RunSettings) -> None:
-        self._settings = settings
-        self._names: list[str] = []
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Deselect such items; UsageError where none is left."""
-        unwritten = []
-        for item in items:
-            ltm_item = item.stash[_items.LTM_ITEM]
-            if not set(self._settings.language(ltm_item.place.agent).split(":")) <= set(
-                ltm_item.marks.languages
-            ):
-                unwritten.append(item)
-                item.stash[_items.UNWRITTEN] = True
-        if not unwritten:
-            return
-        self._names = names = sorted(
-            {item.stash[_items.LTM_ITEM].scenario for item in unwritten}
-        )
-        if len(unwritten) == len(items):
-            items.clear()  # pytest asks for them again, although the run is refused
-            raise pytest.UsageError(
-                f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
-                "generator can write in @pytest.mark.ltm(languages=[...])"
-            )
-        deselect(config, items, unwritten)
-
-    def pytest_report_collectionfinish(self) -> str:
-        """Say what is left out."""
-        return (
-            f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
-            if self._names
-            else ""
-        )
-
-
-# --- How long a conversation is expected to be, before anything is said: what runs
-# first, and what balances shards.
-
-# The share of its memory span that one example covers (the default spreading of
-# messages).
-SHARE = 0.9
-# About the tokens of one example's own messages, which is its whole length where it
-# waits for nothing.
-OWN_TOKENS = 300
-
-
-def items_of_conversations(
-    items: Iterable[_items.LtmItem],
-) -> dict[str, list[_items.LtmItem]]:
-    """Return the items by the name of their conversation, in the order in which they come."""
-    ltm_items: dict[str, list[_items.LtmItem]] = {}
-    for item in items:
-        ltm_items.setdefault(str(item.place.conversation), []).append(item)
-    return ltm_items
-
-
-def expected_tokens(
-    known: Sequence[_items.LtmItem], spans: Mapping[str, int | None]
-) -> int:
-    """Return about how many tokens a conversation of these items takes.
-
-    Examples that must not overlap follow each other: the longest such row decides.
-    `spans`: tokens by label.
-    """
-    span = spans[known[0].place.span]
-    rows: dict[str, float] = {}
-    for ltm_item in known if span is not None else ():
-        own_tokens = (
-            span_of(str(ltm_item.marks.span), "span")[1]
-            if ltm_item.marks.span is not None
-            else span
-        )
-        rows[ltm_item.scenario] = rows.get(ltm_item.scenario, 0.0) + SHARE * (
-            own_tokens or 0
-        )
-    longest = max(
-        (
-            sum(
-                rows.get(name, 0.0)
-                for name in {ltm_item.scenario, *ltm_item.marks.incompatible}
-            )
-            for ltm_item in known
-        ),
-        default=0.0,
-    )
-    return round(longest) + OWN_TOKENS * len(known)
-
-
-# --- Shards: one run spread over several machines, each of which plays its share of the
-# conversations.
-
-
 def parse_shard(text: str) -> Shard:
     """Return the share `I/N`; ConfigurationError if that is none."""
     match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", text)
@@ -599,47 +439,3 @@ def parse_shard(text: str) -> Shard:
             f"{text!r} is not a shard. Write I/N, counted from 1: 1/4, 2/4, 3/4, 4/4"
         )
     return Shard(number, of)
-
-
-def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
-    """Return the names of a shard's conversations; `expected`: tokens by name.
-
-    The longest first, each to the shard that has least to do so far: on every machine
-    the same, whatever the order of the names, each name in exactly one shard.
-    """
-    loads = [0] * chosen.of
-    mine = set()
-    for name in sorted(expected, key=lambda name: (-expected[name], name)):
-        least = min(range(chosen.of), key=lambda index: loads[index])
-        loads[least] += expected[name]
-        if least == chosen.number - 1:
-            mine.add(name)
-    return frozenset(mine)
-
-
-def keep_shard(
-    config: pytest.Config, items: list[pytest.Item], settings: RunSettings
-) -> None:
-    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
-    if settings.shard is None:
-        return
-    ltm_items = items_of_conversations(item.stash[_items.LTM_ITEM] for item in items)
-    if ltm_items and len(ltm_items) < settings.shard.of:
-        raise pytest.UsageError(
-            f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
-            f"Use {len(ltm_items)} or fewer"
-        )
-    expected = {
-        name: expected_tokens(group, settings.spans)
-        for name, group in ltm_items.items()
-    }
-    mine = shard_of(expected, settings.shard)
-    deselect(
-        config,
-        items,
-        (
-            ltm_item.item
-            for name in ltm_items.keys() - mine
-            for ltm_item in ltm_items[name]
-        ),
-    )

@@ -9,18 +9,21 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from pytest_ltm._core.calls.airlock import exact_pairs
-from pytest_ltm._core.calls.hub import own_thread
+from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.engine.scoring import ending_of, scenario_result, usage_totals
 from pytest_ltm._core.internals.item_context import capture_unattributed
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
 from pytest_ltm._core.journal.retrieval import covers_all
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    TIMINGS,
+)
 from pytest_ltm._core.model.agent import NOT_ASKED_ALONE, Usage
-from pytest_ltm._core.model.handle import Ltm
+from pytest_ltm._core.model.handle import Ltm, LtmUser
 from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session.conversation_setup import (
@@ -405,13 +408,13 @@ class UsersOnDemand:
         self._connect = connect
         self._line: UserLine | None = None
 
-    def handle(self, example: str) -> Callable[[object], Any]:
+    def handle(self, example: str) -> Callable[..., LtmUser]:
         """Return what makes the users of one example."""
 
-        def make_user(model: object) -> Any:
+        def make_user(goal: str, **terms: Any) -> LtmUser:
             if self._line is None:
                 self._line = self._connect()
-            return self._line.handle(example)(model)
+            return self._line.handle(example)(goal, **terms)
 
         return make_user
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pytest
 from msgspec import Struct
@@ -27,8 +27,9 @@ from pytest_ltm._core.journal.result import (
 )
 from pytest_ltm._core.journal.timings import Timings
 from pytest_ltm._core.model import scenario as _scenario
-from pytest_ltm._core.model.judge import KnownQuestion, LtmJudge
+from pytest_ltm._core.model.handle import LtmUser
 from pytest_ltm._core.model.judge_spec import JudgeSpec
+from pytest_ltm._core.model.opinion import KnownQuestion
 from pytest_ltm._core.model.plan import (
     Plan,
 )
@@ -42,6 +43,9 @@ from pytest_ltm._core.storage import errors as _errors
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm._core.storage.schema import json_text
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.model.judge import LtmJudge
 
 # Returns the questions of a conversation that were asked until then and have a right
 # answer.
@@ -64,7 +68,7 @@ class JudgeLine(Protocol):
 class UserLine(Protocol):
     """Where the examples of a conversation ask the models of their simulated users."""
 
-    def handle(self, example: str) -> Any:
+    def handle(self, example: str) -> Callable[..., LtmUser]:
         """Return what makes the users of one example."""
 
     def result_fields(self, example: str) -> dict[str, Any]:

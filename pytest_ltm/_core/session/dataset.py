@@ -26,7 +26,7 @@ from pytest_ltm._core.model.suite_spec import DATA, QUESTIONS, SuiteSpec
 from pytest_ltm._core.session import options as _options
 from pytest_ltm._core.session.items import ItemPlace
 from pytest_ltm._core.session.options import path_base, value_source
-from pytest_ltm._core.session.resume_command_line import recorded_settings
+from pytest_ltm._core.session.recorded_run import recorded_settings
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.clock import START

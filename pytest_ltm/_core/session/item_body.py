@@ -9,7 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_ltm._core.calls.hub import OutOfTime, own_thread, own_time
+from pytest_ltm._core.calls.conversation_thread import (
+    OutOfTime,
+    own_thread,
+    own_time,
+)
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.lane import UNWINDING, Ending, GreenBody, Lane

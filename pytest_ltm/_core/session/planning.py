@@ -11,8 +11,8 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from pytest_ltm._core.calls.conversation_thread import sleep_here
 from pytest_ltm._core.calls.foreign_filler import admit_filler
-from pytest_ltm._core.calls.hub import sleep_here
 from pytest_ltm._core.model.filler import Filler
 from pytest_ltm._core.model.judge_spec import NO_JUDGE
 from pytest_ltm._core.model.plan import (
@@ -31,7 +31,7 @@ from pytest_ltm._core.session.hook_calls import ask_first
 from pytest_ltm._core.session.item_body import PATCHING
 from pytest_ltm._core.session.items import PARAMETERS, ItemPlace, LtmItem, fixture_names
 from pytest_ltm._core.session.options import span_of
-from pytest_ltm._core.session.resume_command_line import recorded_plan
+from pytest_ltm._core.session.recorded_run import recorded_plan
 from pytest_ltm._core.session.settings import RunSettings
 from pytest_ltm._core.storage.clock import (
     Clock,

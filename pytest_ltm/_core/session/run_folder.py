@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.journal.cost import LEDGER
 from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.journal.run_file import (
     FILE,
+    JOURNAL,
     LATEST,
+    TIMINGS,
     RunFile,
     conversations_in,
     write_run_file,

@@ -33,6 +33,14 @@ class RunItems:
         self.groups: dict[ConversationName, list[LtmItem]] = {}
         """The items of each conversation, in order."""
 
+    def expected(self, config: pytest.Config) -> int:
+        """Return how many examples the run has, as far as it is known in this process."""
+        xdist = getattr(
+            config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
+        )
+        collected = len(getattr(xdist, "collection", None) or ())
+        return collected or sum(map(len, self.groups.values()))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give each scenario its places."""
@@ -87,8 +95,6 @@ class RunItems:
             raise
         _collection.deselect(config, items, set(items) - set(kept_items))
         items[:] = kept_items
-        # Before the rest is selected: all machines share alike.
-        _collection.keep_shard(config, items, self._settings)
         yield
 
     def _is_played(self, ltm_item: LtmItem) -> bool:

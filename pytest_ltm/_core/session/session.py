@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import cache
 from itertools import chain
@@ -16,29 +16,29 @@ from pytest_ltm._core.calls.event_loop import close_loops
 from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.internals import setup as _internals
 from pytest_ltm._core.journal.result import ConversationName, ScenarioResult
-from pytest_ltm._core.model.plan import Plan
 from pytest_ltm._core.model.transcript import Exchange
 from pytest_ltm._core.session import collection as _collection
+from pytest_ltm._core.session.asked_item import AskedItem, is_reported
 from pytest_ltm._core.session.collection import Selection
+from pytest_ltm._core.session.composition import Composition
 from pytest_ltm._core.session.conversation_run import PlayedConversation
 from pytest_ltm._core.session.conversation_setup import (
-    ConversationInputs,
-    ConversationMode,
     KnownCosts,
 )
 from pytest_ltm._core.session.hook_calls import HookCalls
 from pytest_ltm._core.session.item_body import BodyConditions
 from pytest_ltm._core.session.items import (
     LTM_ITEM,
-    LtmItem,
 )
-from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.resume_command_line import RUN_FOLDER, run_file
+from pytest_ltm._core.session.recorded_run import (
+    RUN_FOLDER,
+    run_file,
+)
 from pytest_ltm._core.session.run_folder import RunFolder, run_id
 from pytest_ltm._core.session.run_items import RunItems
 from pytest_ltm._core.session.run_parts import ConcurrentPlayer, ShownProgress
 from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.session.state import LANE, REPORTED, is_ours
+from pytest_ltm._core.session.state import LANE, is_ours
 from pytest_ltm._core.storage.disk import (
     disk_fault,
 )
@@ -85,7 +85,14 @@ class LtmRun:
         self.is_worker = bool(worker)
         self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
         self.hooks = HookCalls(config)
-        self._refused: str | None = None
+        self.composition = Composition(
+            self,
+            settings,
+            sources=self.sources,
+            folder=self.folder,
+            costs=self.costs,
+        )
+        """What each conversation is made from."""
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
@@ -102,7 +109,7 @@ class LtmRun:
         """Those that have not begun there, in their order; a worker knows those that it was handed."""
         self.most_at_once, self.of_agent = 1, dict[str, int]()
         """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
-        self._asked_for: tuple[pytest.Item, pytest.Item | None] | None = None
+        self._asked = AskedItem(lambda: self.is_stopping)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(
@@ -150,12 +157,12 @@ class LtmRun:
         """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
         if not (self.plays or self.rehearses):
             return None
-        self._asked_for = item, nextitem
-        if _is_reported(item):
+        self._asked.note(item, nextitem)
+        if is_reported(item):
             return True
-        if self._refused is None:
+        if self.composition.refused is None:
             try:
-                self._refused = self.hooks.first_reason(item.session)
+                self.composition.refused = self.hooks.first_reason(item.session)
             except (DiskFault, OSError) as fault:
                 self.end_session(
                     fault
@@ -167,9 +174,9 @@ class LtmRun:
         if several is None:
             self._play_alone(item)
         elif self.of_agent[item.stash[LTM_ITEM].place.agent]:
-            several.play_until(lambda: _is_reported(item))
+            several.play_until(lambda: is_reported(item))
             if self.is_stopping:
-                self._stop_asking()
+                self._asked.forget(self._session)
         else:
             several.finish()
             self._play_alone(item)
@@ -198,7 +205,7 @@ class LtmRun:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count subtests as checks; once -x stops, tear down every item with this one."""
         part = _internals.subtest_outcome(report)
-        for playing in self._all_playing:
+        for playing in self.all_playing:
             if part is not None:
                 playing.note(report.nodeid, *part)
             if self.is_stopping:
@@ -258,7 +265,8 @@ class LtmRun:
         return [*several, *self.hooks.faults]
 
     @property
-    def _all_playing(self) -> list[PlayedConversation]:
+    def all_playing(self) -> list[PlayedConversation]:
+        """The conversations that this process has open."""
         several = [] if self._at_once is None else self._at_once.playing
         return [*several, *([] if self._playing is None else [self._playing])]
 
@@ -267,7 +275,7 @@ class LtmRun:
         """The conversations that this process is playing."""
         return [
             played.conversation
-            for played in self._all_playing
+            for played in self.all_playing
             if not played.all_are_reported
         ]
 
@@ -281,7 +289,7 @@ class LtmRun:
         """The conversations that this process has played to their ends."""
         playing = {
             str(played.given.items[0].conversation)
-            for played in self._all_playing
+            for played in self.all_playing
             if not played.all_are_reported
         }
         return [name for name in self._results if name not in playing]
@@ -293,21 +301,11 @@ class LtmRun:
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
     def _stop(self, playing: PlayedConversation) -> None:
-        self._stop_asking()
+        self._asked.forget(self._session)
         try:
             playing.close("interrupted")
         except DiskFault as fault:
             self.end_session(fault)
-
-    def _stop_asking(self) -> None:
-        self._asked_for = None
-        if self._session is not None:
-            _internals.leave_none_behind(self._session, _is_reported)
-
-    def flush_journals(self) -> None:
-        """Make sure that what was written of the conversation that is being played is on disk."""
-        for playing in self._all_playing:
-            playing.flush_journal()
 
     def end_session(self, fault: DiskFault) -> None:
         """End the session: the disk has failed, so nothing can be kept any more."""
@@ -324,13 +322,14 @@ class LtmRun:
             )
         setup_state = self._setup_state
         self.hooks.tell_all("pytest_ltm_follow", name=name, state="begins")
-        inputs, limit = (
-            self._given(self.items.groups[name]),
-            self.settings.evaluator_timeout,
-        )
-        mode = self._mode(inputs)
+        inputs = self.composition.inputs(self.items.groups[name], self.conversations())
+        mode = self.composition.mode(inputs)
         conditions = BodyConditions(
-            setup_state, self._pool, self._next_up, mode.withheld, limit
+            setup_state,
+            self._pool,
+            self._asked.next_up,
+            mode.withheld,
+            self.settings.evaluator_timeout,
         )
         repeat_command = cache(
             lambda: _collection.repeat_command(self.config, self.settings, inputs.place)
@@ -353,56 +352,6 @@ class LtmRun:
             self._let_go([name])  # its bodies hold what they need from now on
         return playing
 
-    def _mode(self, inputs: ConversationInputs) -> ConversationMode:
-        """Return what composes a conversation: the first feature that knows decides."""
-        compose = self.config.hook.pytest_ltm_conversation_mode(run=self)
-        mode: ConversationMode = compose(inputs)
-        return mode
-
-    def _given(self, ltm_items: Sequence[LtmItem]) -> ConversationInputs:
-        agent, folder = (
-            ltm_items[0].place.agent,
-            self.folder.path / ltm_items[0].conversation.folder,
-        )
-        return ConversationInputs(
-            items=ltm_items,
-            settings=self.settings,
-            source=self.sources[agent],
-            folder=folder,
-            costs=self.costs,
-            account=self.costs.account(folder.name, agent=agent),
-            refused=self._refused or "",
-            conversations=len(self.conversations()),
-        )
-
-    def plan(self, ltm_items: Sequence[LtmItem]) -> Plan:
-        """Return the plan of the items of a conversation."""
-        return self._mode(self._given(ltm_items)).plan(
-            plan_for(ltm_items, self.settings).plan
-        )
-
-    def _next_up(self, item: pytest.Item) -> pytest.Item | None:
-        """Return the item whose fixtures must stay up although no item in progress needs them."""
-        if self._asked_for is None or self.is_stopping:
-            return None
-        asked_item, following = self._asked_for
-        if item is not asked_item:
-            return asked_item
-        if following is None or not _is_reported(following):
-            return following
-        items = item.session.items
-        if (
-            following is item
-        ):  # xdist has not said yet what follows on this worker, if anything does
-            return next(
-                (other_item for other_item in items if not _is_reported(other_item)),
-                cast("Any", item.session),
-            )
-        later = items[items.index(item) + 1 :]
-        return next(
-            (other_item for other_item in later if not _is_reported(other_item)), None
-        )
-
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
         self.progress.show_progress(played, exchange)
         self.hooks.tell_all(
@@ -424,15 +373,6 @@ class LtmRun:
         if self._setup_state is not None:
             self._setup_state.held.clear()
 
-    def expected(self) -> int:
-        """Return how many examples the run has, as far as it is known in this process."""
-        xdist = getattr(
-            self.config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
-        )
-        return len(getattr(xdist, "collection", None) or ()) or sum(
-            map(len, self.items.groups.values())
-        )
-
     def conversations(self) -> set[ConversationName]:
         """Return the run's conversations, as far as it is known in this process."""
         xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
@@ -442,7 +382,3 @@ class LtmRun:
         """Let others have the run folder."""
         close_loops()
         self.folder.release()
-
-
-def _is_reported(item: pytest.Item) -> bool:
-    return REPORTED in item.stash

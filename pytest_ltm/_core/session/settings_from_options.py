@@ -36,7 +36,10 @@ from pytest_ltm._core.session.options import (
     read_option,
     set_by_suite,
 )
-from pytest_ltm._core.session.resume_command_line import recorded_settings, source_of
+from pytest_ltm._core.session.recorded_run import (
+    recorded_settings,
+    source_of,
+)
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings, in_languages
 from pytest_ltm._core.session.suite_choice import choose_suite
 

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from pytest_ltm._core.features import use_session_hooks
-from pytest_ltm._core.session.collection import (
-    LanguageFilter,
-    Selection,
-)
+from pytest_ltm._core.session.collection import Selection
 from pytest_ltm._core.session.neighbours import Neighbours
-from pytest_ltm._core.session.safe_output import Boundary, EarlyBoundary, show_sanitized
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings_from_options import read_run_settings
 from pytest_ltm._core.session.state import RUN
-from pytest_ltm._core.storage.sanitize import fit_for, for_screen
 
 
 def start_run(config: pytest.Config) -> None:
-    """Parse and check the options, and register the plugins of an LTM run."""
+    """Have the run made, by a hook: what surrounds that is a matter of features."""
     if config.option.help or getattr(config.option, "version", 0):
         return
-    try:
-        with show_sanitized(config):
-            _register_plugins(config)
-    except pytest.UsageError as error:
-        raise pytest.UsageError(
-            *(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)
-        ) from error
+    config.add_cleanup(use_session_hooks(config.hook))
+    config.hook.pytest_ltm_start(config=config)
 
 
-def _refuse_repeated_options(config: pytest.Config) -> None:
+def refuse_repeated_options(config: pytest.Config) -> None:
     """Raise UsageError for an option that is given twice and of which the last one alone would count."""
+    if hasattr(config, "workerinput"):
+        return
     values: dict[str, list[str]] = {}
     for word in config.invocation_params.args:
         flag, equals, value = str(word).partition("=")
@@ -57,19 +47,12 @@ def _refuse_repeated_options(config: pytest.Config) -> None:
 _SEVERAL = frozenset({"--ltm-span", "--ltm-language"})
 
 
-def _register_plugins(config: pytest.Config) -> None:
-    config.add_cleanup(use_session_hooks(config.hook))
-    if not hasattr(config, "workerinput"):
-        _refuse_repeated_options(config)
-    config.hook.pytest_ltm_start(config=config)
+def make_run(config: pytest.Config) -> None:
+    """Parse and check the options, and register the plugins of an LTM run."""
     selection = Selection(config)
     settings = read_run_settings(config, has_paths=selection.has_paths)
     run = config.stash[RUN] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
-    manager.register(Boundary(config), "ltm-boundary")
-    manager.register(EarlyBoundary(), "ltm-early-boundary")
-    if any(agent.language != "en" for agent in settings.agents):
-        manager.register(LanguageFilter(settings), "ltm-written")
     if not manager.hasplugin("ltm-run"):
         manager.register(run.items, "ltm-items")
         manager.register(run, "ltm-run")

@@ -11,9 +11,6 @@ from msgspec import structs
 from pytest_ltm._core.model import suite as _suite
 from pytest_ltm._core.model.suite import Suite
 from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.collection import (
-    check_parameters,
-)
 from pytest_ltm._core.session.dataset import (
     chosen_dataset,
 )
@@ -47,8 +44,10 @@ def choose_suite(config: pytest.Config, *, has_paths: bool) -> Suite | None:
         return _suite.built_in(name, scenarios)
     path = path_base(config, "ltm_suite") / name
     if path.is_file():
-        suite = config.hook.pytest_ltm_read_suite(path=path, scenarios=scenarios)
-        return check_parameters(suite)
+        suite: Suite | None = config.hook.pytest_ltm_read_suite(
+            path=path, scenarios=scenarios
+        )
+        return suite
     table = _options.option_table(config)
     names = [*_suite.built_in_names(), *table.datasets, *table.own_suites, "none"]
     raise pytest.UsageError(

@@ -2,7 +2,7 @@
 
 JSON has the same door in `schema.json_text` and `codec.encode`: there secrets are taken
 out and control characters are escapes anyway. What commands print passes a Screen, and
-what pytest shows `_core/session/safe_output.py`.
+what pytest shows `reports/safe_output.py`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.json_values import NoJSON, fenced_blocks, json_values
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
@@ -27,6 +26,11 @@ from pytest_ltm.language.dates import (
     DateRange,
     dated_stretches,
     yearless_dates,
+)
+from pytest_ltm.language.json_values import (
+    NoJSON,
+    fenced_blocks,
+    json_values,
 )
 from pytest_ltm.providers import ModelResponse
 from pytest_ltm.providers.completions import Message

@@ -24,7 +24,6 @@ from pytest_ltm._core.model.suite import (
     built_in,
     built_in_names,
     import_scenario,
-    load_suite,
 )
 from pytest_ltm._core.model.words import BULLET
 from pytest_ltm._core.storage.disk import write_output
@@ -35,6 +34,7 @@ from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.wrapping import padded_spec
 from pytest_ltm.commands.arguments import add_output, add_pytest_options
+from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, score_text
 from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, skipped_window

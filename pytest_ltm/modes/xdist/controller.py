@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS
 from pytest_ltm._core.engine.scoring import usage_totals
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal import result as _result
 from pytest_ltm._core.journal.cost import Bill, Tariff
 from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    RESULTS,
+)
 from pytest_ltm._core.session.state import mark_unreached, not_reached
 from pytest_ltm._core.storage.disk import write_whole
 from pytest_ltm._core.storage.errors import LtmError

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._core.engine.recording_folder import RESULTS
 from pytest_ltm._core.internals.item_context import worker_interactor
 from pytest_ltm._core.internals.setup import last_teardown
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import ConversationName
 from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.session.collection import expected_tokens, items_of_conversations
+from pytest_ltm._core.journal.run_file import RESULTS
 from pytest_ltm._core.session.items import LTM_ITEM
 from pytest_ltm._core.session.state import LANE
 from pytest_ltm._core.storage.disk import make_private, read_text
 from pytest_ltm._core.storage.schema import to_record
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.wire import Brief, Filter, conversation_of
+from pytest_ltm.reports.expected_length import (
+    expected_tokens,
+    items_of_conversations,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm._core.session.conversation_run import PlayedConversation

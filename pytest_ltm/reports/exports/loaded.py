@@ -16,7 +16,6 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overloa
 from msgspec import structs
 
 from pytest_ltm._core.engine.lane import CreditedQuestion
-from pytest_ltm._core.engine.recording_folder import JOURNAL, RESULTS, TIMINGS
 from pytest_ltm._core.engine.scoring import (
     classify_ending,
     ending_told,
@@ -30,7 +29,13 @@ from pytest_ltm._core.journal.result import (
     ScenarioResult,
     at_span,
 )
-from pytest_ltm._core.journal.run_file import LATEST, find_run
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    LATEST,
+    RESULTS,
+    TIMINGS,
+    find_run,
+)
 from pytest_ltm._core.journal.timings import Began, iter_timings
 from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.model.score import Check

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.engine.recording_folder import JOURNAL, TIMINGS
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
 from pytest_ltm._core.journal.result import (
@@ -25,6 +24,10 @@ from pytest_ltm._core.journal.result import (
     Outcome,
     QuestionResult,
     ScenarioResult,
+)
+from pytest_ltm._core.journal.run_file import (
+    JOURNAL,
+    TIMINGS,
 )
 from pytest_ltm._core.journal.timings import ReplyTime, TellTime
 from pytest_ltm._core.journal.timings import load_all_timings as load_timings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.storage.clock import can_interrupt
 

@@ -15,9 +15,10 @@ from foreign_kinds import LIMIT, SCALARS, foreign_agent, foreign_error, survive
 
 from pytest_ltm import LtmError, Reply
 from pytest_ltm._core.calls import airlock
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
 
@@ -98,9 +99,7 @@ def test_a_replaced_error_keeps_its_name_text_and_causes() -> None:
 
 def test_a_mishap_that_lies_is_left_out() -> None:
     reply = Reply("x", mishaps=(Mishap("a"), object(), Mishap("b", 10**400)))  # type: ignore[arg-type]
-    assert [
-        mishap.what for mishap in airlock.check_reply(reply, ValueError).mishaps
-    ] == ["a"]
+    assert [mishap.what for mishap in check_reply(reply, ValueError).mishaps] == ["a"]
 
 
 # Modules that hold foreign objects, and what they call them.

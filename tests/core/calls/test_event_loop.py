@@ -22,10 +22,13 @@ from pytest_ltm._core.calls.event_loop import (
     outside_any_loop,
     share_in_thread,
 )
-from pytest_ltm._core.calls.hub import Hub, OwnThread
 from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.modes.hub import (
+    Hub,
+    OwnThread,
+)
 
 NAME = contextvars.ContextVar("NAME", default="nobody's")
 

@@ -14,8 +14,8 @@ import pytest
 from foreign_kinds import BEHAVIOURS, LIMIT, foreign_error, foreign_object, survive
 
 from pytest_ltm._core.calls import airlock, foreign_filler
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.foreign_filler import admit_filler
-from pytest_ltm._core.calls.hub import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.journal.section import as_sections
 from pytest_ltm._core.model.filler import FillerExchange

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from journals import filler, header, message, reply, sealed, verdict, write
 
-from pytest_ltm._core.engine.recording_folder import read_recording
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.codec import (
     LONGEST,
@@ -21,6 +20,7 @@ from pytest_ltm._core.journal.codec import (
 )
 from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.records.recording import read_recording
 
 SAID = (
     header(),

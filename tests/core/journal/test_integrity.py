@@ -9,11 +9,11 @@ import pytest
 from journals import header, message, reply, verdict, write
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.engine.recording_folder import read_recording
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.result import write_results
 from pytest_ltm._core.storage.locks import FolderLock
 from pytest_ltm.commands import main
+from pytest_ltm.records.recording import read_recording
 
 SAID = (
     header("AcceptsHistory"),

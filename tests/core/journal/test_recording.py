@@ -18,9 +18,12 @@ from journals import (
     write,
 )
 
-from pytest_ltm._core.engine.recording_folder import cut_back, read_recording
 from pytest_ltm._core.journal import events, timings
 from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.records.recording import (
+    cut_back,
+    read_recording,
+)
 
 HEADER, MESSAGE, REPLY, FAULT, FATAL = (
     header(),

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.refusal import read_refusal
 from pytest_ltm._core.model.account import (
     account_of,
     name_end,
@@ -16,6 +15,7 @@ from pytest_ltm._core.model.account import (
     split_words,
 )
 from pytest_ltm._core.model.transcript import SPOKEN
+from pytest_ltm.providers.refusal import read_refusal
 
 ENDS = {
     "whole": ("stop", "end turn", "eos token", "stop sequence", "completed"),

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from pytest_ltm._core.session.safe_output import _PYTESTS
 from pytest_ltm._core.storage.sanitize import Screen
+from pytest_ltm.reports.safe_output import _PYTESTS
 
 TEXT = "colours 0/3 at 32k: caf\u00e9 … ─── 0.53≤\n"
 

@@ -12,7 +12,7 @@ import pytest
 from asked_agents import BLANK, HALF, ask, block, fault, interruptible, speaker
 
 from pytest_ltm._core.calls import time_limits as _deadline
-from pytest_ltm._core.calls.hub import OutOfTime
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage

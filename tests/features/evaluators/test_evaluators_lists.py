@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.model.json_values import NoJSON, json_values, published_json
 from pytest_ltm._core.model.score import Replies, Score
 from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.evaluators import (
@@ -19,6 +18,11 @@ from pytest_ltm.evaluators import (
     NamesColour,
     NamesUser,
     PicksOption,
+)
+from pytest_ltm.language.json_values import (
+    NoJSON,
+    json_values,
+    published_json,
 )
 
 NAMES = ("Orla", "Sinéad", "Mary-Jane")

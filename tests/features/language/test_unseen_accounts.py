@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_ltm._core.calls.refusal import read_refusal, too_long
 from pytest_ltm._core.model.account import sort_end
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.speech import speech
+from pytest_ltm.providers.refusal import (
+    read_refusal,
+    too_long,
+)
 
 FILE = Path(__file__).parents[2] / "labelled" / "unseen_accounts.yml"
 ROWS: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))

@@ -11,9 +11,12 @@ from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core.engine.recording_folder import cut_back, read_recording
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.timings import Resumed, iter_timings
+from pytest_ltm.records.recording import (
+    cut_back,
+    read_recording,
+)
 
 HEADER = journals.sealed(journals.header())[0].encode()
 resumes = settings(

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.refusal import TooLong, too_long
+from pytest_ltm.providers.refusal import (
+    TooLong,
+    too_long,
+)
 
 
 @pytest.mark.parametrize(

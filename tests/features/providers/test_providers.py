@@ -14,7 +14,6 @@ from json_server import Answer, Loopback, serving
 
 import pytest_ltm
 from pytest_ltm import providers as calls
-from pytest_ltm._core.calls.refusal import too_long
 from pytest_ltm._core.journal.cost import Price, read_price
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.judge import PROMPTS
@@ -40,6 +39,7 @@ from pytest_ltm.providers.chat_model import ENDPOINTS
 from pytest_ltm.providers.openai_chat import OpenAi
 from pytest_ltm.providers.openai_responses import OpenAiResponses
 from pytest_ltm.providers.provider import Provider
+from pytest_ltm.providers.refusal import too_long
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.refusal import read_refusal
+from pytest_ltm.providers.refusal import read_refusal
 
 FINAL = (
     (500, "Streaming is not supported for this deployment."),

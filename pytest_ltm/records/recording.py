@@ -20,6 +20,7 @@ from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
 from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.fold import ConversationRecord
+from pytest_ltm._core.journal.run_file import CHECKPOINTS, JOURNAL, TIMINGS
 from pytest_ltm._core.journal.timings import Resumed, Timings
 from pytest_ltm._core.model.agent import (
     NAMED_WHERE_NEEDED,
@@ -32,12 +33,6 @@ from pytest_ltm._core.storage.disk import disk_fault, open_regular
 from pytest_ltm._core.storage.errors import DefinitionError, LtmError
 from pytest_ltm._core.storage.schema import show_value
 
-JOURNAL, TIMINGS, RESULTS, CHECKPOINTS = (
-    "journal.jsonl",
-    "timings.jsonl",
-    "results.json",
-    "checkpoints",
-)
 _OUTSIDE = (
     events.Header,
     events.ReplyReceived,

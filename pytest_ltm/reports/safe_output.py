@@ -61,7 +61,22 @@ _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
 @contextmanager
-def show_sanitized(config: pytest.Config) -> Iterator[None]:
+def keep_output_safe(config: pytest.Config) -> Iterator[None]:
+    """Register what stands between an LTM run and all that pytest shows; within the block the run is made."""
+    manager = config.pluginmanager
+    manager.register(Boundary(config), "ltm-boundary")
+    manager.register(EarlyBoundary(), "ltm-early-boundary")
+    try:
+        with _show_sanitized(config):
+            yield
+    except pytest.UsageError as error:
+        raise pytest.UsageError(
+            *(fit_for(sys.stderr, for_screen(str(word))) for word in error.args)
+        ) from error
+
+
+@contextmanager
+def _show_sanitized(config: pytest.Config) -> Iterator[None]:
     """Within the block, before the session starts, show what foreign code prints only afterwards, and sanitized."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
     if manager is None or config.option.capture != "fd":

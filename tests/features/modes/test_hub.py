@@ -15,16 +15,12 @@ from typing import Any, cast
 import pytest
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._core.calls import hub
-from pytest_ltm._core.calls.hub import (
-    Hub,
-    HubRequest,
+from pytest_ltm._core.calls import conversation_thread as threads
+from pytest_ltm._core.calls.conversation_thread import (
     OutOfTime,
-    OwnThread,
     call_in_own_thread,
     own_thread,
     sleep_here,
-    taking_turns,
 )
 from pytest_ltm._core.calls.retry import Retries
 from pytest_ltm._core.calls.time_limits import call_within, limits_aside
@@ -32,6 +28,13 @@ from pytest_ltm._core.journal.events import Journal
 from pytest_ltm._core.model.handle import Ltm
 from pytest_ltm._core.storage.errors import AgentFault, Stopped
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.judges.model_calls import taking_turns
+from pytest_ltm.modes import hub as hub_module
+from pytest_ltm.modes.hub import (
+    Hub,
+    HubRequest,
+    OwnThread,
+)
 
 SCHEDULES = 1_000
 NAMES = "ABC"
@@ -193,7 +196,7 @@ def loops() -> None:
 def test_a_reply_that_takes_too_long_is_a_fault_of_its_own_conversation(
     hang: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "REPEAT", 0.02)
+    monkeypatch.setattr(hub_module, "REPEAT", 0.02)
 
     class Hangs:
         stateless = True
@@ -260,9 +263,9 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
     times: list[float] = []
 
     def talk() -> None:
-        began = hub.own_time()
+        began = threads.own_time()
         call_in_own_thread(lambda: None)
-        times.append(hub.own_time() - began)
+        times.append(threads.own_time() - began)
 
     played(Hub(), talk, lambda: time.sleep(0.5))
     assert times[0] < 0.4
@@ -348,7 +351,7 @@ def test_without_a_hub_everything_happens_here_and_now() -> None:
     assert own_thread() is None
     with taking_turns(object()):
         sleep_here(0)
-    assert not hub.runs_in_hub_thread()
+    assert not threads.runs_in_own_thread()
 
 
 def test_a_request_that_came_back_late_is_late() -> None:

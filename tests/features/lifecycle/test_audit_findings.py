@@ -9,8 +9,13 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm.audit.fields import Memory
-from pytest_ltm.audit.findings import KINDS, Finding, find_faults, quote_safely
+from pytest_ltm.lifecycle.audit.fields import Memory
+from pytest_ltm.lifecycle.audit.findings import (
+    KINDS,
+    Finding,
+    find_faults,
+    quote_safely,
+)
 
 NAMES = [
     "Ann",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._core.session.collection import shard_of
 from pytest_ltm._core.session.settings import Shard
+from pytest_ltm.modes.selection import shard_of
 
 NAMES = st.dictionaries(
     st.text("abc-0123", min_size=1, max_size=6),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
 from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm.audit.memory_records import Dump, Row
+from pytest_ltm.lifecycle.audit.memory_records import Dump, Row
 
 # Share of a field's values that must be of a kind for the field to be of that kind.
 _MOST = 0.9

@@ -1,4 +1,4 @@
-"""Hub: many conversations at once in one process, each with a thread of its own for its agent.
+"""The hub: the threads of many conversations at once in one process, and who goes on next.
 
 Conversations run in greenlets on the main thread, one at a time. Where one needs what
 takes its time (a reply, a judge's grade, a wait between two attempts) it makes a
@@ -12,17 +12,25 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
+from pytest_ltm._core.calls.conversation_thread import (
+    IGNORED,
+    OWN_THREAD,
+    REPEAT,
+    SAYING,
+    SERVING,
+    OutOfTime,
+    throw_into,
+)
 from pytest_ltm._core.calls.trace_context import carry_over
 from pytest_ltm._core.storage.clock import (
     WAKE,
@@ -36,99 +44,8 @@ from pytest_ltm._core.storage.errors import Stopped
 
 T = TypeVar("T")
 
-# Seconds after which a call that swallowed the first interruption is interrupted again,
-# and so on.
-REPEAT = 0.25
-# The interruptions that a call may swallow; then its thread is left to itself.
-IGNORED = 3
 # Seconds that a thread has for coming back from a call that nobody waits for any more.
 GRACE = 0.5
-
-
-class OutOfTime(BaseException):
-    """The call was interrupted; no `Exception`, because retry loops swallow those."""
-
-
-# --- What conversations and agents call. Outside of a hub everything happens here and
-# now.
-
-
-def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T:
-    """Return the call's result, made in the thread of the conversation that is being played, while others go on.
-
-    OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not
-    None.
-    """
-    thread = own_thread()
-    assert thread is not None
-    return thread.ask(call, seconds)
-
-
-def own_thread() -> OwnThread | None:
-    """Return the thread of the conversation that is being played; None where one is played at a time."""
-    return _OWN.get()
-
-
-def runs_in_hub_thread() -> bool:
-    """Whether this code runs in such a thread, where the hub keeps the limits."""
-    return _SERVING.get() is not None
-
-
-def set_call_limit(seconds: float | None) -> None:
-    """Give the call in this thread so many seconds from now on (None: as many as it has; inf: no limit)."""
-    serving = _SERVING.get()
-    request = None if serving is None else serving.current
-    if request is not None and seconds is not None:
-        request.at = None if seconds == math.inf else stopwatch_seconds() + seconds
-        request.answers.put(request)  # the hub must know
-
-
-@contextmanager
-def woken_by(wake: Callable[[], object]) -> Iterator[None]:
-    """Within the block an interruption of this thread calls `wake`, which ends its wait in C."""
-    serving = _SERVING.get()
-    if serving is None:
-        yield
-        return
-    serving.wake = wake
-    try:
-        yield
-    finally:
-        serving.wake = None
-
-
-def sleep_here(seconds: float) -> None:
-    """Let real time pass, for this conversation only."""
-    thread = own_thread()
-    if thread is None:
-        sleep_interruptibly(seconds)
-    else:
-        thread.pause(seconds)
-
-
-def own_time() -> float:
-    """Return the time on the stopwatch without what this conversation has waited for others to let it go on."""
-    thread = own_thread()
-    return stopwatch_seconds() - (0.0 if thread is None else thread.lag)
-
-
-@contextmanager
-def taking_turns(shared: object) -> Iterator[None]:
-    """Use what several conversations share, one after the other unless it says `thread_safe = True`."""
-    thread = own_thread()
-    if thread is None or getattr(shared, "thread_safe", False) is True:
-        yield
-        return
-    thread.wait_for_turn(id(shared))
-    try:
-        yield
-    finally:
-        thread.leave(id(shared))
-
-
-# --- What an agent says while it is asked: it is said again on the main thread, in its
-# item's place.
-
 # The characters that are kept, from the beginning and from the end, of what an agent
 # prints during one call.
 MAX_KEPT_OUTPUT = 2**23
@@ -163,13 +80,6 @@ class CapturedOutput:
         if parts:
             self._forget()
         return parts
-
-
-# Where what is said in this thread is kept; None: it is said at once.
-SAYING: ContextVar[CapturedOutput | None] = ContextVar("SAYING", default=None)
-
-
-# --- Requests, and the threads that carry them out.
 
 
 class HubRequest:
@@ -237,9 +147,9 @@ class _Serving(threading.Thread):
         self._context.run(self._serve)
 
     def _serve(self) -> None:
-        _SERVING.set(self)
+        SERVING.set(self)
         SAYING.set(self._said)
-        _OWN.set(None)
+        OWN_THREAD.set(None)
         while (request := self.requests.get()) is not None and not self.is_left:
             with self._changing:
                 if request.given_up:
@@ -257,6 +167,13 @@ class _Serving(threading.Thread):
             self._let_go()
             request.answers.put(request)
             request = None
+
+    def limit_request(self, seconds: float | None) -> None:
+        """Give the call that is being served so many seconds from now on; None: no limit."""
+        request = self.current
+        if request is not None:
+            request.at = None if seconds is None else stopwatch_seconds() + seconds
+            request.answers.put(request)  # the hub must know
 
     def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
         """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
@@ -282,19 +199,6 @@ class _Serving(threading.Thread):
             return
 
 
-def throw_into(thread: threading.Thread, kind: type[BaseException]) -> None:
-    """Raise it in another thread, as soon as Python code runs there."""
-    import ctypes
-
-    throw = getattr(ctypes.pythonapi, "PyThreadState_SetAsyncExc", None)
-    if throw is not None and thread.ident is not None:
-        throw(ctypes.c_ulong(thread.ident), ctypes.py_object(kind))
-
-
-_OWN: ContextVar[OwnThread | None] = ContextVar("_OWN", default=None)
-_SERVING: ContextVar[_Serving | None] = ContextVar("_SERVING", default=None)
-
-
 class OwnThread:
     """The thread of one conversation, as the conversation sees it."""
 
@@ -317,7 +221,7 @@ class OwnThread:
         """Seconds of the processor that its calls took."""
         self.context = copy_context()
         """What the conversation runs in."""
-        self.context.run(_OWN.set, self)
+        self.context.run(OWN_THREAD.set, self)
 
     def ask(self, call: Callable[[], T], seconds: float | None) -> T:
         """Return what the call returns; OutOfTime after so many seconds."""
@@ -420,9 +324,6 @@ class OwnThread:
         if serving is not None:
             serving.is_left = True
             serving.requests.put(None)
-
-
-# --- The hub, in the main greenlet.
 
 
 class Hub:

@@ -8,10 +8,10 @@ from pytest_ltm._core.model.suite import (
     SuiteEntry,
     built_in,
     built_in_names,
-    load_suite,
     scenarios_folder,
 )
 from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm.datasets.suite_file import load_suite
 
 KNOWN = ("colours", "jokes", "prospective_memory")
 

@@ -9,15 +9,15 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm._core.storage.wording import one_line
-from pytest_ltm.audit.fields import Fields, Memory
-from pytest_ltm.audit.findings import (
+from pytest_ltm.figures.text import clip_text
+from pytest_ltm.lifecycle.audit.fields import Fields, Memory
+from pytest_ltm.lifecycle.audit.findings import (
     KINDS,
     MEANINGS,
     Finding,
     Kind,
     quote_safely,
 )
-from pytest_ltm.figures.text import clip_text
 
 _WIDTH = 100
 

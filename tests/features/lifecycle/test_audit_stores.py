@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from test_audit_findings import START, Planter
 
-from pytest_ltm.audit.findings import KINDS
 from pytest_ltm.commands import main
+from pytest_ltm.lifecycle.audit.findings import KINDS
 
 STORE = '''
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""LtmUser: a simulated user; what its model is asked, and how the reply becomes a message."""
+"""ModelledUser: a simulated user; what its model is asked, and how the reply becomes a message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any
 
-from pytest_ltm._core.model.json_values import json_values
 from pytest_ltm._core.model.judge import (
     CUT,
     JudgeRequest,
@@ -24,6 +23,7 @@ from pytest_ltm._core.model.words import (
 from pytest_ltm._core.storage.errors import ScenarioError, UserError
 from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.language.json_values import json_values
 
 # How often its model is asked for one message.
 TRIES = 3
@@ -74,7 +74,7 @@ class UserMessage:
     """The user is finished after it."""
 
 
-class LtmUser:
+class ModelledUser:
     """A simulated user in one scenario: a model with a goal, which talks to the agent as `ltm.say` does.
 
     Made by `ltm.user`. Its model sees what this scenario has said so far, and the

@@ -10,8 +10,12 @@ import pytest
 
 from pytest_ltm import Exchange, Ltm, ScenarioError, Unscored, UserError
 from pytest_ltm._core.engine.lane import Ending
-from pytest_ltm._core.model.simulated_user import TRIES, UserMessage, read_line
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
+from pytest_ltm.users.simulated_user import (
+    TRIES,
+    UserMessage,
+    read_line,
+)
 
 GOAL = "Plan a birthday, and mention in passing that Ana is allergic to nuts"
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
 from pytest_ltm._core.storage.secrets import HIDDEN, is_secret_name, redact_secrets
-from pytest_ltm.audit.fields import Memory, word_lists
 from pytest_ltm.datasets.logs.redaction import Redactor
+from pytest_ltm.lifecycle.audit.fields import Memory, word_lists
 
 Kind = Literal[
     "duplicate",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.audit.fields import find_fields, read_date, read_memories
-from pytest_ltm.audit.memory_records import read_dump
 from pytest_ltm.commands import main
+from pytest_ltm.lifecycle.audit.fields import find_fields, read_date, read_memories
+from pytest_ltm.lifecycle.audit.memory_records import read_dump
 
 TEXTS = ["Ann lives in Riga near the port", "Bela plays the violin in a band"]
 ROWS = [

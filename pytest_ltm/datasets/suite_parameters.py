@@ -1,0 +1,64 @@
+"""The parameters of a suite file are tried before the run: a name that nothing reads, a value that cannot be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_ltm._core.model.plan import definition_rng
+from pytest_ltm._core.model.suite import Suite, import_scenario
+from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+
+
+class Noticing(dict[str, Any]):
+    """Parameters that remember which of them were asked for; a copy of all asks for none."""
+
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        super().__init__(parameters)
+        self.asked: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked[str(name)] = None
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value or the default."""
+        self.asked[name] = None
+        return super().get(name, default)
+
+
+def check_parameters(suite: Suite) -> Suite:
+    """Return the suite; ConfigurationError for parameters that its scenarios do not use or cannot use."""
+    for entry in (entry for entry in suite.entries if entry.parameters):
+        parameters, where = (
+            Noticing(dict(entry.parameters)),
+            f"{suite.path}: parameters of {entry.name!r}",
+        )
+        module = import_scenario(entry.scenario)
+        marks = [
+            mark
+            for test in vars(module).values()
+            for mark in getattr(test, "pytestmark", ())
+        ]
+        generators = (
+            mark.kwargs.get("generate") for mark in marks if mark.name == "ltm"
+        )
+        if (generate := next(filter(None, generators), None)) is not None:
+            try:
+                generate(definition_rng(0, 0, entry.name, "0"), parameters)
+            except (LtmError, ValueError) as error:
+                raise ConfigurationError(f"{where}: {error}") from error
+        for name in (name for name in parameters if name not in parameters.asked):
+            hint = (
+                f"here it reads {', '.join(parameters.asked)}"
+                if parameters.asked
+                else "it has none"
+            )
+            meant = did_you_mean(name, parameters.asked)
+            raise ConfigurationError(
+                f"{where}: the scenario {entry.scenario!r} does not use {name!r}; {hint}.{meant}"
+            )
+    return suite

@@ -1,0 +1,114 @@
+"""What of a run is played here: an agent's language, and one machine's share of the conversations (`--ltm-shard`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from pytest_ltm._core.session.collection import deselect
+from pytest_ltm._core.session.items import LTM_ITEM, UNWRITTEN
+from pytest_ltm._core.session.settings import RunSettings, Shard
+from pytest_ltm._core.session.state import RUN
+from pytest_ltm._core.storage.wording import join_words
+from pytest_ltm.reports.expected_length import expected_tokens, items_of_conversations
+
+
+class LanguageFilter:
+    """Leaves out what is not written in the language that an agent is talked to in."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Deselect such items; UsageError where none is left."""
+        settings, unwritten = config.stash[RUN].settings, []
+        for item in items:
+            ltm_item = item.stash[LTM_ITEM]
+            if not set(settings.language(ltm_item.place.agent).split(":")) <= set(
+                ltm_item.marks.languages
+            ):
+                unwritten.append(item)
+                item.stash[UNWRITTEN] = True
+        if not unwritten:
+            return
+        self._names = names = sorted(
+            {item.stash[LTM_ITEM].scenario for item in unwritten}
+        )
+        if len(unwritten) == len(items):
+            items.clear()  # pytest asks for them again, although the run is refused
+            raise pytest.UsageError(
+                f"--ltm-language: {join_words(names)}: not written in that language. A scenario names those that its "
+                "generator can write in @pytest.mark.ltm(languages=[...])"
+            )
+        deselect(config, items, unwritten)
+
+    def pytest_report_collectionfinish(self) -> str:
+        """Say what is left out."""
+        return (
+            f"ltm: left out, for it is not written in that language: {', '.join(self._names)}"
+            if self._names
+            else ""
+        )
+
+
+def shard_of(expected: Mapping[str, int], chosen: Shard) -> frozenset[str]:
+    """Return the names of a shard's conversations; `expected`: tokens by name.
+
+    The longest first, each to the shard that has least to do so far: on every machine
+    the same, whatever the order of the names, each name in exactly one shard.
+    """
+    loads = [0] * chosen.of
+    mine = set()
+    for name in sorted(expected, key=lambda name: (-expected[name], name)):
+        least = min(range(chosen.of), key=lambda index: loads[index])
+        loads[least] += expected[name]
+        if least == chosen.number - 1:
+            mine.add(name)
+    return frozenset(mine)
+
+
+def _keep_shard(
+    config: pytest.Config, items: list[pytest.Item], settings: RunSettings
+) -> None:
+    """Deselect what other shards play; UsageError if there are fewer conversations than shards."""
+    if settings.shard is None:
+        return
+    ltm_items = items_of_conversations(item.stash[LTM_ITEM] for item in items)
+    if ltm_items and len(ltm_items) < settings.shard.of:
+        raise pytest.UsageError(
+            f"--ltm-shard={settings.shard}: a conversation is never divided, and this run has only {len(ltm_items)}. "
+            f"Use {len(ltm_items)} or fewer"
+        )
+    expected = {
+        name: expected_tokens(group, settings.spans)
+        for name, group in ltm_items.items()
+    }
+    mine = shard_of(expected, settings.shard)
+    deselect(
+        config,
+        items,
+        (
+            ltm_item.item
+            for name in ltm_items.keys() - mine
+            for ltm_item in ltm_items[name]
+        ),
+    )
+
+
+class ShardFilter:
+    """Leaves out what other shards play."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Iterator[None]:
+        """Deselect it before the rest is selected: all machines share alike.
+
+        A wrapper, as the run's own hook is, and registered before that: so it follows it.
+        """
+        _keep_shard(config, items, config.stash[RUN].settings)
+        yield
