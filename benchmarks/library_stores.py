@@ -10,24 +10,25 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 RECIPES = Path(__file__).parents[1] / "conftest_examples" / "library_stores"
-STORES: Mapping[str, tuple[str, str]] = {
-    "chromadb": ("chroma_store:ChromaStore", "chromadb"),
-    "faiss-cpu": ("faiss_store:FaissStore", "faiss"),
-    "lancedb": ("lancedb_store:LanceStore", "lancedb"),
-    "langgraph": ("langgraph_store:LangGraphStore", "langgraph"),
-    "langmem": ("langmem_store:LangMemStore", "langmem"),
-    "llama-index-core": ("llama_index_store:LlamaIndexStore", "llama_index"),
-    "mem0ai": ("mem0_store:Mem0Store", "mem0"),
-    "qdrant-client": ("qdrant_store:QdrantStore", "qdrant_client"),
-    "sqlite-vec": ("sqlite_vec_store:SqliteVecStore", "sqlite_vec"),
-    "txtai": ("txtai_store:TxtaiStore", "txtai"),
+STORES: Mapping[str, str] = {
+    "chromadb": "chroma_store:ChromaStore",
+    "faiss-cpu": "faiss_store:FaissStore",
+    "lancedb": "lancedb_store:LanceStore",
+    "google-adk": "adk_store:AdkStore",
+    "langgraph": "langgraph_store:LangGraphStore",
+    "langmem": "langmem_store:LangMemStore",
+    "llama-index-core": "llama_index_store:LlamaIndexStore",
+    "mem0ai": "mem0_store:Mem0Store",
+    "qdrant-client": "qdrant_store:QdrantStore",
+    "sqlite-vec": "sqlite_vec_store:SqliteVecStore",
+    "txtai": "txtai_store:TxtaiStore",
 }
-"""By package: the store of its recipe, and the module without which it is not installed."""
+"""By package: the store of its recipe."""
 FIGURES = (
     "found@1",
     "found@10",
@@ -46,14 +47,23 @@ def store_table(size: int, repeats: int) -> Iterator[str]:
     titles = (title.replace("_", " ") for title in FIGURES)
     yield f"| memory | {' | '.join(titles)} | lifecycle: ok, failed, - | fails | standard, {size // 1000}k |"
     yield f"|---|{'---|' * (len(FIGURES) + 3)}"
-    for package, (store, module) in STORES.items():
-        if find_spec(module) is None:
+    for package, store in STORES.items():
+        if not is_installed(package):
             yield f"| {package} | not installed |{' |' * (len(FIGURES) + 2)}"
             continue
         with tempfile.TemporaryDirectory(prefix="ltm-stores-") as name:
             folder = shutil.copytree(RECIPES, Path(name) / "recipe")
             play_store(store, folder, size)
             yield table_row(package, folder)
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed, under its name in the index."""
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def play_store(store: str, folder: Path, size: int) -> None:

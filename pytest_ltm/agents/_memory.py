@@ -22,6 +22,7 @@ CAPABILITIES = frozenset(
     {
         "Resettable",
         "Checkpointable",
+        "SeparatesUsers",
         "AnswersAlone",
         "AcceptsHistory",
         "TimeAware",
@@ -44,6 +45,7 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     # Both take a while to import, and agents are looked up in every run.
     from pytest_ltm.agents.memory.paging import Paging
     from pytest_ltm.agents.memory.pipeline import Pipeline
+    from pytest_ltm.agents.memory.user_memories import UserMemories
 
     thinker, chosen, fields = _parse_memory_spec(
         argument, parameters, ready=not is_keyless()
@@ -59,7 +61,7 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
         longest_reply=None if chosen is None else chosen.max_tokens,
     )
     return agent_source(
-        lambda: kind(how, thinker(), embeds(), also),
+        lambda: UserMemories(lambda: kind(how, thinker(), embeds(), also)),
         spec=f"memory:{argument}",
         promise=abilities,
     )

@@ -20,7 +20,9 @@ from pytest_ltm.agents.capabilities import (
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.told_values import ToldValues
 
+_MEMORY_SYSTEM = "memory"
 _SERVERS = frozenset({"http", "https"})
 """Kinds whose agents are served by one server anyway."""
 # Here by a method of this module, or not told whose message it is.
@@ -48,9 +50,10 @@ _SHOWN = 80
 
 
 class ToldSentences:
-    """What the users of one agent told it, by the words that only one of them used."""
+    """What the users of one agent told it, by the words that only one of them used, and by its values."""
 
     def __init__(self) -> None:
+        self._values = ToldValues()
         self._owners: dict[str, str] = {}
         """Who used a word; "" where several did."""
         self._sentences: dict[str, list[str]] = {}
@@ -59,6 +62,7 @@ class ToldSentences:
 
     def note(self, text: str, user: str) -> None:
         """Keep what a user told."""
+        self._values.note(text, user)
         with self._lock:
             for sentence in _SENTENCE_END.split(text):
                 words = _WORD.findall(sentence.casefold())
@@ -74,8 +78,16 @@ class ToldSentences:
         elif sentence:
             self._sentences.setdefault(word, []).append(sentence)
 
-    def find_strange(self, text: str, user: str) -> tuple[str, str] | None:
-        """Return a sentence in a text that only another user told, and who that was; None if there is none."""
+    def find_strange(
+        self, reply: str, user: str, message: str
+    ) -> tuple[str, str] | None:
+        """Return a sentence that a reply repeats, or whose value it asserts, and who alone told it; None if none is."""
+        if repeated := self._find_repeated(reply, user):
+            return repeated
+        value = self._values.find_strange(reply, user, message)
+        return (value.sentence, value.user) if value else None
+
+    def _find_repeated(self, text: str, user: str) -> tuple[str, str] | None:
         words = _WORD.findall(text.casefold())
         line = f" {' '.join(words)} "
         with self._lock:
@@ -124,7 +136,7 @@ def share_agents(source: AgentSource) -> AgentSource:
 def can_share(source: AgentSource) -> bool:
     """Return whether several users can have one agent or server from there, if it is told who speaks."""
     is_object = not source.kind and not source.apart and not source.embedded
-    return is_object or source.kind in _SERVERS
+    return is_object or source.kind in _SERVERS | {_MEMORY_SYSTEM}
 
 
 class OneUser:
@@ -172,7 +184,7 @@ class OneUser:
     def _checked(self, reply: Any, name: str, message: str) -> Any:
         """Return a reply in which nothing is another user's."""
         text = str(getattr(reply, "text", reply))
-        if strange := self._told.find_strange(text, name):
+        if strange := self._told.find_strange(text, name, message):
             sentence, owner = strange
             fault = AgentFault(
                 f"the agent replied to {name!r} with what only {owner!r} had told it: {sentence[:_SHOWN]!r}. The "

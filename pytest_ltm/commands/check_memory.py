@@ -18,6 +18,7 @@ from pytest_ltm.lifecycle.cards.card import (
     Card,
     CardRow,
     card_json,
+    check_recordings,
     differences,
     find_forgeries,
     make_card,
@@ -27,6 +28,7 @@ from pytest_ltm.lifecycle.cards.card import (
 from pytest_ltm.lifecycle.cards.recorded_model import (
     ModelServer,
     recording_model,
+    recordings_beside,
     replayed_model,
 )
 from pytest_ltm.lifecycle.cards.report import render_page, table_lines, text_lines
@@ -148,9 +150,13 @@ def _compare(card: Card, other: Card) -> int:
 
 
 def verify_card(path: Path, *, as_json: bool) -> int:
-    """Recompute a card from its records, and name what does not follow from them; return the exit status."""
+    """Recompute a card from its records, and name what does not follow from them; return the exit status.
+
+    So are the digests of a model's replies, where a recording lies in the same folder.
+    """
     card = read_card(path)
-    forged = list(find_forgeries(card))
+    found, missing = check_recordings(card, recordings_beside(path))
+    forged = [*find_forgeries(card), *missing]
     if as_json:
         verdict = "differs" if forged else "holds"
         print(json.dumps({"card": str(path), "verdict": verdict, "differs": forged}))
@@ -160,6 +166,8 @@ def verify_card(path: Path, *, as_json: bool) -> int:
     print(
         f"card {card.fingerprint} of {', '.join(row.memory for row in card.rows)} {state}"
     )
+    for sentence in found:
+        print(f"  {sentence}")
     for sentence in forged:
         print(f"  differs: {sentence}")
     return DIFFERS if forged else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,6 +44,7 @@ from pytest_ltm.reports.agent_sentences import run_sentences
 from pytest_ltm.reports.exports import (
     table_files,
 )
+from pytest_ltm.reports.exports.column_list import column_lines
 from pytest_ltm.reports.exports.loaded import Results, load
 from pytest_ltm.reports.exports.output import ExportTarget, write_all
 from pytest_ltm.reports.exports.table_files import paper_latex, paper_markdown
@@ -225,6 +226,14 @@ def write_report(arguments: Namespace) -> int:
 # --- export
 
 
+class _PrintColumns(Action):
+    """Prints the columns and ends the command, as `--help` does: neither run nor format is needed."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        print("\n".join(column_lines()))
+        parser.exit()
+
+
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Add the runs, the format and the place."""
     formats = list(dict.fromkeys((*TABLES, *SINGLE_FILE_FORMATS, *export_writers())))
@@ -240,6 +249,13 @@ def add_export_arguments(parser: ArgumentParser) -> None:
         default="",
         choices=["examples", "questions", "exchanges", "verdicts", "calls"],
         help=table,
+    )
+    parser.add_argument(
+        "--columns",
+        action=_PrintColumns,
+        nargs=0,
+        default=SUPPRESS,
+        help="print the columns of all tables with their meaning, and nothing else",
     )
     add_flags(parser, force="overwrite what exists")
     add_runs(parser, kinds=f"{RUN}, or a folder of runs")

@@ -21,6 +21,7 @@ from pytest_ltm._core.journal.result import (
 from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, add_mishaps
 from pytest_ltm._core.model.score import NO_ORACLE
 from pytest_ltm.figures.statistics.counts import Interval
+from pytest_ltm.figures.statistics.guessing import ScoredDraws, compare_with_guessing
 from pytest_ltm.figures.statistics.pass_rates import (
     PassRate,
     pass_rate,
@@ -46,13 +47,12 @@ LEFT_OPEN = (
     "passed in the second"
 )
 GUESSED, UNSCORED = "≤", "*"
-"""What marks a mean score that is not above what guessing earns, and one that some examples are left out of."""
+"""What marks a mean that is not shown to be above guessing, and one that some examples are left out of."""
 # What marks a column in which much went wrong within the agent: its score is hardly
 # about its memory.
 HAMPERED = "!"
 # The share of mishaps above which that is so.
 _HAMPERING = 0.25
-_ROUNDING = 1e-9
 
 
 class ScenarioCell(Struct, frozen=True, kw_only=True):
@@ -80,16 +80,18 @@ class ScenarioCell(Struct, frozen=True, kw_only=True):
 
     @property
     def at_guessing_level(self) -> bool:
-        """Whether there is a floor, and the mean is not above it."""
-        return (
-            self.floor > 0
-            and self.mean is not None
-            and self.mean < self.floor + _ROUNDING
-        )
+        """Whether there is a floor, and luck may have earned the mean; full marks show what they can by one cell."""
+        if not self.floor or self.mean is None:
+            return False
+        if self.mean == 1.0:
+            return self.floor == 1.0
+        draws = ScoredDraws(self.floor, len(self.scores))
+        # The table shows the floor as it is declared: nothing is granted beyond it.
+        return not compare_with_guessing(self.mean, [draws], granted=0.0).shows_memory()
 
     @property
     def text(self) -> str:
-        """The mean as it is shown; marked where it is not above the floor, and where some examples have no score."""
+        """The mean as it is shown; marked where luck may have earned it, and where some examples have no score."""
         mean = self.without if self.mean is None else score_text(self.mean, self.upper)
         return (
             mean
@@ -303,7 +305,7 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def scenarios_at_guessing_level(self) -> tuple[str, ...]:
-        """The scenarios with a floor above which the mean score is not."""
+        """The scenarios with a floor above which the mean score is not shown to be."""
         return tuple(
             name for name, cell in self.cells.items() if cell.at_guessing_level
         )

@@ -27,9 +27,9 @@ from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.figures.guessing import compare_with_guessing
 from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.statistics.counts import Interval
+from pytest_ltm.figures.statistics.guessing import compare_with_guessing
 from pytest_ltm.figures.statistics.pairs import ScoredRow
 from pytest_ltm.figures.statistics.pass_rates import score_interval
 from pytest_ltm.figures.statistics.totals import group_by

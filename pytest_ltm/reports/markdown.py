@@ -73,7 +73,10 @@ def run_markdown(
     names = sorted({name for column in columns for name in column.cells})
     means = [[name, *(column.cell_text(name) for column in columns)] for name in names]
     guessed = any(column.scenarios_at_guessing_level for column in columns)
-    note = f"\n\n{GUESSED}: no more than guessing earns, without memory." * guessed
+    note = (
+        f"\n\n{GUESSED}: not shown to be more than guessing earns, without memory."
+        * guessed
+    )
     parts.append(
         folded_section(
             "Mean score of each scenario",

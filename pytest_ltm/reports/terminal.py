@@ -342,7 +342,9 @@ def _table_caption(columns: Sequence[Column]) -> str:
     if any(column.span is None for column in columns):
         sentences.append("Isolated: each example with a fresh agent.")
     if any(column.scenarios_at_guessing_level for column in columns):
-        sentences.append(f"{GUESSED}: no more than guessing earns, without memory.")
+        sentences.append(
+            f"{GUESSED}: not shown to be more than guessing earns, without memory."
+        )
     if any(column.unscored_examples for column in columns):
         sentences.append(f"{UNSCORED}: some examples have no score, see below.")
     return " ".join(sentences)

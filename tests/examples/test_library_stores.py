@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from _commands import ROOT, run
 
-from benchmarks.library_stores import FIGURES, RECIPES, STORES, table_row
+from benchmarks.library_stores import FIGURES, RECIPES, STORES, is_installed, table_row
 from pytest_ltm.lifecycle.cards.card import read_card
 
 ADAPTERS = sorted(path.name for path in RECIPES.glob("*_store.py"))
@@ -41,7 +40,7 @@ def test_an_adapter_has_at_most_25_lines_of_code_and_is_listed(name: str) -> Non
 
 
 def test_every_store_of_the_table_is_pinned_and_names_its_package() -> None:
-    for package, (store, _) in STORES.items():
+    for package, store in STORES.items():
         assert package in PINS
         module = store.partition(":")[0]
         text = (RECIPES / f"{module}.py").read_text(encoding="utf-8")
@@ -53,8 +52,8 @@ def test_every_store_of_the_table_is_pinned_and_names_its_package() -> None:
 def test_a_library_keeps_finds_and_separates_what_it_is_told(
     package: str, tmp_path: Path
 ) -> None:
-    store, module = STORES[package]
-    if find_spec(module) is None:
+    store = STORES[package]
+    if not is_installed(package):
         pytest.skip(f"{package} is not installed")
     folder = shutil.copytree(RECIPES, tmp_path / "recipe")
     run(f"ltm check-memory store:{store} -o card.json", folder)
@@ -65,6 +64,28 @@ def test_a_library_keeps_finds_and_separates_what_it_is_told(
         assert rate[0] == rate[1] > 0, name
     for name in ("deleted_served", "crossed"):
         assert figures[name] is None or figures[name][0] == 0, name  # type: ignore[index]
+
+
+EXTRACTED = "llama_index_facts"
+
+
+def test_a_librarys_own_extraction_holds_by_the_recording_beside_its_card() -> None:
+    done = run(f"ltm verify {EXTRACTED}.card.json", RECIPES)
+    assert done.status == 0
+    assert f"106 calls recomputed from {EXTRACTED}.jsonl" in "\n".join(done.lines)
+
+
+def test_a_librarys_own_extraction_is_replayed_to_the_same_card(tmp_path: Path) -> None:
+    pytest.importorskip(
+        "llama_index.llms.openai_like", reason="its client is not installed"
+    )
+    folder = shutil.copytree(RECIPES, tmp_path / "recipe")
+    store = f"store:{EXTRACTED}_store:LlamaIndexFacts"
+    done = run(
+        f"ltm check-memory {store} --replay {EXTRACTED}.jsonl --against {EXTRACTED}.card.json",
+        folder,
+    )
+    assert done.status == 0
 
 
 def test_a_row_of_the_table_has_what_the_commands_wrote(tmp_path: Path) -> None:

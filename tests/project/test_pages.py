@@ -122,3 +122,14 @@ def test_the_page_of_architecture_tells_about_every_module() -> None:
         if (path / "__init__.py").exists()
     }
     assert [name for name in sorted(modules | folders) if f"`{name}`" not in text] == []
+
+
+MOST_WORDS, MOST_WORDS_OF_A_PAGE = 61_000, 2_500
+"""60,000 words are the aim: what a newcomer has to look through."""
+
+
+def test_the_pages_are_no_more_than_somebody_reads() -> None:
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+    counts = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert sum(counts.values()) <= MOST_WORDS
+    assert [name for name in counts if counts[name] > MOST_WORDS_OF_A_PAGE] == []

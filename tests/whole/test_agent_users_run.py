@@ -69,13 +69,19 @@ class TogetherLater(Together):
         return self.answer(message, user)
 
 
+class TogetherInOtherWords(Together):
+    def reply(self, message, user=""):
+        found = re.findall(r"[0-9]{4,}", self.answer(message, user))
+        return f"I think it is {int(found[0]):,}." if found else "I see."
+
+
 class OfOneUser(Together):
     def reply(self, message):
         return self.answer(message, "")
 """
 DOOR = """
 def test_door(ltm):
-    code = ltm.random.randrange(10**6)
+    code = ltm.random.randrange(10**5, 10**6)
     ltm.say(f"The code of my green door is {code}.")
     ltm.check("knows it", str(code) in ltm.ask("What is the code of my green door?"))
 """
@@ -105,7 +111,14 @@ def assert_leak(result: pytest.RunResult) -> None:
 
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 @pytest.mark.parametrize(
-    "name", ["Together", "TogetherByScope", "TogetherByKeywords", "TogetherLater"]
+    "name",
+    [
+        "Together",
+        "TogetherByScope",
+        "TogetherByKeywords",
+        "TogetherLater",
+        "TogetherInOtherWords",
+    ],
 )
 def test_a_class_that_mixes_users_up_fails_by_the_leak(
     pytester: pytest.Pytester, name: str, concurrency: str
@@ -120,6 +133,16 @@ def test_a_class_that_keeps_users_apart_passes_in_all_conversations(
     pytester: pytest.Pytester, name: str, concurrency: str
 ) -> None:
     result = run(pytester, f"user_agents:{name}", f"--ltm-concurrency={concurrency}")
+    result.assert_outcomes(passed=3)
+    text = " ".join(str(result.stdout).split())
+    assert "3 users of one memory, each in a conversation of their own" in text
+
+
+def test_a_memory_system_of_the_papers_keeps_the_users_of_a_run_apart(
+    pytester: pytest.Pytester,
+) -> None:
+    pytest.importorskip("numpy", reason="memory: needs numpy")
+    result = run(pytester, "memory:rules?preset=ltm-2")
     result.assert_outcomes(passed=3)
     text = " ".join(str(result.stdout).split())
     assert "3 users of one memory, each in a conversation of their own" in text

@@ -195,6 +195,36 @@ def find_forgeries(card: Card) -> Iterator[str]:
         yield f"fingerprint: the card says {card.fingerprint}, its figures have {card.own_fingerprint()}"
 
 
+def check_recordings(
+    card: Card, recordings: Mapping[str, Recording]
+) -> tuple[list[str], list[str]]:
+    """Return which rows' recordings were found, and which differ from all of those given, a sentence each."""
+    found, forged = [], []
+    for row in card.rows:
+        if not (row.extraction and recordings):
+            continue
+        digest, calls = row.extraction.get("recording"), row.extraction.get("calls")
+        is_whole = isinstance(digest, str) and isinstance(calls, int) and calls > 0
+        name = _holder_of(digest, calls, recordings) if is_whole else ""
+        if name:
+            found.append(f"{row.memory}: {calls} calls recomputed from {name}")
+        else:
+            forged.append(
+                f"{row.memory}, extraction: {', '.join(recordings)} beside it has no {calls} calls with the digest "
+                f"{digest}"
+            )
+    return found, forged
+
+
+def _holder_of(digest: Any, calls: Any, recordings: Mapping[str, Recording]) -> str:
+    holders = (
+        name
+        for name, recording in recordings.items()
+        if recording.has_part(digest, calls)
+    )
+    return next(holders, "")
+
+
 def differences(right: CardRow, card_row: CardRow) -> Iterator[str]:
     """Yield where a row says something else than the one that was computed."""
     for part in ("figures", "marks", "lost", "extraction"):

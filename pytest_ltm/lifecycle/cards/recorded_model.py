@@ -13,7 +13,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -64,6 +64,12 @@ class Recording:
         lines = sorted(json.dumps(reply, sort_keys=True) for reply in self.replies)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
+    def has_part(self, digest: str, calls: int) -> bool:
+        """Return whether so many replies in a row have this digest: those of one memory of several."""
+        starts = range(len(self.replies) - calls + 1)
+        parts = (Recording(self.replies[start : start + calls]) for start in starts)
+        return any(part.digest == digest for part in parts)
+
     def text(self) -> str:
         """Return it as a file has it: a header, then a line for each reply."""
         header = json.dumps({"format": FORMAT})
@@ -88,6 +94,15 @@ def read_recording(path: Path) -> Recording:
             f"{path} is not a recording of a model: its first line does not say {FORMAT!r}. Make one with --record"
         )
     return Recording(replies)
+
+
+def recordings_beside(path: Path) -> dict[str, Recording]:
+    """Return the recordings in a file's folder, by their names."""
+    recordings = {}
+    for other in sorted(path.absolute().parent.glob("*.jsonl")):
+        with suppress(ConfigurationError):
+            recordings[other.name] = read_recording(other)
+    return recordings
 
 
 class ModelServer:
@@ -127,12 +142,26 @@ class ModelServer:
         question = Request(f"{self._upstream}{path}", data=body, headers=passed)  # noqa: S310 - the user's own
         try:
             with urlopen(question, timeout=_LIMIT) as response:  # noqa: S310 - as above
-                return ModelReply(request, response.status, json.load(response))
+                return ModelReply(
+                    request, response.status, lasting_body(json.load(response))
+                )
         except HTTPError as error:
             return ModelReply(request, error.code, _body_of(error))
         except (URLError, OSError, ValueError) as error:
             text = f"the model at {self._upstream} does not answer: {describe_error(error)}"
             return ModelReply(request, 502, {"error": {"message": text}})
+
+
+_PASSING = {"timings", "system_fingerprint"}
+_OF_CALL: Mapping[str, Any] = {"id": "recorded", "created": 0}
+
+
+def lasting_body(body: Any) -> Any:
+    """Return a chat reply without its number and times, so that equal replies give equal recordings."""
+    if not isinstance(body, dict) or "choices" not in body:
+        return body
+    kept = {name: value for name, value in body.items() if name not in _PASSING}
+    return kept | {name: _OF_CALL[name] for name in _OF_CALL if name in kept}
 
 
 def _refusal() -> dict[str, Any]:

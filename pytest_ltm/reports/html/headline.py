@@ -10,7 +10,7 @@ from pytest_ltm._core.journal.result import at_span, span_place
 from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
 from pytest_ltm.figures.columns import LEFT_OPEN, Column
 from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
-from pytest_ltm.figures.guessing import guessing_test
+from pytest_ltm.figures.guessing import columns_with_memory
 from pytest_ltm.figures.metrics import leading_metrics
 from pytest_ltm.figures.sentences import short_span, span_sentence
 from pytest_ltm.figures.statistics.spans_reached import effective_span
@@ -428,7 +428,7 @@ def _amendments(material: Material) -> _Caveat:
 
 
 def _guesses(material: Material) -> _Caveat:
-    """Say where agents under test earn no more than guessing does: everywhere, or in which scenarios."""
+    """Say where agents under test are not shown to earn more than guessing does: everywhere, or in which scenarios."""
     tested = [
         series
         for series in material.series
@@ -439,21 +439,20 @@ def _guesses(material: Material) -> _Caveat:
         for series in tested or material.series
         if series.column.scenarios_at_guessing_level
     ]
-    without_memory = [
-        series for series in guessing if guessing_test(series.column).lead <= 0
-    ]
+    remembering = columns_with_memory([series.column for series in guessing])
+    without_memory = [series for series in guessing if series.column not in remembering]
     partly = [series for series in guessing if series not in without_memory]
     sentences = []
     if without_memory:
         labels = _few_labels(without_memory)
-        sentences.append(f"{labels}: no better than guessing.")
+        sentences.append(f"{labels}: not shown to be better than guessing.")
     partial = _shared_sentences(
         partly,
         lambda column: column.scenarios_at_guessing_level,
-        "{columns}: no better than guessing in {scenarios}",
+        "{columns}: not shown to be better than guessing in {scenarios}",
     )
     sentences += [f"{sentence}." for sentence in partial]
-    return _Caveat(len(guessing), "no better than guessing", sentences)
+    return _Caveat(len(guessing), "at the level of guessing", sentences)
 
 
 def _few_labels(series: Iterable[ResultSeries]) -> str:

@@ -432,7 +432,7 @@ def _sign_notes(panels: Sequence[Panel]) -> tuple[str, ...]:
     signs = {square.text[-1:] for square in squares if square}
     meanings = {
         UNSCORED: "some examples have no score and are left out.",
-        GUESSED: "not above what guessing earns.",
+        GUESSED: "not shown to be above what guessing earns.",
         NOTHING: "no example has a score.",
     }
     return tuple(f"{sign} {text}" for sign, text in meanings.items() if sign in signs)

@@ -261,7 +261,7 @@ def test_words_that_cannot_be_read_are_counted(
     assert [mishap.times for mishap in one.reply("I live in Brno.").mishaps] == [
         1
     ]  # each is reported once
-    assert "Ines" in str(one._user)
+    assert "Ines" in str(one.memory_of("")._user)
 
 
 @pytest.mark.slow

@@ -60,12 +60,16 @@ def fields_of(query: str) -> dict[str, Field]:
     return Spec("memory", "rules", query, "agent").fields(NAMES, groups=GROUPS)
 
 
-def made(query: str = "", **parameters: Any) -> Any:
+def made_for_users(query: str = "", **parameters: Any) -> Any:
     return source_of_kind(
         agent_kinds()["memory"],
         f"rules?{query}" if query else "rules",
         Field(parameters, "bot.yml", "parameters"),
     ).make()
+
+
+def made(query: str = "", **parameters: Any) -> Any:
+    return made_for_users(query, **parameters).memory_of("")
 
 
 def told(
@@ -80,7 +84,7 @@ def told(
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_each_system_has_the_same_powers_and_tells_its_settings(name: str) -> None:
-    agent = made(f"preset={name}")
+    agent = made_for_users(f"preset={name}")
 
     assert capabilities_of(agent) >= CAPABILITIES
     assert agent.configuration()["thinker"] == "rules"
@@ -610,3 +614,28 @@ def test_an_incremental_summary_holds_what_was_said_in_this_session_too_and_a_qu
     agent.answer_alone("What does Odile keep?")
     assert agent.in_context()[0] == "Odile keeps quails."
     assert json.loads(agent.save().splitlines()[0])["pad"] == ""
+
+
+@pytest.mark.parametrize("name", ["ltm-2", "memgpt", "longmemeval-facts"])
+def test_each_user_has_a_memory_of_their_own_which_is_saved_with_the_others(
+    name: str,
+) -> None:
+    agent = made_for_users(f"preset={name}")
+    agent.tell_time(MONDAY)
+    agent.accept("My name is Zora.", "Noted.", user="ann")
+    agent.accept("My name is Milo.", "Noted.", user="bo")
+    again = made_for_users(f"preset={name}")
+    again.load(agent.save())
+    for memory in (agent, again):
+        memory.tell_time(MONDAY + timedelta(hours=5))
+        assert "Zora" in memory.reply("What is my name?", user="ann").text
+        assert "Milo" in memory.reply("What is my name?", user="bo").text
+        nobody = memory.reply("What is my name?").text
+        assert "Zora" not in nobody
+        assert "Milo" not in nobody
+
+
+def test_the_state_of_one_user_is_that_of_the_memory_alone() -> None:
+    agent = told(made_for_users("preset=ltm-2"))
+    agent.reply("What is my name?")
+    assert agent.save() == agent.memory_of("").save()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from itertools import pairwise
 from random import Random
 
@@ -15,6 +16,7 @@ from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm.datasets.longmemeval.record import read_date
 from pytest_ltm.lab.longmemeval.histories import (
     GeneratedFillers,
+    NeedleRecord,
     compile_history,
     evidence_places,
     parse_needle,
@@ -28,11 +30,19 @@ from pytest_ltm.lab.longmemeval.session_text import (
 )
 
 count = cache_counter(token_counter("cl100k_base"))
-NEEDLES = [
-    parse_needle(needle_record(one, f"p {number}", count), f"p {number}")
-    for number, one in enumerate(generate_needles(22, 0))
-]
+
+
+@cache
+def parse_needles() -> list[NeedleRecord]:
+    """Return some generated questions with their evidence; made when a test runs, for that takes a while."""
+    return [
+        parse_needle(needle_record(needle, f"p {number}", count), f"p {number}")
+        for number, needle in enumerate(generate_needles(22, 0))
+    ]
+
+
 START = datetime(2023, 5, 1, tzinfo=timezone.utc)
+records = st.deferred(lambda: st.sampled_from(parse_needles()))
 minutes = st.integers(min_value=-100_000, max_value=100_000)
 seeds = st.integers(min_value=0, max_value=2**32)
 
@@ -61,12 +71,12 @@ def test_evidence_keeps_its_places_dates_and_order(
 
 @settings(max_examples=share(40), deadline=None)
 @given(
-    st.sampled_from(NEEDLES), st.integers(min_value=16_000, max_value=40_000), seeds
+    records, st.integers(min_value=16_000, max_value=40_000), seeds
 )  # evidence: up to 13,530
 def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
     one: object, tokens: int, seed: int
 ) -> None:
-    chosen = next(record for record in NEEDLES if record is one)
+    chosen = next(record for record in parse_needles() if record is one)
     row = compile_history(
         chosen, GeneratedFillers(count), tokens=tokens, seed=seed, count=count
     )
@@ -92,11 +102,11 @@ def test_a_history_reaches_its_tokens_within_two_percent_and_never_exceeds_them(
 
 
 @settings(max_examples=share(25), deadline=None)
-@given(st.sampled_from(NEEDLES), st.integers(min_value=5, max_value=30), seeds)
+@given(records, st.integers(min_value=5, max_value=30), seeds)
 def test_the_same_seed_gives_the_same_history_of_as_many_sessions_as_asked_for(
     one: object, sessions: int, seed: int
 ) -> None:
-    chosen = next(record for record in NEEDLES if record is one)
+    chosen = next(record for record in parse_needles() if record is one)
     first, second = (
         compile_history(
             chosen, GeneratedFillers(count), sessions=sessions, seed=seed, count=count

@@ -23,6 +23,7 @@ from pytest_ltm.lifecycle.cards.recorded_model import (
     ModelServer,
     Recording,
     hash_request,
+    lasting_body,
     read_recording,
 )
 
@@ -131,6 +132,31 @@ def test_the_card_holds_and_a_forged_one_is_named(
     assert "extraction, recording: the card says 0000000000000000" in (
         capsys.readouterr().err
     )
+
+
+def test_a_recording_beside_the_card_is_recomputed_by_itself(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "card.json"]) == 0
+    calls = json.loads(Path("card.json").read_text())["rows"][1]["extraction"]["calls"]
+    assert f"{calls} calls recomputed from model.jsonl" in capsys.readouterr().out
+    recording = read_recording(recorded / "model.jsonl")
+    changed = recording.replies[0]._replace(body={"facts": []})
+    others = Recording([changed, *recording.replies[1:]])
+    (recorded / "model.jsonl").write_text(others.text())
+    assert main(["verify", "card.json"]) == 1
+    assert "model.jsonl beside it has no" in capsys.readouterr().out
+    (recorded / "model.jsonl").unlink()
+    assert main(["verify", "card.json"]) == 0
+    assert "recomputed from" not in capsys.readouterr().out
+
+
+def test_a_row_is_found_in_a_recording_of_several_memories() -> None:
+    replies = [ModelReply(f"{number}", 200, number) for number in range(9)]
+    part = Recording(replies[2:6])
+    assert Recording(replies).has_part(part.digest, 4)
+    assert not Recording(replies).has_part(part.digest, 5)
+    assert not Recording(replies[3:]).has_part(part.digest, 4)
 
 
 def test_another_folder_and_another_hash_seed_give_the_same_card(
@@ -255,6 +281,15 @@ def test_equal_requests_get_their_replies_in_order_and_then_the_last() -> None:
     assert answers == [0, 1, 2, 2]
     assert server.answer("/embeddings", body, {}).status == 404
     assert server.missing == 1
+
+
+def test_equal_replies_at_other_times_are_recorded_alike() -> None:
+    choices = [{"message": {"content": "a fact"}}]
+    first = {"id": "1", "created": 7, "choices": choices, "timings": {"ms": 3}}
+    second = {"id": "2", "created": 9, "choices": choices}
+    assert lasting_body(first) == lasting_body(second)
+    assert lasting_body(first)["choices"] == choices
+    assert lasting_body({"data": [1]}) == {"data": [1]}
 
 
 def test_the_machines_date_does_not_tell_requests_apart() -> None:

@@ -325,7 +325,7 @@ def test_what_guessing_earns_stands_beside_the_total(tmp_path: Path) -> None:
     ]
     page = report(tmp_path, write_run(tmp_path / "run", held(rows)))
     assert "0.60 of 3 points need no memory" in page.text
-    assert "full at 2k: no better than guessing in coin." in page.text
+    assert "full at 2k: not shown to be better than guessing." in page.text
 
 
 def test_the_headline_adds_up_what_is_known_of_the_cost(page: Page) -> None:

@@ -25,7 +25,9 @@ from pytest_ltm._core.journal.timings import ReplyTime, Timings
 from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.model.plan import Plan, PlannedExample
 from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm.reports.exports import loaded, result_rows
+from pytest_ltm.commands import main
+from pytest_ltm.reports.exports import result_rows
+from pytest_ltm.reports.exports.column_list import column_lines
 from pytest_ltm.reports.exports.result_rows import PlacedRow
 from pytest_ltm.reports.summary import summary_json
 
@@ -496,34 +498,40 @@ def test_every_column_is_described_where_it_is_declared() -> None:
         ), kind
 
 
-def listed_columns(part: str) -> list[str]:
-    """Return the names in the first cells of the rows of a table."""
-    cells = [line.split("|")[1] for line in part.splitlines() if line.startswith("| `")]
-    return [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+def printed_columns() -> dict[str, list[str]]:
+    """Return the columns by table, as `ltm export --columns` prints them."""
+    columns: dict[str, list[str]] = {}
+    for line in column_lines():
+        if not line.startswith(" "):
+            columns[line] = names = []
+            continue
+        name, words = line.split(maxsplit=1)
+        assert len(words.split()) > 1, line
+        names.append(name)
+    return columns
 
 
-@pytest.mark.parametrize("table", kinds())
-def test_the_page_lists_every_column(table: str) -> None:
-    part = (
-        DOCS.read_text(encoding="utf-8")
-        .partition(f"\n### `{table}`\n")[2]
-        .partition("\n### ")[0]
-    )
-    listed = listed_columns(part)
-    own = [field.name for field in structs.fields(kinds()[table])][
-        len(structs.fields(result_rows.PlacedRow)) :
-    ]
-    assert listed == [name if name != loaded.METRICS else "metric_NAME" for name in own]
+def test_the_columns_of_every_table_are_printed_with_their_meaning() -> None:
+    shared = [field.name for field in structs.fields(result_rows.PlacedRow)]
+    own = {
+        table: [field.name for field in structs.fields(kind)][len(shared) :]
+        for table, kind in kinds().items()
+    }
+    assert printed_columns() == {"every table": shared, **own}
 
 
-def test_the_page_lists_the_columns_of_places() -> None:
-    part = (
-        DOCS.read_text(encoding="utf-8")
-        .partition("\n### Every table\n")[2]
-        .partition("\n### ")[0]
-    )
-    listed = listed_columns(part)
-    assert listed == [field.name for field in structs.fields(result_rows.PlacedRow)]
+def test_columns_are_printed_without_a_format_or_a_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["export", "--columns"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "\n".join(column_lines()) + "\n"
+
+
+def test_the_page_names_every_table() -> None:
+    part = DOCS.read_text(encoding="utf-8").partition("\n## Columns\n")[2]
+    assert re.findall(r"^\| `(\w+)`", part, re.MULTILINE) == [*kinds()]
 
 
 def test_the_recipe_of_the_page_runs(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from run_folders import held, played
 
@@ -182,3 +184,39 @@ def test_it_stands_beside_its_baseline_at_the_largest_span() -> None:
 )
 def test_how_far_it_keeps_its_isolated_score(span: str, told: str) -> None:
     assert _reach_text(span, "85%", "2k") == told
+
+
+FLOORS = {
+    **{f"s{number}": 0.0 for number in range(7)},
+    "restaurant": 0.05,
+    "spy": 0.1,
+    "chapter": 1 / 6,
+    "puppets": 1 / 3,
+}
+"""The floors of suite standard."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_agent_without_memory_is_never_said_to_remember(seed: int) -> None:
+    """Three examples of eleven scenarios at three spans, as lucky as the floors say."""
+    rng = Random(seed)
+    talks = []
+    for span in (2_000, 32_000, 120_000):
+        rows = [
+            played(
+                name,
+                float(rng.random() < floor),
+                agent="bot",
+                span=span,
+                span_label=f"{span}",
+                floor=floor,
+                example=str(number),
+                nodeid=f"{span}-{name}-{number}",
+            )
+            for name, floor in FLOORS.items()
+            for number in range(3)
+        ]
+        talks.append(held(rows, agent_spec="bot:Bot"))
+    sentence = said(*talks)
+    assert "remembers" not in sentence
+    assert "above guessing" not in sentence or "not shown" in sentence

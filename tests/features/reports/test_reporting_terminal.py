@@ -182,15 +182,25 @@ def test_what_guessing_earns_stands_beside_the_total_where_it_earns_anything() -
     assert "0.50 without memory" in summary(sample_runs.floors(), verbosity=-1)
 
 
-def test_a_mean_is_marked_if_there_is_a_floor_and_it_is_not_above_that() -> None:
-    def marked(score: float, floor: float) -> bool:
-        held = conversation("full", "2k", {"coin": [score]})
-        rows = tuple(replace(row, floor=floor) for row in held.scenarios)
-        return "≤" in summary(run(replace(held, scenarios=rows)))
-
-    assert [
-        marked(*each) for each in ((0.0, 0.0), (0.5, 0.5), (0.51, 0.5), (0.0, 0.1))
-    ] == [False, True, False, True]
+@pytest.mark.parametrize(
+    ("scores", "floor", "is_marked"),
+    [
+        ([0.0], 0.0, False),
+        ([0.0], 0.1, True),
+        ([0.5], 0.5, True),
+        ([1.0], 0.5, False),
+        ([1.0], 1.0, True),
+        ([1.0, 0.0, 0.0], 0.05, True),
+        ([1.0] * 10 + [0.0] * 10, 0.1, False),
+        ([0.6] * 20, 0.5, True),
+    ],
+)
+def test_a_mean_that_luck_may_have_earned_is_marked(
+    scores: list[float], floor: float, *, is_marked: bool
+) -> None:
+    held = conversation("full", "2k", {"coin": scores})
+    rows = tuple(replace(row, floor=floor) for row in held.scenarios)
+    assert ("≤" in summary(run(replace(held, scenarios=rows)))) is is_marked
 
 
 def test_colours_change_nothing_but_colours() -> None:

@@ -1,0 +1,152 @@
+"""User memories: a memory system of the papers with a memory for each user that it is told of."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
+
+from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
+
+_USERS = "users"
+
+
+class UserMemories(TakesTurns):
+    """Memory systems of one kind, by user; "" is nobody in particular. They share nothing.
+
+    It has their capabilities, and SeparatesUsers.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        """`make`: what makes the memory of a user."""
+        self._make = make
+        self._memories: dict[str, Any] = {"": make()}
+        self._last = self._memories[""]
+        """The memory that replied last."""
+        self._lock = threading.Lock()
+        # Conversations that share this object have a thread, and a time, of their own.
+        self._clock = threading.local()
+
+    def reset(self) -> None:
+        """Forget all users."""
+        self._clock = threading.local()
+        for memory in self._memories.values():
+            memory.reset()
+
+    def tell_time(self, now: datetime) -> None:
+        """Know the conversation's time."""
+        self._clock.now = now
+
+    def reply(self, message: str, user: str = "") -> Reply:
+        """Return the reply from what this user said."""
+        self._last = memory = self._turn_to(user)
+        reply: Reply = memory.reply(message)
+        return reply
+
+    def answer_alone(self, message: str) -> Reply:
+        """Return the same, of nobody in particular; nothing is kept."""
+        self._last = memory = self._turn_to("")
+        reply: Reply = memory.answer_alone(message)
+        return reply
+
+    def accept(self, message: str, reply: str, user: str = "") -> Reply | None:
+        """Keep an exchange of this user."""
+        told: Reply | None = self._turn_to(user).accept(message, reply)
+        return told
+
+    def retrieved(self) -> list[str]:
+        """Return the texts that the last reply was read from, best first."""
+        texts: list[str] = self._last.retrieved()
+        return texts
+
+    def in_context(self) -> list[str]:
+        """Return what the prompt of the last reply had anyway."""
+        texts: list[str] = self._last.in_context()
+        return texts
+
+    def usage(self) -> Usage:
+        """Return what all of them have used."""
+        used = Usage()
+        for memory in self._memories.values():
+            used += memory.usage()
+        return used
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how often they thought, by role."""
+        calls = Counter[str]()
+        for memory in self._memories.values():
+            calls.update(memory.calls())
+        return calls
+
+    @property
+    def max_message_tokens(self) -> int:
+        """The longest message that it takes well."""
+        tokens: int = self._memories[""].max_message_tokens
+        return tokens
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return what the replies depend on; no secrets."""
+        configuration: Mapping[str, Any] = self._memories[""].configuration()
+        return configuration
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Wait for a turn at the endpoint, if there is one."""
+        turn: AbstractContextManager[object] = self._memories[""].turn()
+        return turn
+
+    def close(self) -> None:
+        """Close what is open."""
+        for memory in self._memories.values():
+            memory.close()
+
+    def save(self) -> bytes:
+        """Return all state: of one memory as that saves it, of several by user."""
+        states = {user: self._turn_to(user).save() for user in list(self._memories)}
+        if len(states) == 1:
+            return bytes(states[""])
+        texts = {user: state.decode() for user, state in states.items()}
+        return json.dumps({_USERS: texts}).encode()
+
+    def load(self, state: bytes) -> None:
+        """Go back to what `save` returned."""
+        self._enter_states(state, "load")
+
+    def ingested(self) -> bytes:
+        """Return what was made of all that was told, for an agent that differs in `reading` only."""
+        return self.save()
+
+    def adopt(self, ingested: bytes) -> None:
+        """Go on from what another of its kind returned; what was used so far stays."""
+        self._enter_states(ingested, "adopt")
+
+    def _enter_states(self, state: bytes, method: str) -> None:
+        self._clock = threading.local()
+        for user in [name for name in self._memories if name]:
+            self._memories.pop(user).close()
+        for user, text in _states_by_user(state).items():
+            getattr(self.memory_of(user), method)(text)
+
+    def _turn_to(self, user: str) -> Any:
+        memory = self.memory_of(user)
+        now = getattr(self._clock, "now", None)
+        if now is not None:
+            memory.tell_time(now)
+        return memory
+
+    def memory_of(self, user: str) -> Any:
+        """Return the memory of a user, made if there is none yet."""
+        with self._lock:
+            if user not in self._memories:
+                self._memories[user] = self._make()
+            return self._memories[user]
+
+
+def _states_by_user(state: bytes) -> dict[str, bytes]:
+    if not state.startswith(f'{{"{_USERS}": '.encode()):
+        return {"": state}
+    texts: dict[str, str] = json.loads(state)[_USERS]
+    return {user: text.encode() for user, text in texts.items()}

@@ -1,0 +1,123 @@
+"""Told values: what hardly anybody says by chance, who told it, and whether a reply asserts another user's."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.language.meanings import telling_keys
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.proof import prove
+from pytest_ltm.language.values import Sameness, compare_values, find_values
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_BETWEEN = re.compile(r"[\W_]")
+_DIGITS, _CODE, _NAME = 4, 5, 5
+"""Significant digits of a number, characters of a code, letters of a name, at least."""
+_TOKENS = 3
+"""Tokens of a name: a word that many people use has fewer."""
+_YEARS = range(1000, 2101)
+_NUMBER = "#"
+
+
+class ToldValue(NamedTuple):
+    """A number, a code or a name that hardly anybody says by chance, and where it was told."""
+
+    key: str
+    """Equal for equal names and codes; of numbers always the same, for they are compared."""
+    written: str
+    sentence: str
+    user: str
+
+
+class ToldValues:
+    """What the users of one agent told it."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[ToldValue]] = {}
+        """Values by their key."""
+        self._lock = threading.Lock()
+
+    def note(self, text: str, user: str) -> None:
+        """Keep the values in what a user told."""
+        for sentence in _SENTENCE_END.split(text):
+            for key, written in _told_values(sentence):
+                with self._lock:
+                    told = self._told.setdefault(key, [])
+                    told.append(ToldValue(key, written, sentence, user))
+
+    def find_strange(self, reply: str, user: str, message: str) -> ToldValue | None:
+        """Return a value that a reply asserts and only another user told; None if there is none.
+
+        It must be about the same thing: a telling word beside the value stands in what
+        was told, and in the message or its reply.
+        """
+        subjects = {*telling_keys(message), *telling_keys(reply)}
+        speech = normalize(reply)
+        for key, written in [*_long_numbers(speech), *_word_keys(speech)]:
+            told = self._same_values(key, written, message)
+            users = {value.user for value in told}
+            if len(users) != 1 or user in users:
+                continue
+            for value in told:
+                if _is_about(value, subjects) and _asserts(speech, written, message):
+                    return value
+        return None
+
+    def _same_values(self, key: str, written: str, message: str) -> list[ToldValue]:
+        with self._lock:
+            told = list(self._told.get(key, ()))
+        if key != _NUMBER:
+            return told
+        return [value for value in told if _is_same(value.written, written, message)]
+
+
+def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield key and wording of long numbers, codes and uncommon names."""
+    yield from _long_numbers(sentence)
+    for number, (key, written) in enumerate(_word_keys(sentence)):
+        is_name = number > 0 and written[0].isupper() and _is_uncommon(key)
+        if is_name or _is_code(key):
+            yield key, written
+
+
+def _long_numbers(text: str) -> Iterator[tuple[str, str]]:
+    """Yield numbers with digits enough, years left out; those in words are compared, whatever they are."""
+    for found in find_values(text):
+        figures = "".join(filter(str.isdigit, found.text))
+        is_year = figures == found.text and int(figures) in _YEARS
+        is_long = len(figures.strip("0")) >= _DIGITS and not is_year
+        if found.kind == "amount" and (is_long or not figures):
+            yield _NUMBER, found.text
+
+
+def _word_keys(text: str) -> list[tuple[str, str]]:
+    return [(_BETWEEN.sub("", word.casefold()), word) for word in _WORD.findall(text)]
+
+
+def _is_code(key: str) -> bool:
+    has_both = any(map(str.isdigit, key)) and any(map(str.isalpha, key))
+    return has_both and len(key) >= _CODE
+
+
+def _is_uncommon(key: str) -> bool:
+    is_word = key.isalpha() and len(key) >= _NAME
+    return is_word and count_tokens(f" {key}") >= _TOKENS
+
+
+def _is_same(told: str, written: str, message: str) -> bool:
+    return compare_values(told, written, question=message) is Sameness.SAME
+
+
+def _is_about(value: ToldValue, subjects: set[str]) -> bool:
+    own = set(telling_keys(value.written))
+    return bool((set(telling_keys(value.sentence)) - own) & subjects)
+
+
+def _asserts(speech: str, written: str, message: str) -> bool:
+    proof = prove(speech, [written], question=message)
+    return proof.state == "asserts" and proof.value == written
