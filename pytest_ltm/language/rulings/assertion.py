@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import content_stems, plain_words
+from pytest_ltm._core.model.words import STOP_WORDS, content_stems, plain_words
 from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,
@@ -27,7 +27,6 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
-    is_comparable,
     is_equal_amount,
     read_quantities,
 )
@@ -59,8 +58,6 @@ _PARTIAL = frozenset(("has some of its words", PART_OF_IT))
 _ECHOED = 2
 _ECHO_SHARE = 0.4
 _MOST = 0.6
-# Such a share of a claim's other words makes another clause its parallel.
-_PARALLEL = 0.6
 
 
 def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Ruling:
@@ -139,7 +136,7 @@ def _doubt_about_places(
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
     is_settled = gold.kind == "yes or no" or not claims
-    return "" if is_settled else _rival_doubt(clauses, named, claims, topic)
+    return "" if is_settled else _rival_doubt(clauses, claims, topic)
 
 
 def _is_emphasised(gold: Gold, reply: str) -> bool:
@@ -190,6 +187,7 @@ class _Topic:
 
     def __init__(self, question: str, gold: Gold) -> None:
         words = plain_words(f"{question} {gold.whole}")
+        self._words = frozenset(words)
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
         # what stands before the question itself tells of something; options answer it
@@ -232,18 +230,6 @@ class _Topic:
         if self.strange_words(text):
             return True
         return any(amount not in self._keys for amount in RE.amount.findall(text))
-
-    def holds_like(self, text: str) -> bool:
-        """Return whether a text may name another value of the expected one's kind."""
-        if not self.is_amount:
-            return self.holds_rival(text)
-        amounts = read_quantities(write_digits(RE.label.sub("", text)))
-        units = [amount.unit for amount in self._amounts]
-        return any(
-            self._is_rival_amount(amount)
-            for amount in amounts
-            if any(is_comparable(amount.unit, unit) for unit in units)
-        )
 
     def leads_with_rival(self, text: str) -> bool:
         """Return whether a text begins with another value, not with what says where or how: "up from nine"."""
@@ -293,6 +279,10 @@ class _Topic:
         if any(is_equal_amount(expected, amount) for expected in self._amounts):
             return False
         return f"{amount.value:g}" not in self._keys
+
+    def has_word(self, word: str) -> bool:
+        """Return whether a word stands in the question or in what is expected, as it is."""
+        return word in self._words and word not in STOP_WORDS
 
     def shares_words(self, text: str) -> bool:
         """Return whether a text has a telling word of the question or of the expected value."""
@@ -526,8 +516,7 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
         outside = [other.text for other in mention.parts if other.depth < part.depth]
         beside = " ".join((*outside, mention.before, mention.after))
         return _BRACKETS if topic.holds_rival(beside) else ""
-    contrasts = part.link in _CONTRASTS and topic.has_mark(RE.cut, part.link)
-    if contrasts or _is_between_dashes(mention, topic):
+    if part.link in _CONTRASTS and topic.has_mark(RE.cut, part.link):
         return _CONTRAST
     led = RE.settles.split(mention.before)[-1]
     is_aside = topic.has_mark(RE.aside_before, led)
@@ -562,11 +551,13 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     other words, the clause of an amount has one verb that the question has not, or
     somebody is called by kin and name.
     """
-    before = RE.settles.split(mention.before)[-1]
+    before = RE.settles.split(_strip_recalls(mention.before))[-1]
     before = RE.changed.sub(" to ", before)
     turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
-    turns = turns or _is_doubted(mention, topic)
-    if turns or not _is_plain_tail(mention, topic) or _is_governed(before, topic):
+    doubts = (_is_doubted, _is_unreal, _is_talked_about)
+    turns = turns or any(doubt(mention, topic) for doubt in doubts)
+    is_governed = mention.part.link not in _EXPLAINS and _is_governed(before, topic)
+    if turns or is_governed or not _is_plain_tail(mention, topic):
         return _NO_CLAIM
     clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
     if topic.is_echo(clause):
@@ -588,10 +579,87 @@ def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
     return target is not None and bool(topic.strange_words(target[0]))
 
 
+def _strip_recalls(text: str) -> str:
+    return RE.recalling.sub(" ", text)
+
+
+def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause holds in a world, a work or a mind only, or on a condition: "in the novel you ..."."""
+    fronts = _fronts_of(mention)
+    own = (*fronts, mention.before, mention.after)
+    if any(
+        _is_of_a_work(text, topic) or _is_strange_source(text, topic) for text in own
+    ):
+        return True
+    if any(RE.condition.match(text) for text in (*fronts, mention.before)):
+        return True
+    behind = (RE.condition_behind, RE.marks)
+    if any(pattern.search(mention.after) for pattern in behind):
+        return True
+    if mention.part.link == ":":
+        return any(_is_strange_label(text, topic) for text in fronts)
+    return any(_is_strange_front(text, topic) for text in fronts[:1])
+
+
+def _fronts_of(mention: _Mention) -> list[str]:
+    """Return the parts before a mention that lead to it; those in brackets only where a colon follows."""
+    parts = mention.parts[: mention.first]
+    if mention.part.link != ":":
+        parts = tuple(part for part in parts if not part.depth)
+    return [_strip_recalls(part.text) for part in parts if part.link not in _EXPLAINS]
+
+
+def _is_talked_about(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause is what somebody says, or is called something: "... is a line from a play"."""
+    before = mention.before
+    after = mention.after
+    if RE.saying_ends.search(before) and topic.strange_words(before):
+        return True
+    if RE.rated.search(before) or RE.clause_is.search(after):
+        return True
+    is_clause = RE.finite.search(before) is not None
+    return is_clause and RE.copula_behind.match(after) is not None
+
+
+def _is_of_a_work(text: str, topic: _Topic) -> bool:
+    """Return whether a text says that something is not true, or is so in what somebody made or thinks."""
+    patterns = (RE.untrue, RE.in_a_work, RE.is_a_work)
+    return any(topic.has_mark(pattern, text) for pattern in patterns)
+
+
+def _is_strange_source(text: str, topic: _Topic) -> bool:
+    """Return whether a text names a source other than the user and their words: "according to gossip"."""
+    sources = [match[1] for match in RE.source.finditer(text)]
+    return any(
+        topic.strange_words(source) and not RE.evidence.search(source)
+        for source in sources
+    )
+
+
+def _is_strange_label(text: str, topic: _Topic) -> bool:
+    """Return whether what a colon follows calls what is behind it by words of neither the question nor a source."""
+    is_talk = RE.evidence.search(text) or RE.interjection.fullmatch(text)
+    if is_talk or topic.shares_words(text):
+        return False
+    if topic.is_amount and read_quantities(write_digits(text)):
+        return False
+    return any(map(str.isalpha, topic.strange_words(text)))
+
+
+def _is_strange_front(text: str, topic: _Topic) -> bool:
+    """Return whether a part says where or for what its clause holds in words of neither the question nor a source."""
+    if RE.evidence.search(text) or RE.known_front.match(text):
+        return False
+    if topic.is_amount and read_quantities(write_digits(text)):
+        return False
+    is_strange = any(map(str.isalpha, topic.strange_words(text)))
+    return is_strange and not topic.shares_words(text)
+
+
 def _is_governed(before: str, topic: _Topic) -> bool:
     """Return whether a clause with a value is part of another one that may not say so: "rumour has it that"."""
     relation = RE.relation.search(before)
-    if relation and topic.strange_words(relation[1]):
+    if relation and topic.strange_words(relation[0]):
         return True
     if topic.has_mark(RE.others_say, before):
         return True
@@ -600,6 +668,9 @@ def _is_governed(before: str, topic: _Topic) -> bool:
         return True
     # "by the end of May you had ..." only says when
     clauses = [text for text in governors if not RE.frame.match(text)]
+    placed = filter(RE.placed.match, governors)
+    if any(_is_strange_front(text, topic) for text in placed):
+        return True
     return any(map(topic.strange_words, clauses))
 
 
@@ -617,7 +688,7 @@ def _is_plain_lead(before: str, mention: _Mention, topic: _Topic) -> bool:
         return False
     if topic.is_full_echo(before, strange):
         return True
-    return _is_attribute(strange, before) or _has_known_subject(strange, before)
+    return _is_attribute(strange, before) or _has_known_subject(strange, before, topic)
 
 
 def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
@@ -632,8 +703,9 @@ def _claim_after(before: str, mention: _Mention, topic: _Topic) -> _Claim:
     is_phrase = mention.is_whole and _is_noun_alone(mention)
     if is_phrase and len(RE.article.sub("", before).split()) == 1:
         return "in other words"
-    is_telling = topic.is_amount or RE.kin_before.search(before) is not None
-    is_known = is_telling and _has_known_subject(strange, before)
+    measures = topic.is_amount and RE.measures.search(before)
+    is_telling = measures or RE.kin_before.search(before) is not None
+    is_known = bool(is_telling) and _has_known_subject(strange, before, topic)
     return "in other words" if is_known else _NO_CLAIM
 
 
@@ -643,9 +715,11 @@ def _is_attribute(strange: Sequence[str], before: str) -> bool:
     return words[-len(strange) :] == list(strange)
 
 
-def _has_known_subject(strange: Sequence[str], before: str) -> bool:
+def _has_known_subject(strange: Sequence[str], before: str, topic: _Topic) -> bool:
     """Return whether a clause has a known subject and one strange word, or says who a name is: "you visited"."""
     words = plain_words(RE.article.sub("", before))
+    if RE.placed.match(before) and not topic.shares_words(" ".join(words[:3])):
+        return False
     is_near = len(strange) == 1 or RE.kin_before.search(before) is not None
     return is_near and words[0] not in strange
 
@@ -700,7 +774,7 @@ def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
     if RE.restricts.match(mention.after):
         before = topic.strange_words(mention.before)
         return not before or _is_attribute(before, mention.before)
-    if RE.verb_word.search(mention.after):
+    if RE.verb_word.search(mention.after) or RE.article_inside.search(mention.after):
         return False
     words = plain_words(mention.after)
     if len(words) == 1 and _is_noun_alone(mention):
@@ -715,16 +789,6 @@ def _is_noun_tail(mention: _Mention, topic: _Topic) -> bool:
 def _is_noun_alone(mention: _Mention) -> bool:
     """Return whether a reply's sentence is a noun with the value, and nothing else: "a camping trip"."""
     return len(mention.parts) == 1 and not RE.verb_word.search(mention.sentence.text)
-
-
-def _is_between_dashes(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a mention is put in between two dashes, with something strange before them."""
-    link = mention.part.link
-    following = mention.parts[mention.last + 1 :]
-    if not RE.dash.fullmatch(link) or not following or following[0].link != link:
-        return False
-    before = mention.parts[: mention.first]
-    return any(topic.strange_words(part.text) for part in before)
 
 
 def _is_result(before: str) -> bool:
@@ -809,13 +873,11 @@ def _clauses_of(sentences: Sequence[_Part]) -> list[_Clause]:
 
 def _rival_doubt(
     clauses: Sequence[_Clause],
-    mentions: Sequence[_Mention],
     claims: Sequence[_Mention],
     topic: _Topic,
 ) -> str:
     """Return the doubt that another value stands where an answer may stand: "" if none does."""
     is_sure = any(_claim_of(claim, topic) in _SURE for claim in claims)
-    named = {mention.sentence.start + mention.part.start for mention in mentions}
     claimed = {claim.sentence.start + claim.part.start for claim in claims}
     for clause in clauses:
         text = RE.label.sub("", clause.part.text)
@@ -825,9 +887,6 @@ def _rival_doubt(
             return _COMMENTED
         if not topic.holds_rival(text):
             continue
-        is_again = _claims_again(clause, claims[-1], topic)
-        if is_again and clause.start not in named:
-            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
@@ -835,45 +894,89 @@ def _rival_doubt(
     return ""
 
 
-def _claims_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause behind a claim echoes the question with another value, or says that another is right."""
-    text = clause.part.text
-    if clause.part.depth or clause.start < claim.start:
-        return False
-    if RE.is_right.search(text):
-        return True
-    turns = topic.has_mark(RE.denies, text) or topic.has_mark(RE.turns, text)
-    explains = clause.part.link in _EXPLAINS or RE.subordinate.match(text) is not None
-    if turns or explains or not (RE.verb_word.search(text) and topic.holds_like(text)):
-        return False
-    return topic.is_echo(text) or _is_parallel(text, claim)
-
-
-def _is_parallel(text: str, claim: _Mention) -> bool:
-    """Return whether a clause has the words of a claim around its value: "you took the ... in autumn"."""
-    before = plain_words(claim.before)
-    frame = set(before if len(before) > _PAIR else before + plain_words(claim.after))
-    words = set(plain_words(text))
-    return len(frame) > _PAIR and len(frame & words) >= _PARALLEL * len(frame)
-
-
 def _comments_on(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """Return whether a clause behind a claim says of it, or of who says it, what the rules do not understand."""
-    text = clause.part.text
-    if clause.start < claim.start:
+    text = _strip_recalls(clause.part.text)
+    if clause.start < claim.start or _is_disclaimer(text, topic):
         return False
-    if RE.retracts.match(text):
-        return True
-    turns = topic.has_mark(RE.turns, text)
     is_same = clause.sentence == claim.sentence
-    if clause.part.depth or not (turns or topic.strange_words(text)):
+    is_others = RE.others_word.search(text) and not RE.own_word.search(text)
+    if _takes_back(text, topic) or (is_same and is_others):
+        return True
+    is_strange = bool(topic.strange_words(text))
+    if clause.part.depth or not (is_strange or topic.has_mark(RE.turns, text)):
         return False
     if clause.part.link == "which":
-        if topic.is_amount and read_quantities(write_digits(text)):
-            return False
-        return RE.brief_remark.match(text) is not None
+        has_amounts = topic.is_amount and read_quantities(write_digits(text))
+        return not has_amounts and RE.brief_remark.match(text) is not None
     depends = is_same and RE.depends.match(text) is not None
-    return depends or _remarks_on(text, topic)
+    if depends or _remarks_on(text, topic):
+        return True
+    return is_strange and not _tells_more(clause, claim, topic)
+
+
+def _tells_more(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause behind a claim is known to tell more of the world, whatever it tells."""
+    text = clause.part.text
+    if topic.has_mark(RE.shell, text) or RE.modal.match(text):
+        return False
+    if clause.sentence == claim.sentence:
+        return _is_more_of_claim(clause, topic)
+    parts = _parts_of(clause.sentence.text)
+    head = next(part for part in parts if topic.strange_words(part.text))
+    if head.start < clause.part.start:
+        return True
+    opening = clause.sentence.text[: clause.part.end]
+    is_to_user = RE.asks_back.match(opening) or RE.courtesy.search(opening)
+    if RE.contrary.match(opening) or is_to_user:
+        return is_to_user is not None
+    texts = (opening, text)
+    continues = any(map(RE.continues.match, texts))
+    return continues or any(_goes_on_with_known(part, claim, topic) for part in texts)
+
+
+def _is_more_of_claim(clause: _Clause, topic: _Topic) -> bool:
+    """Return whether a part of a claim's sentence says where, when, how or which, goes on, or names a thing."""
+    text = clause.part.text
+    link = clause.part.link
+    if link in _EXPLAINS | _CONTRASTS or RE.tells_more.match(text):
+        return True
+    if not _is_item(text):
+        return False
+    end = clause.part.end
+    is_row = RE.item_follows.match(clause.sentence.text, end) is not None
+    return link != ":" or (topic.is_amount and is_row)
+
+
+def _goes_on_with_known(text: str, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause begins with a thing of the claim or of the question, is in its list, or has figures."""
+    if topic.is_amount and RE.list_follows.search(claim.sentence.text):
+        return True
+    is_told = RE.evidence.search(text) or not RE.verb_word.search(text)
+    if is_told and not any(map(str.isalpha, topic.strange_words(text))):
+        return True
+    first, *_ = plain_words(RE.article.sub("", text)) or [""]
+    is_asked = topic.has_word(first) or topic.shares_words(first)
+    return is_asked or first in plain_words(claim.sentence.text)
+
+
+def _takes_back(text: str, topic: _Topic) -> bool:
+    """Return whether a clause denies, and says nothing else, or says that something is not so, or not in earnest."""
+    patterns = (RE.untrue, RE.is_a_work, RE.only_in_a_work)
+    is_unreal = any(topic.has_mark(pattern, text) for pattern in patterns)
+    if is_unreal or RE.retracts.match(text):
+        return True
+    if RE.of_a_text.search(text) and topic.strange_words(text):
+        return True
+    denied = RE.bare_denial.sub(" ", text)
+    return denied != text and not topic.strange_words(denied)
+
+
+def _is_disclaimer(text: str, topic: _Topic) -> bool:
+    """Return whether a clause says of something else that it is not the answer: "Biscuit is the name of your dog"."""
+    match = RE.disclaims.match(text)
+    owner = match["owner"] if match else None
+    return match is not None and (owner is None or bool(topic.strange_words(owner)))
 
 
 def _remarks_on(text: str, topic: _Topic) -> bool:
@@ -926,7 +1029,7 @@ def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     """
     text = clause.part.text
     part = clause.part
-    if part.depth or RE.interjection.fullmatch(text):
+    if part.depth or RE.interjection.fullmatch(text) or _is_disclaimer(text, topic):
         return True
     if topic.has_mark(RE.denies, text) or RE.talk.search(clause.sentence.text):
         return True

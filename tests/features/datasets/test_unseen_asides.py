@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +16,7 @@ from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.language.rulings.gold import Ruling
 
+CHOICE = re.compile(r"<([^<>]*)>")
 FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
 
 
@@ -25,8 +29,10 @@ class Asked(NamedTuple):
     other: str
     clause: str
 
-    def fill_form(self, form: str) -> str:
-        """Return the answer of a form to this question."""
+    def fill_form(self, form: str, *, draw: int = 0) -> str:
+        """Return the answer of a form to this question, each `<this|that>` drawn."""
+        chance = random.Random(f"{form} {self.question} {draw}")
+        form = CHOICE.sub(lambda found: chance.choice(found[1].split("|")), form)
         values = {
             "gold": self.gold,
             "other": self.other,
@@ -65,27 +71,32 @@ def questions(name: str) -> list[Asked]:
     return [Asked(*line.split(" | ")) for line in lines(name)]
 
 
-QUESTIONS, QUESTIONS_THIRD = questions("questions"), questions("questions_third")
+QUESTIONS = {
+    "third": questions("questions_third"),
+    "fourth": questions("questions_fourth"),
+}
+FIRST_QUESTIONS = questions("questions")
+SHARES = {"first": 0.0, "second": 0.001, "third": 0.001, "fourth": 0.015}
+"""The share of wrong answers that may pass."""
 
 
-def verdicts(name: str) -> Iterator[tuple[str, str]]:
-    """Yield each form with the verdict on its answer to each question."""
-    for form in lines(name):
-        for asked in QUESTIONS_THIRD if name.endswith("third") else QUESTIONS:
-            yield form, asked.rule_on(asked.fill_form(form)).verdict
+def verdicts(name: str, *, draws: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield each form with the verdict on its answers to each question."""
+    asked_of = QUESTIONS.get(name.removeprefix("right_"), FIRST_QUESTIONS)
+    for form, asked, draw in product(lines(name), asked_of, range(draws)):
+        yield form, asked.rule_on(asked.fill_form(form, draw=draw)).verdict
 
 
 def test_the_forms_are_many_and_none_is_there_twice() -> None:
-    forms = [*lines("first"), *lines("second"), *lines("third")]
+    forms = [form for name in SHARES for form in lines(name)]
 
-    assert len(set(forms)) == len(forms) == 255
-    assert (len(QUESTIONS), len(QUESTIONS_THIRD)) == (24, 18)
+    assert len(set(forms)) == len(forms) == 361
+    assert len(FIRST_QUESTIONS) == 24
+    assert {len(asked_of) for asked_of in QUESTIONS.values()} == {18}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "share"), [("first", 0.0), ("second", 0.005), ("third", 0.1)]
-)
+@pytest.mark.parametrize(("name", "share"), SHARES.items())
 def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> None:
     found = list(verdicts(name))
     passed = Counter(form for form, verdict in found if verdict == "yes")
@@ -94,8 +105,13 @@ def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> N
 
 
 @pytest.mark.slow
-def test_no_way_to_assert_a_value_fails_and_few_are_left_open() -> None:
-    found = Counter(verdict for _, verdict in verdicts("right"))
+@pytest.mark.parametrize(
+    ("name", "draws", "wrongly"), [("right", 1, 0), ("right_fourth", 2, 0.006)]
+)
+def test_no_way_to_assert_a_value_fails_and_few_are_left_open(
+    name: str, draws: int, wrongly: float
+) -> None:
+    found = Counter(verdict for _, verdict in verdicts(name, draws=draws))
 
-    assert found["no"] == 0
-    assert found["yes"] >= 0.85 * found.total()
+    assert found["no"] <= wrongly * found.total()
+    assert found["yes"] >= 0.88 * found.total()
