@@ -11,11 +11,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct, structs
 
 from pytest_ltm._core.calls.airlock import settle_error
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
+from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.features import feature_hooks
 from pytest_ltm._core.journal.result import at_span
 from pytest_ltm._core.journal.run_file import LATEST, find_run
@@ -58,6 +61,7 @@ from pytest_ltm.reports.html.page import build_report
 from pytest_ltm.reports.markdown import run_markdown
 from pytest_ltm.reports.verification import DIFFERS, mark_discrepancies
 
+T = TypeVar("T")
 UNMEASURABLE, INCOMPLETE = "unmeasurable", "incomplete"
 GREY = "grey"
 # By what an endpoint badge calls them, mostly: white text on each has a contrast of at
@@ -250,6 +254,13 @@ def add_export_arguments(parser: ArgumentParser) -> None:
         choices=["examples", "questions", "exchanges", "verdicts", "calls"],
         help=table,
     )
+    add_option(
+        parser,
+        "--timeout",
+        "SECONDS",
+        "time limit for what the format's exporter does; 0: none (default: 600)",
+        default=600.0,
+    )
     parser.add_argument(
         "--columns",
         action=_PrintColumns,
@@ -285,8 +296,9 @@ def export_runs(arguments: Namespace) -> int:
     if arguments.to in TABLES:
         written = table_files.outputs(results, to, arguments.to, arguments.table)
     elif (write := export_writers().get(arguments.to)) is not None:
-        with _exporting(arguments.to):
-            written = list(write(results, to))
+        written = _ask_exporter(
+            arguments.to, lambda: list(write(results, to)), arguments.timeout
+        )
     else:
         if arguments.to == "latex":
             text = paper_latex(results.runs)
@@ -303,8 +315,12 @@ def export_runs(arguments: Namespace) -> int:
             ]
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
+    _ask_exporter(
+        arguments.to,
+        lambda: write_all(written, force=arguments.force),
+        arguments.timeout,
+    )
     with _exporting(arguments.to):
-        write_all(written, force=arguments.force)
         for target in written:
             print(target)
     differs = [
@@ -319,6 +335,18 @@ def export_runs(arguments: Namespace) -> int:
     ]:
         print(redact_secrets(text), file=sys.stderr)
     return 1 if results.missing or differs else 0
+
+
+def _ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
+    """Return what an exporter comes to; ConfigurationError where it raises, or takes longer (0: no limit)."""
+    with _exporting(name):
+        try:
+            return call_within(seconds or None, call)
+        except OutOfTime as error:
+            raise ConfigurationError(
+                f"the exporter {name!r} did not return within {seconds:g} s. If it may take longer, give "
+                "--timeout=SECONDS"
+            ) from error
 
 
 @contextmanager

@@ -230,7 +230,7 @@ def journals(project: Path) -> dict[str, bytes]:
 
 @pytest.mark.filterwarnings("default")  # the libraries' own
 @pytest.mark.parametrize("framework", ACTORS)
-def test_calls_pass_through_a_framework_one_conversation_at_a_time_and_four_at_once(
+def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_and_in_processes(
     project: Project, chat_server: ChatServer, framework: str
 ) -> None:
     for module in ("openai", framework):
@@ -242,15 +242,14 @@ def test_calls_pass_through_a_framework_one_conversation_at_a_time_and_four_at_o
     project.file(source, "bots.py")
     project.file(ACTING)
     recorded = []
-    for number in (1, 4):
+    modes = ("--ltm-concurrency=1", "--ltm-concurrency=4", "--ltm-agent-process")
+    for mode in modes:
         with chance_put_back():
-            run = project.ltm(
-                "--ltm-trials=4", f"--ltm-concurrency={number}", agent="bots:agent"
-            )
+            run = project.ltm("--ltm-trials=4", mode, agent="bots:agent")
         run.assert_outcomes(passed=8)
         recorded.append(journals(project.path))
     assert b'"calls":[{"name":"book"' in b"".join(recorded[0].values())
-    assert recorded[1] == recorded[0]
+    assert recorded[1:] == recorded[:1] * 2
 
 
 @pytest.mark.parametrize("offers", [False, True])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
 from conftest import Project
 
 WATCHING = """
@@ -60,3 +63,27 @@ def test_what_is_recorded_is_not_told_again(project: Project) -> None:
     ]
     assert len(told) == len(set(told))
     assert {"A.", "B?", "C."} <= {line.split()[3] for line in told}
+
+
+HANGING = """
+import time
+import pytest
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_ltm_exchange(config, conversation, exchange):
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no interval timers there")
+def test_a_hook_that_hangs_is_named_in_the_report_and_the_run_goes_on(
+    project: Project,
+) -> None:
+    project.conftest(HANGING)
+    project.file(SCENARIOS)
+
+    run = project.ltm("--ltm-evaluator-timeout=0.3", span="isolated")
+
+    named = "*the hook pytest_ltm_exchange of * did not return within 0.3 s*"
+    run.stdout.fnmatch_lines([named])
+    assert len(project.results()) == 2

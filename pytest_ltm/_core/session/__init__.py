@@ -123,7 +123,9 @@ def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
 
     refuse_repeated_options(config)
     yield
-    make_run(config)
+    # A feature's suite plays no conversations, and asks for what features prepare, too.
+    if options.own_suite(config) is None:
+        make_run(config)
 
 
 def pytest_collect_file(

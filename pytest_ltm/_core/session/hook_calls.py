@@ -1,8 +1,9 @@
-"""HookCalls: the hooks of features that look on; one that raises is named in the report, and the run goes on."""
+"""HookCalls: the hooks of features that look on; one that raises or hangs is named, and the run goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,8 @@ from pytest_ltm._core.calls.airlock import (
     read_attribute,
     settle_error,
 )
+from pytest_ltm._core.calls.conversation_thread import OutOfTime
+from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
     DiskFault,
@@ -29,6 +32,10 @@ _ENDING = (DiskFault, OSError, pytest.UsageError)
 _FAULTS = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
 
 
+class _Hung(BaseException):
+    """A function of others did not return within the limit: ours, not one of a caller."""
+
+
 def _as_it_is(answer: Any) -> Any:
     return answer
 
@@ -37,10 +44,14 @@ class HookCalls:
     """Calls hooks one implementation at a time, in pluggy's order.
 
     Wrappers of these hooks are not called: nothing is decided that they could change.
+    `limit`: the seconds that one of others may take for a call (None: no limit); what
+    has taken longer is not called again.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self, config: pytest.Config, limit: float | None = None) -> None:
+        self._config, self._limit = config, limit
+        self._hung: set[int] = set()
+        """The identities of implementations, which live as long as the session."""
         self.faults: list[str] = []
         """A sentence for each hook that raised, once for each of its errors."""
         self.is_over = False
@@ -55,19 +66,42 @@ class HookCalls:
     ) -> Iterator[Any]:
         """Yield what each implementation of a hook returns that is not None, as `admit` makes something of it."""
         for hook in reversed(getattr(self._config.hook, hook_name).get_hookimpls()):
+            if id(hook) in self._hung:
+                continue
             values = [arguments[argument] for argument in hook.argnames]
+            call = partial(self._answer_of, hook.function, values, admit)
             try:
-                answer = hook.function(*values)
-                result = None if answer is None else admit(answer)
+                result = self._call_in_time(hook.function, call)
             except _ENDING as error:
                 if not self.is_over and _ends_session(error, hook.function):
                     raise
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _FAULTS as error:
                 self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
+            except _Hung:
+                self._hung.add(id(hook))
+                self._note_hung(f"{hook_name} of {_plugin_name(hook.plugin)}")
             else:
                 if result is not None:
                     yield result
+
+    def _answer_of(
+        self,
+        function: Callable[..., Any],
+        values: Sequence[Any],
+        admit: Callable[[Any], Any],
+    ) -> Any:
+        answer = function(*values)
+        return None if answer is None else admit(answer)
+
+    def _call_in_time(self, function: object, call: Callable[[], Any]) -> Any:
+        """Return what a call of a function of others comes to, within the limit; ours has none."""
+        if self._limit is None or _is_ours(function):
+            return call()
+        try:
+            return call_within(self._limit, call)
+        except OutOfTime as error:
+            raise _Hung from error
 
     def tell_all(self, hook_name: str, /, **arguments: Any) -> None:
         """Call each implementation of a hook whose results nobody needs."""
@@ -81,25 +115,35 @@ class HookCalls:
 
     def guard(self, observer: Callable[[Event], object]) -> Callable[[Event], None]:
         """Return an observer that is noted where it raises, and told no more."""
-        raised = False
+        is_out = False
 
         def observe(event: Event) -> None:
-            nonlocal raised
-            if raised:
+            nonlocal is_out
+            if is_out:
                 return
             try:
-                observer(event)
+                self._call_in_time(observer, partial(observer, event))
             except (*_ENDING, *_FAULTS) as error:
                 if _ends_session(error, observer):
                     raise
-                raised = True
-                module = read_attribute(observer, "__module__")
-                self._note(f"an observer of {module or class_name(observer)}", error)
+                is_out = True
+                self._note(_observer_name(observer), error)
+            except _Hung:
+                is_out = True
+                self._note_hung(_observer_name(observer))
 
         return observe
 
     def _note(self, hook_name: str, error: BaseException) -> None:
-        fault = f"the hook {hook_name} raised {describe_error(settle_error(error))}"
+        self._add(f"the hook {hook_name} raised {describe_error(settle_error(error))}")
+
+    def _note_hung(self, hook_name: str) -> None:
+        self._add(
+            f"the hook {hook_name} did not return within {self._limit:g} s, and is not called any more. "
+            "If it may take longer, give --ltm-evaluator-timeout=SECONDS"
+        )
+
+    def _add(self, fault: str) -> None:
         if fault not in self.faults:
             self.faults.append(fault)
 
@@ -108,9 +152,17 @@ def _ends_session(error: BaseException, function: object) -> bool:
     """Return whether what was raised ends the session: of others no OSError, which may be a network."""
     if not isinstance(error, _ENDING):
         return False
+    return _is_ours(function) or not isinstance(error, OSError)
+
+
+def _is_ours(function: object) -> bool:
     module = read_attribute(function, "__module__")
-    is_ours = inherits(module, str) and module.partition(".")[0] == "pytest_ltm"
-    return is_ours or not isinstance(error, OSError)
+    return inherits(module, str) and module.partition(".")[0] == "pytest_ltm"
+
+
+def _observer_name(observer: object) -> str:
+    module = read_attribute(observer, "__module__")
+    return f"an observer of {module or class_name(observer)}"
 
 
 def _plugin_name(plugin: object) -> str:

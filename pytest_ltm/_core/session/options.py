@@ -302,7 +302,7 @@ OPTIONS = (
     Option(
         "--ltm-evaluator-timeout",
         "SECONDS",
-        "time limit for scoring an answer, and for each call of a watcher; 0: none",
+        "time limit for scoring an answer, and for each call of a watcher or a hook; 0: none",
         "60",
         parse=parse_time_limit,
     ),

@@ -84,7 +84,7 @@ class LtmRun:
         self.costs: KnownCosts = config.hook.pytest_ltm_costs(run=self)
         self.is_worker = bool(worker)
         self.progress: ShownProgress = config.hook.pytest_ltm_progress(config=config)
-        self.hooks = HookCalls(config)
+        self.hooks = HookCalls(config, settings.evaluator_timeout)
         self.composition = Composition(
             self,
             settings,

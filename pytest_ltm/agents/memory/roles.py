@@ -15,6 +15,16 @@ from typing import Any
 from msgspec import Struct, structs
 
 from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.agents.memory.extracts import (
+    Statement,
+    choose_statements,
+    list_statements,
+    read_extract,
+    says_name_or_number,
+    speaks_of_self,
+    split_into_sentences,
+    write_extract,
+)
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
 from pytest_ltm.agents.memory.thinker import PROMPTS
@@ -167,10 +177,11 @@ def _text_list(text: str) -> tuple[str, ...]:
 # --- What can be copied out by rules: sentences in which somebody speaks of themselves,
 # and words that say much.
 
-_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
-_OWN = lazy_pattern(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_SELF = lazy_pattern(
+    r"\b(?:I(?: am|'m| was| feel| felt| (?:\w+ )?(?:like|love|enjoy|prefer|hate|want|hope|fear))|my favou?rite)\b",
+    re.IGNORECASE,
+)
 _IS = lazy_pattern(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
-_NAMED = lazy_pattern(r"(?<=[a-z,;] )[A-Z][\w'-]+|\b\d+\b")
 _CAPITAL = lazy_pattern(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _WORD = lazy_pattern(r"[^\W\d_]{6,}")
 _REQUEST = lazy_pattern(
@@ -178,12 +189,10 @@ _REQUEST = lazy_pattern(
     r"when|where|how)\b",
     re.IGNORECASE,
 )
-_MOST, _PHRASES, _NAME = 8, 8, 3
-
-
-def split_into_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, a line for itself being one."""
-    return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
+_MOST, _PHRASES = 8, 8
+# The field of statements that say of nothing of the user's what it is; and the tokens
+# of a line of JSON around such a statement.
+_NOTES, _QUOTES = "notes", 5
 
 
 def _telling_words(text: str) -> list[str]:
@@ -197,7 +206,7 @@ def _telling_words(text: str) -> list[str]:
 def own_statements(text: str) -> Iterator[str]:
     """Yield the statements of a brief text in which somebody speaks of themselves."""
     for sentence in split_into_sentences(text) if len(text) <= MAX_CLOSELY_READ else ():
-        if _OWN.search(sentence) and not sentence.endswith("?"):
+        if speaks_of_self(sentence) and not sentence.endswith("?"):
             yield sentence
 
 
@@ -257,8 +266,8 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     """The JSON object on the user brought up to date, and queries, in one call.
 
     By rules: each statement that says what something of the user's is, under the name
-    of that thing, any other statement of the user's under the words in it that say
-    much; and the queries of `Queries`.
+    of that thing, of all others of people on themselves those that say most; and the
+    queries of `Queries`.
     """
 
     user: Mapping[str, Any]
@@ -287,26 +296,43 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     def by_rules(self) -> Described:
         """Return the object with what the message says, newest last, and up to two queries."""
         user = dict(self.user)
-        for statement in own_statements(self.message):
-            for thing in _IS.findall(statement) or [
-                " ".join(_telling_words(statement)[:_NAME])
-            ]:
-                # Put at the end again: where there is too little room, the oldest go
-                # first.
-                user.pop(thing.lower(), None)
-                user[thing.lower()] = statement
-        named = {
-            thing: one
-            for thing, one in user.items()
-            if thing in map(str.lower, _IS.findall(str(one)))
-        }
-        others = {
-            thing: one for thing, one in user.items() if thing not in named
-        }  # which go first
+        for statement in list_statements(self.message):
+            if speaks_of_self(statement.text):
+                _note_statement(user, statement.text)
         return Described(
-            _drop_oldest_fields(others | named, self.size),
+            _fit_notes(user, self.size),
             _own_queries(self.message, self.count),
         )
+
+
+def _note_statement(user: dict[str, Any], statement: str) -> None:
+    """Note a statement under each thing of the user's that it names, else among the notes."""
+    things = _IS.findall(statement)
+    for thing in things:
+        # At the end again, so that the newest stand last.
+        user.pop(thing.lower(), None)
+        user[thing.lower()] = statement
+    if not things:
+        user[_NOTES] = [*_notes_of(user), statement]
+
+
+def _notes_of(user: Mapping[str, Any]) -> list[str]:
+    """Return the notes, which a model may have written in another form."""
+    notes = user.get(_NOTES, [])
+    return [*map(str, notes)] if isinstance(notes, list) else [str(notes)]
+
+
+def _fit_notes(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
+    """Return an object with the notes that say most, as far as it takes more tokens than it may."""
+    if count_tokens(shown_user(user)) <= size:
+        return user
+    rest = {thing: text for thing, text in user.items() if thing != _NOTES}
+    notes = [Statement(text) for text in dict.fromkeys(_notes_of(user))]
+    room = size - count_tokens(shown_user({**rest, _NOTES: [""]}))
+    # Each stands on a line, in quotes.
+    chosen = choose_statements(notes, room, around=_QUOTES)
+    kept = [note.text for note in notes if note in chosen]
+    return _drop_oldest_fields({_NOTES: kept, **rest} if kept else rest, size)
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
@@ -403,7 +429,9 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
                 for sentence in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
                 if not sentence.endswith("?")
             ]
-            facts = [one for one in told if _OWN.search(one) or _NAMED.search(one)]
+            facts = [
+                one for one in told if speaks_of_self(one) or says_name_or_number(one)
+            ]
             result += [ExtractedFact(fact, (place,)) for fact in facts[:_MOST]]
         return tuple(result)
 
@@ -428,7 +456,10 @@ class Keyphrases(_RoleTask, frozen=True, kw_only=True):
 
 
 class Summary(_RoleTask, frozen=True, kw_only=True):
-    """What was said in short. By rules: what was known, then the first sentence of each of the user's messages."""
+    """What was said in short. By rules: of what was known and of what the user said, the statements that say most.
+
+    A personality is what people say of what they are, like and feel; a day is the rest.
+    """
 
     said: tuple[Utterance, ...]
     of: str = "session"
@@ -450,17 +481,20 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
         return shorten_to_tokens(answer.text.strip(), self.size)
 
     def by_rules(self) -> str:
-        """Return the newest of these lines that fit."""
-        said = (
-            split_into_sentences(one.text[:MAX_CLOSELY_READ])
-            for one in self.said
-            if one.role != "assistant"
-        )
-        lines = [
-            *self.earlier.split("\n"),
-            *(line for lines in said for line in lines[:1]),
+        """Return these statements, a line each, in the order in which they were told."""
+        told = [
+            statement
+            for saying in self.said
+            if saying.role != "assistant"
+            for statement in list_statements(saying.text)
+            if self._wants(statement.text)
         ]
-        return _newest_lines(list(dict.fromkeys(filter(None, lines))), self.size)
+        return write_extract([*read_extract(self.earlier), *told], self.size)
+
+    def _wants(self, statement: str) -> bool:
+        if self.of not in ("day", "personality"):
+            return True
+        return (_SELF.search(statement) is not None) == (self.of == "personality")
 
 
 # --- Times: of the events that are told of, and of what a question is about.

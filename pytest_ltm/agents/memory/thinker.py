@@ -158,11 +158,10 @@ def _known_statements(about: str) -> list[str]:
         data = json.loads(about)
     except ValueError:
         return [line for line in about.split("\n") if line.strip()]
-    return (
-        [value for value in data.values() if isinstance(value, str)]
-        if isinstance(data, dict)
-        else []
-    )
+    if not isinstance(data, dict):
+        return []
+    lists = [value if isinstance(value, list) else [value] for value in data.values()]
+    return [text for texts in lists for text in texts if isinstance(text, str)]
 
 
 class TaskResult(Struct, Generic[R], frozen=True):
