@@ -968,8 +968,9 @@ def _takes_back(text: str, topic: _Topic) -> bool:
         return True
     if RE.of_a_text.search(text) and topic.strange_words(text):
         return True
-    denied = RE.bare_denial.sub(" ", text)
-    return denied != text and not topic.strange_words(denied)
+    rest = RE.bare_denial.sub(" ", text)
+    is_denial = topic.has_mark(RE.bare_denial, text)
+    return is_denial and not topic.strange_words(rest)
 
 
 def _is_disclaimer(text: str, topic: _Topic) -> bool:
