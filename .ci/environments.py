@@ -99,10 +99,11 @@ def kept(name: str, wanted: list[str], source: Path, *, fresh: bool = False) -> 
 def is_whole(folder: Path) -> bool:
     """Return whether an environment is there with every file that was installed."""
     python = folder / "bin" / "python"
+    # -I: what lies in the folder one stands in was not installed there
     return (
         python.exists()
         and not subprocess.run(
-            [python, "-c", CHECK], capture_output=True, check=False
+            [python, "-I", "-c", CHECK], capture_output=True, check=False
         ).returncode
     )
 
