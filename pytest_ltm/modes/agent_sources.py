@@ -25,7 +25,6 @@ from pytest_ltm.agents.registry import (
     reading_variants,
     split_specs,
 )
-from pytest_ltm.agents.shared_agents import share_agents
 from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
@@ -74,6 +73,8 @@ def agent_sources(
                 partial(_agent_source, config, settings, agent.spec),
             )
         if backends_are_shared():
+            from pytest_ltm.agents.shared_agents import share_agents
+
             source = share_agents(source)
         if many and not source.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
