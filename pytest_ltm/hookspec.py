@@ -292,7 +292,7 @@ def pytest_ltm_observe(
 
     Example:
         def pytest_ltm_observe(conversation):
-            return lambda event: print(conversation.given.place.conversation, event)
+            return lambda event: print(conversation.inputs.place.conversation, event)
     """
 
 

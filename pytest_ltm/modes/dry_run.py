@@ -93,9 +93,9 @@ class Rehearsed(ConversationMode):
 
     def open(self, site: ConversationFactory) -> OpenConversation:
         """Open nothing: nothing is written."""
-        assumed = self.given.settings.assumed_reply
+        assumed = self.inputs.settings.assumed_reply
         self._simulated = CostSimulator(
-            profile_of(self.given.source), site.counter, site.clock, assumed=assumed
+            profile_of(self.inputs.source), site.counter, site.clock, assumed=assumed
         )
         return OpenConversation(
             script=site.agenda(),
@@ -108,7 +108,7 @@ class Rehearsed(ConversationMode):
         self, opened: OpenConversation, _known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to a judge that is content with everything."""
-        inputs = self.given
+        inputs = self.inputs
         if inputs.settings.judge.is_none:
             return None
 
@@ -146,7 +146,7 @@ class Rehearsed(ConversationMode):
             )
             return BudgetedCaller(caller, "user", Journal())
 
-        return users_for(self.given, opened, open=pretend)
+        return users_for(self.inputs, opened, open=pretend)
 
     def end_example(
         self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult
@@ -223,7 +223,7 @@ class Rehearsed(ConversationMode):
                 schedule=Schedule(
                     tuple(self._bars), result.tokens, len(talk.plan.examples)
                 ),
-                assumed_reply=self.given.settings.assumed_reply,
+                assumed_reply=self.inputs.settings.assumed_reply,
             )
         )
 

@@ -180,7 +180,7 @@ class LiveMode(ConversationMode):
     def begin(self, site: ConversationFactory) -> OpenConversation:
         """Begin the conversation if nothing is recorded, else resume it."""
         script = site.agenda()
-        recording = _recording.read_recording(self.given.folder / JOURNAL)
+        recording = _recording.read_recording(self.inputs.folder / JOURNAL)
         if recording is None or not (recording.complete or recording.heard):
             return self._begin(site, script)
         return self._resume(site, script, recording)
@@ -202,7 +202,7 @@ class LiveMode(ConversationMode):
     def _begin(
         self, site: ConversationFactory, script: ConversationScript
     ) -> OpenConversation:
-        folder = self.given.folder
+        folder = self.inputs.folder
         supply = self._supply
         plan = site.plan
         reason_gone = ""
@@ -213,8 +213,8 @@ class LiveMode(ConversationMode):
         live = self._answering(
             supply.make, site, timings, checkpoints=checkpoints_of(folder)
         )
-        if plan.sessions and not self.given.source.serves_many:
-            refusal = self.given.source.refusal
+        if plan.sessions and not self.inputs.source.serves_many:
+            refusal = self.inputs.source.refusal
             reason_gone = f"sessions are asked for (--ltm-sessions), and there is one agent only: {refusal}"
         else:
             try:
@@ -249,8 +249,8 @@ class LiveMode(ConversationMode):
         script: ConversationScript,
         recording: _recording.Recording,
     ) -> OpenConversation:
-        folder = self.given.folder
-        checkpoints = checkpoints_of(self.given.folder)
+        folder = self.inputs.folder
+        checkpoints = checkpoints_of(self.inputs.folder)
         problems = _recording.recording_differences(recording, site.plan)
         stuck = _recording.cannot_go_on(recording, checkpoints)
         if problems:
@@ -297,7 +297,7 @@ class LiveMode(ConversationMode):
         timings: Timings,
         **options: Any,
     ) -> LivePort:
-        inputs = self.given
+        inputs = self.inputs
         receiver = inputs.config.stash.get(RECEIVER, None)
         # Kept for what the factory, which was made before it, tells of attempts: they
         # are noted in its timings.
@@ -316,21 +316,21 @@ class LiveMode(ConversationMode):
         self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeConnection | None:
         """Return the connection to the run's judge, None where it has none."""
-        return judge_for(self.given, opened, known)
+        return judge_for(self.inputs, opened, known)
 
     def users(self, opened: OpenConversation) -> UserConnection:
         """Return the connection to users' models; where an agent is replayed, so are they."""
-        source = self.given.source
+        source = self.inputs.source
         if source.kind != "replay":
-            return users_for(self.given, opened)
+            return users_for(self.inputs, opened)
         from pytest_ltm.agents.replay import RecordedUsers
 
         recalled = RecordedUsers(
             source.spec.removeprefix("replay:"),
-            self.given.folder,
-            self.given.settings.ltm_dir,
+            self.inputs.folder,
+            self.inputs.settings.ltm_dir,
         )
-        return users_for(self.given, opened, recalled=recalled)
+        return users_for(self.inputs, opened, recalled=recalled)
 
     def notices(self, talk: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
@@ -353,7 +353,7 @@ class LiveMode(ConversationMode):
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
         if self._untouched or replaying:
-            recorded = recorded_result(self.given.folder)
+            recorded = recorded_result(self.inputs.folder)
         else:
             recorded = None
         if recorded is not None:
@@ -368,13 +368,13 @@ class LiveMode(ConversationMode):
                 ended=result.ended,
                 gone=result.gone,
             )
-        write_results(self.given.folder / RESULTS, result)
+        write_results(self.inputs.folder / RESULTS, result)
         if (
             not stopped
             and talk.gone is None
             and not talk.channel.record.faults_in_a_row
         ):
-            shutil.rmtree(self.given.folder / CHECKPOINTS, ignore_errors=True)
+            shutil.rmtree(self.inputs.folder / CHECKPOINTS, ignore_errors=True)
 
 
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:

@@ -244,12 +244,12 @@ class RescoredConversation(_setup.ConversationMode):
         if recorded is None:
             return today
         return _changes.rescored_plan(
-            recorded, today, same_judge=self.given.settings.judge.is_none
+            recorded, today, same_judge=self.inputs.settings.judge.is_none
         )
 
     def begin(self, site: ConversationFactory) -> _setup.OpenConversation:
         """Begin a new folder, with all that is known of the agent; a reason if nothing can be said again."""
-        folder = self.given.folder
+        folder = self.inputs.folder
         plan = site.plan
         playback = Playback.open_playback(self._source / JOURNAL)
         if playback is None:
@@ -307,7 +307,7 @@ class RescoredConversation(_setup.ConversationMode):
         self, opened: _setup.OpenConversation, known: _setup.KnownQuestions
     ) -> JudgeConnection | None:
         """Return the original judge's replies, and the current judge if there is one; None if nobody judged."""
-        inputs = self.given
+        inputs = self.inputs
         judge_line = _asked.judge_for(inputs, opened, known, recalled=self._recalled)
         if judge_line is not None or self._plan is None or self._plan.judge == NO_JUDGE:
             return judge_line
@@ -346,14 +346,14 @@ class RescoredConversation(_setup.ConversationMode):
             self._playback.wanted = NO_USER
             raise UserError(NO_USER)
 
-        return _asked.users_for(self.given, opened, open=refuse, recalled=recalled)
+        return _asked.users_for(self.inputs, opened, open=refuse, recalled=recalled)
 
     def _recalled(self, kind: type[A], example: str, inquiry: Inquiry) -> A | None:
         """Return the original judge's reply to that very question; None if another judge is used, or it was not asked.
 
         A judge that failed is asked again, if there is one.
         """
-        judge = self.given.settings.judge
+        judge = self.inputs.settings.judge
         then = "" if self._plan is None else self._plan.judge
         # The plan names the judge with the versions of its prompts, which may have
         # changed since.
@@ -408,7 +408,7 @@ class RescoredConversation(_setup.ConversationMode):
             header.agent.spec if header and header.agent else ""
         )
         _result.write_results(
-            self.given.folder / RESULTS,
+            self.inputs.folder / RESULTS,
             replace(result, agent_spec=spec, ended=ended, kept=kept_verdicts),
         )
 

@@ -132,7 +132,7 @@ class Progress:
         is_printed = not self._worker and not captured
         if is_printed and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
-                place = played.given.place
+                place = played.inputs.place
                 where = place.span if own_thread() is None else str(place.conversation)
                 writer.line()
                 writer.write(
@@ -141,14 +141,14 @@ class Progress:
         elif stopwatch_seconds() - self._last > INTERVAL:
             self._last = stopwatch_seconds()
             if self.is_live:
-                name = str(played.given.place.conversation)
+                name = str(played.inputs.place.conversation)
                 scores = [
                     result.score
                     for result in played.results.values()
                     if result.score is not None
                 ]
                 lanes = played.conversation.lanes
-                place = played.given.place
+                place = played.inputs.place
                 planned = [body.known for body in played.bodies.values()]
                 state = {
                     "agent": place.agent,

@@ -24,12 +24,12 @@ def check_file(
     label = f"{path} {' and '.join(parts) or 'is there'}"
     text = texts.get(path)
     if text is None:
-        there = ", ".join(texts) or "no files"
-        return Check(f"{label}: there is {there}", ok=False, acted=True)
+        file_names = ", ".join(texts) or "no files"
+        return Check(f"{label}: there is {file_names}", ok=False, acted=True)
     is_right = all(_holds(text, part) for part in wanted)
     is_right = is_right and not any(_holds(text, part) for part in unwanted)
-    shown = shorten(" ".join(text.split()), _LONGEST_SHOWN)
-    return Check(label if is_right else f"{label}: {shown!r}", is_right, acted=True)
+    excerpt = shorten(" ".join(text.split()), _LONGEST_SHOWN)
+    return Check(label if is_right else f"{label}: {excerpt!r}", is_right, acted=True)
 
 
 def _holds(text: str, part: WantedText) -> bool:

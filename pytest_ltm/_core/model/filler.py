@@ -109,22 +109,18 @@ class ToldTexts:
             if self._ids.setdefault(key, past.ids) != past.ids:
                 self._ids[key] = ()
 
-    def replace_known_texts(self, shown: Sequence[str]) -> tuple[str, ...]:
+    def replace_known_texts(self, shown_texts: Sequence[str]) -> tuple[str, ...]:
         """Return ids in the place of texts that are known, each once, and all else as it is, if need be cut."""
-        nones: dict[str, None] = {}
-        for text in shown:
+        names: dict[str, None] = {}
+        for text in shown_texts:
             ids = self._ids.get(_text_digest(text.strip()))
-            nones.update(
-                dict.fromkeys(
-                    ids
-                    or (
-                        text
-                        if len(text) <= LONGEST_SHOWN
-                        else f"{text[: LONGEST_SHOWN - 1]}…",
-                    )
-                )
-            )
-        return tuple(nones)
+            if ids:
+                names.update(dict.fromkeys(ids))
+            elif len(text) <= LONGEST_SHOWN:
+                names[text] = None
+            else:
+                names[f"{text[: LONGEST_SHOWN - 1]}…"] = None
+        return tuple(names)
 
 
 def _text_digest(text: str) -> bytes:

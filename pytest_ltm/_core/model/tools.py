@@ -117,22 +117,22 @@ class Tool:
 
     def complaint(self, arguments: Mapping[str, Any]) -> str:
         """Return what is wrong with arguments, by their names and types; "" if nothing is."""
-        wanted: Mapping[str, Any] = self.schema.get("properties", {})
+        properties: Mapping[str, Any] = self.schema.get("properties", {})
         missing = [
             name for name in self.schema.get("required", ()) if name not in arguments
         ]
         if missing:
             return f"{self.name} needs {', '.join(missing)}"
         for name, value in arguments.items():
-            if name not in wanted:
-                near = did_you_mean(name, wanted)
-                return f"{self.name} has no argument {name!r}.{near} It has {', '.join(wanted)}"
-            kinds = _types_of(wanted[name])
+            if name not in properties:
+                near = did_you_mean(name, properties)
+                return f"{self.name} has no argument {name!r}.{near} It has {', '.join(properties)}"
+            kinds = _types_of(properties[name])
             if kinds and not _is_of(value, kinds):
                 return (
                     f"{name} is of type {' or '.join(kinds)}, not {show_value(value)}"
                 )
-            choices = wanted[name].get("enum")
+            choices = properties[name].get("enum")
             if choices and value not in choices:
                 return f"{name} is one of {', '.join(map(str, choices))}, not {show_value(value)}"
         return ""
@@ -140,8 +140,8 @@ class Tool:
 
 def _types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the types that a schema names; () where it leaves them open."""
-    named = schema.get("type", ())
-    return (named,) if isinstance(named, str) else tuple(named)
+    types = schema.get("type", ())
+    return (types,) if isinstance(types, str) else tuple(types)
 
 
 def _is_of(value: object, kinds: Sequence[str]) -> bool:
@@ -169,14 +169,14 @@ def make_tool(
         raise ScenarioError(
             f"the tool {name!r} needs the schema of its arguments, such as {{'day': 'string'}}, not {schema!r}"
         )
-    whole = _whole_schema(name, schema)
+    full_schema = _whole_schema(name, schema)
     try:
-        json.dumps(whole)
+        json.dumps(full_schema)
     except (TypeError, ValueError) as error:
         raise ScenarioError(
             f"the schema of the tool {name!r} is not JSON: {error}"
         ) from error
-    return Tool(name=name, description=description, schema=whole, returns=returns)
+    return Tool(name=name, description=description, schema=full_schema, returns=returns)
 
 
 def _whole_schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -332,8 +332,8 @@ class Tools(Sequence[Tool]):
     def _answer(self, call: Call) -> AnsweredCall:
         # Before the call, as it came before: in this order a record leads to the same files.
         self.note_changes()
-        made = [call for call in self.answered if call.result != FOUND]
-        if len(made) >= MOST_CALLS:
+        calls_before = [call for call in self.answered if call.result != FOUND]
+        if len(calls_before) >= MOST_CALLS:
             raise AgentFault(
                 f"called tools {MOST_CALLS} times for one message, and wants to call {call.name!r} again"
             )

@@ -52,7 +52,7 @@ class PlayedConversation:
 
     def __init__(
         self,
-        given: ConversationInputs,
+        inputs: ConversationInputs,
         mode: ConversationMode,
         conditions: BodyConditions,
         *,
@@ -61,25 +61,25 @@ class PlayedConversation:
         hooks: HookCalls,
     ) -> None:
         self._hooks = hooks
-        self.given = given
+        self.inputs = inputs
         self._mode = mode
         self._again = again
         self._closed = False
-        settings = given.settings
-        self.span = settings.spans[given.place.span]
+        settings = inputs.settings
+        self.span = settings.spans[inputs.place.span]
         self.results: dict[str, ScenarioResult] = {}
         self._handles: list[Ltm] = []
-        self.bodies = {item.key: ItemBody(item, conditions) for item in given.items}
-        self._time = "simulated" if given.source.apart else settings.time
+        self.bodies = {item.key: ItemBody(item, conditions) for item in inputs.items}
+        self._time = "simulated" if inputs.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
         tokens = token_counter(settings.tokenizer)
-        introduction = told_in(settings, given.place)
+        introduction = told_in(settings, inputs.place)
         self._clock = clock_for(
             settings.time, self._jumped, conversation_start(introduction)
         )
         history = () if introduction is None else introduction.history
-        today = plan_for(given.items, settings)
+        today = plan_for(inputs.items, settings)
         self.plan = mode.plan(today.plan)
         factory = ConversationFactory(
             plan=self.plan,
@@ -103,7 +103,7 @@ class PlayedConversation:
             ),
         )
         self._users = UsersOnDemand(lambda: mode.users(opened))
-        self._bill = Bill(given.tariff)
+        self._bill = Bill(inputs.tariff)
         bodies = [self.bodies[example.key] for example in self.plan.examples]
         self.conversation = factory.open(
             bodies,
@@ -142,7 +142,7 @@ class PlayedConversation:
 
         def output() -> AbstractContextManager[object]:
             if mine is None:
-                return capture_unattributed(self.given.config)
+                return capture_unattributed(self.inputs.config)
             return mine.talking()
 
         level = logging.root.level if mine is None else mine.log_level
@@ -154,8 +154,8 @@ class PlayedConversation:
             return call()
 
     def _jumped(self, before: datetime, now: datetime) -> None:
-        config = self.given.config
-        spec = self.given.source.spec
+        config = self.inputs.config
+        spec = self.inputs.source.spec
         ask_first(
             config,
             "pytest_ltm_time_jumped",
@@ -188,7 +188,7 @@ class PlayedConversation:
         ):
             if self.conversation.finished:
                 raise LtmInternalError(
-                    f"{self.given.place.conversation} is over, and not all was reported"
+                    f"{self.inputs.place.conversation} is over, and not all was reported"
                 )
             self.conversation.step()
         # Beside others its end would keep a session waiting that is to stop.
@@ -252,7 +252,7 @@ class PlayedConversation:
         self, body: ItemBody, lane: Lane, ending: Ending
     ) -> tuple[ScenarioResult, str]:
         channel = self.conversation.channel
-        place = self.given.place
+        place = self.inputs.place
         key = lane.example.key
         marks = body.known.marks
         row = scenario_result(
@@ -296,12 +296,12 @@ class PlayedConversation:
         if result.scored or result.cause in ("unscored", "ungraded"):
             self._hooks.tell_all(
                 "pytest_ltm_verdict",
-                config=self.given.config,
+                config=self.inputs.config,
                 nodeid=result.nodeid,
                 verdict=ending_of(result).verdict,
             )
         if result.outcome == "failed":
-            text = self.given.config.hook.pytest_ltm_failure_text(
+            text = self.inputs.config.hook.pytest_ltm_failure_text(
                 result=result, transcript=channel.transcript, again=self._again()
             )
         else:
@@ -311,8 +311,8 @@ class PlayedConversation:
     def _result(self, *, stopped: bool) -> ConversationResult:
         talk = self.conversation
         plan = self.plan
-        place = self.given.place
-        account = self.given.account
+        place = self.inputs.place
+        account = self.inputs.account
         fields = usage_totals(talk.channel.record, self._bill)
         questions = sum(
             exchange.kind == "ask" and not exchange.alone
@@ -327,7 +327,7 @@ class PlayedConversation:
                 ended = "budget spent"
         return ConversationResult(
             agent=place.agent,
-            agent_spec=self.given.source.spec,
+            agent_spec=self.inputs.source.spec,
             span_label=place.span,
             span=self.span,
             trial=place.conversation.trial,
@@ -394,8 +394,8 @@ class PlayedConversation:
             yield wasted.format(bill.lost.total, dollars)
         if self._judge is None:
             return
-        tariff = self.given.costs.judge.tariff
-        folder = self.given.folder
+        tariff = self.inputs.costs.judge.tariff
+        folder = self.inputs.folder
         tokens, usd = lost_with_judge(folder / JOURNAL, folder / TIMINGS, tariff)
         if tokens:
             has_price = tariff.dollars_for(Usage()) is not None

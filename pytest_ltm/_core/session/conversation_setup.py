@@ -182,9 +182,9 @@ class ConversationMode:
     withheld = ""
     """Why nothing that items come to is reported, if so."""
 
-    def __init__(self, given: ConversationInputs) -> None:
-        self.given = given
-        self._lock = FolderLock(given.folder)
+    def __init__(self, inputs: ConversationInputs) -> None:
+        self.inputs = inputs
+        self._lock = FolderLock(inputs.folder)
 
     def plan(self, today: Plan) -> Plan:
         """Return the plan of the conversation; `today`: what its items say now."""
@@ -193,10 +193,10 @@ class ConversationMode:
     def open(self, site: ConversationFactory) -> OpenConversation:
         """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
         try:
-            self.given.folder.mkdir(exist_ok=True)
+            self.inputs.folder.mkdir(exist_ok=True)
             self._lock.acquire()
-            if self.given.refused:
-                raise _errors.ConversationOver(self.given.refused)
+            if self.inputs.refused:
+                raise _errors.ConversationOver(self.inputs.refused)
             return self.begin(site)
         except (_errors.LtmError, OSError) as error:
             self._lock.release()

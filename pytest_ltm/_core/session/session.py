@@ -245,7 +245,7 @@ class LtmRun:
 
     def note_over(self, played: PlayedConversation) -> None:
         """Tell those who follow that a conversation has ended; one that was cut off has not."""
-        name = played.given.items[0].conversation
+        name = played.inputs.items[0].conversation
         if self._at_once is not None:
             self.progress.remove_conversation(str(name), left=len(self.to_come))
         if played.all_are_reported:
@@ -288,7 +288,7 @@ class LtmRun:
     def ended(self) -> list[str]:
         """The conversations that this process has played to their ends."""
         playing = {
-            str(played.given.items[0].conversation)
+            str(played.inputs.items[0].conversation)
             for played in self.all_playing
             if not played.all_are_reported
         }
@@ -357,7 +357,7 @@ class LtmRun:
         self.hooks.tell_all(
             "pytest_ltm_exchange",
             config=self.config,
-            conversation=str(played.given.place.conversation),
+            conversation=str(played.inputs.place.conversation),
             exchange=exchange,
         )
         if self.is_stopping:

@@ -207,14 +207,14 @@ def repair_citations(
     One citation may hold several ids, and an id leading zeros or a colon too many. What
     points to no turn is left out.
     """
-    nones: dict[str, None] = {}
+    cited_ids: dict[str, None] = {}
     notes: list[str] = []
     for text in cited:
         ids = [
             f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(str(text))
         ]
         known_ids = [turn_id for turn_id in ids if turn_id in turn_ids]
-        nones.update(dict.fromkeys(known_ids))
+        cited_ids.update(dict.fromkeys(known_ids))
         if not known_ids:
             notes.append(f"the evidence {text!r} points to no turn")
         elif known_ids != [text]:
@@ -225,7 +225,7 @@ def repair_citations(
             notes.append(
                 f"the evidence {text!r} is read as {', '.join(known_ids)}{remark}"
             )
-    return tuple(nones), tuple(notes)
+    return tuple(cited_ids), tuple(notes)
 
 
 KNOWN_FILES: Mapping[str, str] = {

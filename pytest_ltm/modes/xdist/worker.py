@@ -77,7 +77,7 @@ class Worker:
         def tell(event: events.Event) -> None:
             if isinstance(event, _TOLD):
                 line = events.encode_event(events.without_texts(event))
-                self._tell("written", folder=played.given.folder.name, event=line)
+                self._tell("written", folder=played.inputs.folder.name, event=line)
 
         plan = {"count": played.plan.count, "reading": to_record(played.plan.reading)}
         fingerprint = played.plan.fingerprint
