@@ -39,17 +39,21 @@ def pytest_addoption(
     """Load them where pytest would have loaded all that are installed."""
     sys.modules.update(imported_modules())
     wanted = {*OURS, *os.environ[WITH].split()}
-    for name, distribution in installed_plugins():
-        if name in wanted:
+    for name, module, distribution in installed_plugins():
+        if name in wanted and not pluginmanager.has_plugin(module):  # by -p MODULE
             show_once(distribution)
             pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
 
 
 @cache
-def installed_plugins() -> list[tuple[str, Any]]:
-    """Return each installed plugin of pytest with what brings it, in order; read once in a process."""
+def installed_plugins() -> list[tuple[str, str, Any]]:
+    """Return name, module and distribution of each installed plugin of pytest, in order; read once in a process."""
     points = metadata.entry_points(group="pytest11")
-    return [(point.name, read_distribution(point)) for point in points if point.dist]
+    return [
+        (point.name, point.module, read_distribution(point))
+        for point in points
+        if point.dist
+    ]
 
 
 def read_distribution(point: metadata.EntryPoint) -> Any:
