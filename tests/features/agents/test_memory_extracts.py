@@ -128,14 +128,14 @@ def share_of_evidence(evidence: Sequence[str], lines: Sequence[str]) -> float:
     return kept / fitting
 
 
-def lines_written(agent: Any, preset: str) -> list[str]:
+def lines_written(memory: Any, preset: str) -> list[str]:
     if preset == "ltm-1":
         return [
-            *map(str, agent._user.get("notes", [])),
-            *map(str, agent._user.values()),
+            *map(str, memory._user.get("notes", [])),
+            *map(str, memory._user.values()),
         ]
-    memories = [item.text for item in agent._memories.items if item.text]
-    texts = [agent._pad, *agent._portrait.values(), *memories]
+    memories = [item.text for item in memory._memories.items if item.text]
+    texts = [memory._pad, *memory._portrait.values(), *memories]
     return [line for text in texts for line in text.split("\n")]
 
 
@@ -163,4 +163,5 @@ def test_evidence_survives_in_what_is_written(
     agent.tell_time(past.at + timedelta(days=3))
     agent.accept("Hello.", "Hello.")
     evidence = list(dict.fromkeys(list_evidence(dialogue)))
-    assert share_of_evidence(evidence, lines_written(agent, preset)) >= least
+    memory = agent._memories[""]
+    assert share_of_evidence(evidence, lines_written(memory, preset)) >= least
