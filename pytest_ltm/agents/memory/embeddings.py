@@ -25,7 +25,7 @@ from pytest_ltm.providers import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm.agents.memory.searching import Embeds
+    from pytest_ltm.agents.memory.searching import EmbeddingFunction
 
 
 _MODEL = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -158,7 +158,7 @@ _NAMES = ("bm25", "minilm", "openai:MODEL")
 
 def make_embeds(
     index: str, *, ready: bool = False
-) -> tuple[Callable[[], Embeds | None], ModelSpec | None]:
+) -> tuple[Callable[[], EmbeddingFunction | None], ModelSpec | None]:
     """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
 
     `ready`: a model's client and key must be there. Raises AgentError for an index that
@@ -182,4 +182,4 @@ def make_embeds(
     function = DottedPath(index, what="index", error=AgentError).resolve()
     if not callable(function):
         raise AgentError(f"index: {index!r} is not a function of a list of texts")
-    return lambda: cast("Embeds", function), None
+    return lambda: cast("EmbeddingFunction", function), None

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from pytest_ltm._core.model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.searching import (
-    Embeds,
+    EmbeddingFunction,
     Ranked,
     Vectors,
     Words,
@@ -191,7 +191,9 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
 class Memories:
     """All memories of one conversation; knows no thinker."""
 
-    def __init__(self, settings: MemorySettings, embeds: Embeds | None = None) -> None:
+    def __init__(
+        self, settings: MemorySettings, embeds: EmbeddingFunction | None = None
+    ) -> None:
         self._settings = settings
         self.log = Log()
         self.items: list[MemoryItem] = []

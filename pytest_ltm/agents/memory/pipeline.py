@@ -29,7 +29,7 @@ from pytest_ltm.agents.memory.reading import (
     read_moment,
     shorten_to_tokens,
 )
-from pytest_ltm.agents.memory.searching import Embeds
+from pytest_ltm.agents.memory.searching import EmbeddingFunction
 from pytest_ltm.agents.memory.thinker import (
     PROMPTS,
     Replying,
@@ -75,7 +75,7 @@ class Thinks(TakesTurns):
         self,
         settings: MemorySettings,
         thinker: Thinker,
-        embeds: Embeds | None = None,
+        embeds: EmbeddingFunction | None = None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:
         self._settings = settings

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+EmbeddingFunction: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 Ranked: TypeAlias = "list[tuple[int, float]]"
 """Numbers of keys with what they are worth, best first; of equals the older."""
@@ -86,7 +86,7 @@ def _search_words(text: str) -> list[str]:
 class Vectors:
     """Keys with numbers from 0, by the cosine of vectors."""
 
-    def __init__(self, embeds: Embeds) -> None:
+    def __init__(self, embeds: EmbeddingFunction) -> None:
         self._embeds = embeds
         self._size = 0
         self._fresh: list[str] = []

@@ -89,10 +89,10 @@ class Reminders(
             last_told = max(since, last.get(thing, since))
             # A moment of it falls after it was told last, and not after now.
             if period:
-                comes = (turn.now - first) // period > (last_told - first) // period
+                is_due = (turn.now - first) // period > (last_told - first) // period
             else:
-                comes = last_told < first
-            if comes and first <= turn.now:
+                is_due = last_told < first
+            if is_due and first <= turn.now:
                 notes.add(turn, "reminded", thing)
                 due.append(f"It is time to {tasks.get(thing, f'see to the {thing}')}.")
         return " ".join(due) or None

@@ -337,7 +337,7 @@ WORDS = 5
 """A turn of fewer words says too little to be guessed."""
 TURN_THRESHOLD = 0.15
 """The ROUGE-L from which a turn passes: a line of our own, for the paper draws none."""
-Embeds: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+SentenceEmbedding: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 _PHOTO = re.compile(r"\[shares a photo:\s*([^\]]*)\]", re.IGNORECASE)
 _OPTION = "--ltm-suite=locomo?embeddings"
@@ -490,7 +490,9 @@ def taken_apart(answer: str, speaker: str) -> tuple[str, str]:
     return text.strip(_QUOTES), photo[1].strip() if photo else ""
 
 
-def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> float:
+def mm_relevance(
+    gold: Sequence[str], texts: Sequence[str], embeds: SentenceEmbedding
+) -> float:
     """Return the MM-relevance (Feng et al., 2023) of two turns of text and photo, by vectors of texts.
 
     Their parts are compared in order by cosine (below 0 counts 0); the sum is divided
@@ -523,11 +525,11 @@ def mm_relevance(gold: Sequence[str], texts: Sequence[str], embeds: Embeds) -> f
     return min(1.0, 2 * shared / (len(gold) + len(texts)))
 
 
-def load_embedding(path: str) -> Embeds:
+def load_embedding(path: str) -> SentenceEmbedding:
     """Return the function that a dotted path names; ConfigurationError if there is none."""
     result = DottedPath(path, what=_OPTION, error=ConfigurationError).resolve()
     if not callable(result):
         raise ConfigurationError(
             f"{_OPTION}: {path!r} is not a function of a list of texts"
         )
-    return cast("Embeds", result)
+    return cast("SentenceEmbedding", result)

@@ -172,13 +172,13 @@ def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     }
     renamed = sorted(
         name
-        for name, its in benchmarks.items()
-        if its and its.span_label in PAPERS_NAMES.values()
+        for name, benchmark in benchmarks.items()
+        if benchmark and benchmark.span_label in PAPERS_NAMES.values()
     )
     older = sorted(
         name
-        for name, its in benchmarks.items()
-        if its and its.version < MEMORY_SPANS_SINCE
+        for name, benchmark in benchmarks.items()
+        if benchmark and benchmark.version < MEMORY_SPANS_SINCE
     )
     lines = [
         f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"
