@@ -108,7 +108,7 @@ def test_an_agent_with_a_clock_is_told_both_ways() -> None:
     agent = made("ts:memory:rules")
     agent.tell_time(NOON)
     assert "TimeAware" in capabilities_of(agent)
-    assert agent._agent._now == NOON
+    assert agent._agent._clock.now == NOON
 
 
 def test_a_control_that_is_told_the_answers_cannot_be_timed() -> None:
