@@ -22,6 +22,11 @@ from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
 
+# A limit may strike while the garbage is collected, in what Hypothesis does then.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(?s).*gc_callback:pytest.PytestUnraisableExceptionWarning"
+)
+
 
 def play(seed: int) -> None:
     """Do with a machine-made agent all that a conversation does with an agent."""

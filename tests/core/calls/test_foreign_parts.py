@@ -27,6 +27,10 @@ from pytest_ltm.commands import sharing
 from pytest_ltm.judges import judge_registry
 from pytest_ltm.judges.model_calls import ModelCaller
 
+# A limit may strike while the garbage is collected, in what Hypothesis does then.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(?s).*gc_callback:pytest.PytestUnraisableExceptionWarning"
+)
 SEEDS = 253
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
