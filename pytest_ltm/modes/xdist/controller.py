@@ -639,4 +639,4 @@ class Controller:
             return
         self._stopped = True
         for node in list(self._dsession._active_nodes):
-            _wire.send_command(node, _wire.STOP, why=why)
+            _wire.send_command(node, _wire.STOP, reason=why)
