@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -156,8 +157,15 @@ def _ends_session(error: BaseException, function: object) -> bool:
 
 
 def _is_ours(function: object) -> bool:
-    module = read_attribute(function, "__module__")
-    return inherits(module, str) and module.partition(".")[0] == "pytest_ltm"
+    if type(function) is MethodType:
+        function = function.__func__
+    # Nothing of others runs to read it here. The airlock would let other conversations
+    # go on meanwhile, at each exchange, and after the first failure with -x.
+    if type(function) is FunctionType:
+        module: object = function.__module__
+    else:
+        module = read_attribute(function, "__module__")
+    return type(module) is str and module.partition(".")[0] == "pytest_ltm"
 
 
 def _observer_name(observer: object) -> str:
