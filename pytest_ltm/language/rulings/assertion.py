@@ -15,6 +15,7 @@ from pytest_ltm.language.clauses import (
     phrase_positions,
     split_sentences,
 )
+from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
     FRAME,
@@ -45,11 +46,14 @@ Span = tuple[int, int]
 # Words that say nothing of the world: of talking, concluding, counting and dates.
 _GENERIC = frozenset(map(meaning_key, LEXICON.words("assertion generic")))
 _EMPTY = STOPS | FRAME | LIGHT | _GENERIC
+_TIMES = frozenset(map(meaning_key, map(str.lower, (*MONTHS, *DAYS))))
 _PEOPLE = frozenset(LEXICON.words("stance people"))
 _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
+_ELIDED = (["and", "is"], ["and", "are"], ["and", "now", "is"])
+_LABELLED = frozenset((":", "|"))
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
@@ -113,10 +117,10 @@ def _doubt_about_places(
     topic: _Topic, gold: Gold, reply: str, text: str, spots: list[Span]
 ) -> str:
     """Return the same for the places of a text that name what is expected."""
-    sentences = _sentences_of(text, spots, gold)
-    is_open_row = _ends_in_others(sentences)
-    if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
+    is_open_row = RE.and_others.search(text) is not None
+    if is_open_row and not RE.and_others.search(normalize_text(gold.whole)):
         return _AMONG
+    sentences = _sentences_of(text, spots, gold)
     mentions = [_read_mention(sentences, spot) for spot in spots]
     doubts = {mention: _doubt_about(mention, topic) for mention in mentions}
     named = [mention for mention, doubt in doubts.items() if not doubt]
@@ -128,10 +132,8 @@ def _doubt_about_places(
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
     if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
-        # words of it may be anywhere in an explanation, but not in other items
-        row = [clause for clause in clauses if clause.sentence == homes[0]]
-        is_rival = any(_is_other_item(clause, named[0], topic) for clause in row)
-        return _ANOTHER if is_rival else ""
+        # words of it may be anywhere in an explanation
+        return ""
     claims = [mention for mention in named if _claim_of(mention, topic) != _NO_CLAIM]
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
@@ -196,6 +198,9 @@ class _Topic:
         if len(own) < _ECHOED:
             own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
         self._asked = own - wording - _EMPTY
+        # where only a time of no certain year is expected, other times are rivals
+        is_time = wording <= _EMPTY and gold.kind == "phrase"
+        self._empty = _EMPTY - _TIMES if is_time else _EMPTY
         # somebody may be called by a short form: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._amounts = tuple(chain.from_iterable(gold.amounts))
@@ -209,7 +214,7 @@ class _Topic:
         strange = []
         for word in words_with_digits(plain_words(text)):
             key = meaning_key(word)
-            if key in self._keys or key in _EMPTY or RE.contracted.fullmatch(word):
+            if key in self._keys or key in self._empty or RE.contracted.fullmatch(word):
                 continue
             is_short = any(map(word.startswith, self._names))
             if not is_short and not any(is_of_root(key, asked) for asked in self._keys):
@@ -264,12 +269,6 @@ class _Topic:
         keys = map(meaning_key, words[: words.index(strange[0])])
         return any(key in self._asked for key in keys)
 
-    def is_compared(self, before: str) -> bool:
-        """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
-        if not self.is_amount or _is_result(before) or RE.changed.search(before):
-            return False
-        return any(map(self._is_rival_amount, read_quantities(write_digits(before))))
-
     def is_only_counted(self, text: str) -> bool:
         """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""
         return self.is_amount and not read_quantities(write_digits(text))
@@ -288,12 +287,6 @@ class _Topic:
         """Return whether a text has a telling word of the question or of the expected value."""
         keys = set(map(meaning_key, plain_words(text)))
         return not keys.isdisjoint(self._keys - STOPS)
-
-    def is_label_of(self, text: str) -> bool:
-        """Return whether a text is a row whose label has words of the question only: "Garage: 30"."""
-        label = RE.row.match(text)
-        words = plain_words(label[1]) if label else []
-        return bool(words) and self._keys.issuperset(map(meaning_key, words))
 
     def labels_another(self, text: str) -> bool:
         """Return whether a text is a row whose label is strange: "Water: 55"."""
@@ -331,7 +324,6 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = []
     for wording in gold.texts:
         spots += phrase_positions(text, wording, plural=True)
-    spots = [spot for spot in spots if not _is_part_of_number(text, spot)]
     if spots or not gold.amounts:
         return text, spots
     digits, spots = _find_amounts(gold, reply)
@@ -348,14 +340,6 @@ def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
         if any(is_equal_amount(amount, quantity) for amount in amounts)
     ]
     return digits, spots
-
-
-def _is_part_of_number(text: str, spot: Span) -> bool:
-    """Return whether a place has only some of a number's digits: 2 of 2,500."""
-    return bool(
-        RE.number_before.search(text[: spot[0]])
-        or RE.number_after.match(text[spot[1] :])
-    )
 
 
 def _find_words(wording: str, text: str) -> list[Span]:
@@ -523,11 +507,18 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
     rest = mention.rest.lstrip("?") if topic.is_question else mention.rest
     if is_aside or topic.has_mark(RE.aside_after, rest):
         return _ASIDE
-    if _begins_clause(mention, topic) and _is_other_subject(mention.after, topic):
+    if _tells_of_antecedent(mention, topic) or _is_other_subject(mention, topic):
         return _SUBJECT
     if _is_listed(mention.led, mention.rest, topic):
         return _AMONG
     return _OTHERS if _is_of_another(mention.before, mention.after, topic) else ""
+
+
+def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a relative clause says the value of a strange thing before it: "your cat, which is Biscuit"."""
+    if mention.part.link != "which":
+        return False
+    return bool(topic.strange_words(mention.parts[mention.first - 1].text))
 
 
 def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
@@ -566,8 +557,6 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
         return _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
-    if topic.is_compared(before):
-        return _NO_CLAIM
     return _claim_after(before, mention, topic)
 
 
@@ -587,9 +576,7 @@ def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a clause holds in a world, a work or a mind only, or on a condition: "in the novel you ..."."""
     fronts = _fronts_of(mention)
     own = (*fronts, mention.before, mention.after)
-    if any(
-        _is_of_a_work(text, topic) or _is_strange_source(text, topic) for text in own
-    ):
+    if any(_is_of_a_work(text, topic) for text in own):
         return True
     if any(RE.condition.match(text) for text in (*fronts, mention.before)):
         return True
@@ -625,15 +612,6 @@ def _is_of_a_work(text: str, topic: _Topic) -> bool:
     """Return whether a text says that something is not true, or is so in what somebody made or thinks."""
     patterns = (RE.untrue, RE.in_a_work, RE.is_a_work)
     return any(topic.has_mark(pattern, text) for pattern in patterns)
-
-
-def _is_strange_source(text: str, topic: _Topic) -> bool:
-    """Return whether a text names a source other than the user and their words: "according to gossip"."""
-    sources = [match[1] for match in RE.source.finditer(text)]
-    return any(
-        topic.strange_words(source) and not RE.evidence.search(source)
-        for source in sources
-    )
 
 
 def _is_strange_label(text: str, topic: _Topic) -> bool:
@@ -796,8 +774,11 @@ def _is_result(before: str) -> bool:
     return RE.comes_to.search(before) is not None
 
 
-def _is_other_subject(after: str, topic: _Topic) -> bool:
+def _is_other_subject(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
+    after = mention.after
+    if not _begins_clause(mention, topic):
+        return False
     if RE.bare_verb.fullmatch(after) or not RE.predicate.match(after):
         return False
     if topic.strange_words(after):
@@ -824,15 +805,6 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
     if topic.is_only_counted(item) and not RE.and_more.search(item):
         return False
     return topic.holds_rival(item) or RE.and_more.search(item) is not None
-
-
-def _ends_in_others(sentences: Sequence[_Part]) -> bool:
-    """Return whether a text ends as a row of things that has more of them: "Ghent; Lille; others"."""
-    texts = [sentence.text for sentence in sentences if plain_words(sentence.text)]
-    *items, last = [part.text for part in _parts_of(texts[-1])] if texts else [""]
-    while items and not plain_words(last):
-        last = items.pop()
-    return bool(items) and RE.others.fullmatch(last) is not None
 
 
 def _is_item(text: str) -> bool:
@@ -887,6 +859,8 @@ def _rival_doubt(
             return _COMMENTED
         if not topic.holds_rival(text):
             continue
+        if any(_is_answer_too(clause, claim, topic) for claim in claims):
+            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
@@ -927,7 +901,7 @@ def _tells_more(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if head.start < clause.part.start:
         return True
     opening = clause.sentence.text[: clause.part.end]
-    is_to_user = RE.asks_back.match(opening) or RE.courtesy.search(opening)
+    is_to_user = RE.asks_back.match(opening) or RE.courtesy.search(clause.sentence.text)
     if RE.contrary.match(opening) or is_to_user:
         return is_to_user is not None
     texts = (opening, text)
@@ -1015,11 +989,29 @@ def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     return is_open and _is_item(text) and not RE.talk.search(clause.sentence.text)
 
 
-def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause is an item of a row that begins with a mention, and a strange one."""
-    is_behind = clause.start > first.start and clause.part.link == ";"
-    text = clause.part.text
-    return is_behind and _is_item(text) and topic.holds_rival(text)
+def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause says of what was asked, or of what a claim is about, that it is another thing."""
+    part = clause.part
+    text = part.text
+    if part.link in _LABELLED and clause.sentence != claim.sentence:
+        text = clause.sentence.text[: part.end]
+    match = RE.says_what.match(text)
+    is_asking = clause.sentence.text.rstrip().endswith("?")
+    is_aside = is_asking or part.depth or topic.has_mark(RE.aside_before, text)
+    if match is None or is_aside:
+        return False
+    subject, item = match.groups()
+    is_first = clause.start < claim.start and text == part.text
+    is_elided = plain_words(subject) in _ELIDED
+    is_asked = topic.shares_words(subject) or is_first or is_elided
+    is_asked = is_asked and not topic.strange_words(subject)
+    if not is_asked and plain_words(subject) != plain_words(claim.before):
+        return False
+    patterns = (RE.adjunct, RE.owned_noun, RE.verb_word)
+    if any(pattern.match(item) for pattern in patterns):
+        return False
+    is_result = _is_result(claim.led) or _is_result(claim.before)
+    return not is_result and topic.holds_rival(item)
 
 
 def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:

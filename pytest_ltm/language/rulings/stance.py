@@ -349,7 +349,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
             for wording in wordings
         ):
             with_it.append(len(asked & content_stems(part)))
-        elif any(
+        elif not has_negation(part) and any(
             not ordinary.issuperset(plain_words(name))
             for name in RE.assertion_name.findall(part)
         ):

@@ -209,7 +209,7 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
     same = ratios[0].groups() == ratios[1].groups()  # type: ignore[union-attr]
     if same:
         return Sameness.SAME
-    if all(":" in text.plain and len(text.plain) > 3 for text in (mine, theirs)):
+    if all(read_moments(text.plain, text.tokens) for text in (mine, theirs)):
         return None
     return Sameness.OTHER
 
@@ -326,8 +326,8 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
 
 
 _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
-    _compare_times,
     _compare_ratios,
+    _compare_times,
     _compare_amounts,
     _compare_lists,
     _compare_labels,
