@@ -123,10 +123,10 @@ def _doubt_about_places(
     sentences = _sentences_of(text, spots, gold)
     mentions = [_read_mention(sentences, spot) for spot in spots]
     doubts = {mention: _doubt_about(mention, topic) for mention in mentions}
-    named = [mention for mention, doubt in doubts.items() if not doubt]
-    if not named:
+    named_mentions = [mention for mention, doubt in doubts.items() if not doubt]
+    if not named_mentions:
         return next(iter(doubts.values()), "")
-    homes = [mention.sentence for mention in named]
+    homes = [mention.sentence for mention in named_mentions]
     for mention, doubt in doubts.items():
         if doubt in _CONTRARY and mention.sentence in homes:
             return f"{doubt} in the same sentence"
@@ -134,7 +134,9 @@ def _doubt_about_places(
     if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
         # words of it may be anywhere in an explanation
         return ""
-    claims = [mention for mention in named if _claim_of(mention, topic) != _NO_CLAIM]
+    claims = [
+        mention for mention in named_mentions if _claim_of(mention, topic) != _NO_CLAIM
+    ]
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
     is_settled = gold.kind == "yes or no" or not claims
@@ -164,21 +166,21 @@ def leaves_out(gold: Gold, question: str, reply: str) -> bool:
     if RE.reason_asked.search(question) or RE.and_more.search(normalize_text(reply)):
         return False
     topic = _Topic(question, gold)
-    whole = gold.texts[0].rstrip(".")
-    is_plain = not (RE.stop.search(whole) or RE.stop.search(reply.rstrip(".")))
+    expected_text = gold.texts[0].rstrip(".")
+    is_plain = not (RE.stop.search(expected_text) or RE.stop.search(reply.rstrip(".")))
     if not is_plain or topic.strange_words(reply) or RE.label.search(reply):
         return False
-    items = [plain_words(part) for part in RE.between.split(whole)]
+    items = [plain_words(part) for part in RE.between.split(expected_text)]
     items = [words for words in items if 0 < len(words) <= _FEW_WORDS]
     spoken = set(map(meaning_key, words_with_digits(plain_words(reply))))
-    asked = set(map(meaning_key, plain_words(question)))
-    named = []
+    asked_keys = set(map(meaning_key, plain_words(question)))
+    are_named = []
     for words in items:
-        keys = set(map(meaning_key, words)) - _EMPTY - asked
+        keys = set(map(meaning_key, words)) - _EMPTY - asked_keys
         if not keys:
             return False
-        named.append(bool(found_in([*keys], spoken)))
-    return any(named) and not all(named)
+        are_named.append(bool(found_in([*keys], spoken)))
+    return any(are_named) and not all(are_named)
 
 
 # --- What the question is about, and what is strange to it.
@@ -193,11 +195,11 @@ class _Topic:
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
         # what stands before the question itself tells of something; options answer it
-        *told, last = split_sentences(RE.options.sub("", question)) or [question]
-        own = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
-        if len(own) < _ECHOED:
-            own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
-        self._asked = own - wording - _EMPTY
+        *statements, last = split_sentences(RE.options.sub("", question)) or [question]
+        own_keys = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
+        if len(own_keys) < _ECHOED:
+            own_keys |= frozenset(map(meaning_key, plain_words(" ".join(statements))))
+        self._asked = own_keys - wording - _EMPTY
         # where only a time of no certain year is expected, other times are rivals
         is_time = wording <= _EMPTY and gold.kind == "phrase"
         self._empty = _EMPTY - _TIMES if is_time else _EMPTY
@@ -350,7 +352,7 @@ def _find_words(wording: str, text: str) -> list[Span]:
     spots = []
     for match in RE.word.finditer(text):
         key = meaning_key(match[0])
-        if key in keys or any(is_of_root(key, other) for other in keys):
+        if key in keys or any(is_of_root(key, gold_key) for gold_key in keys):
             spots.append(match.span())
     return spots
 
@@ -385,11 +387,11 @@ def _sentences_of(text: str, spots: Sequence[Span], gold: Gold) -> list[_Part]:
         inner_stops = {end + 1 for _, end in spots if text[end:].startswith("? ")}
     sentences: list[_Part] = []
     for sentence in _split_at(RE.stop, text):
-        whole = sentence
+        full_sentence = sentence
         if sentence.start in inner_stops:
             start = sentences.pop().start
-            whole = _Part(start, sentence.end, text=text[start : sentence.end])
-        sentences.append(whole)
+            full_sentence = _Part(start, sentence.end, text=text[start : sentence.end])
+        sentences.append(full_sentence)
     return sentences
 
 
@@ -486,9 +488,9 @@ def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
         led=text[:start],
         rest=text[end:],
         is_last=not any(
-            plain_words(other.text)
-            for other in sentences
-            if other.start > sentence.start
+            plain_words(later.text)
+            for later in sentences
+            if later.start > sentence.start
         ),
     )
 
@@ -497,15 +499,17 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
     """Return why a mention asserts nothing; "" if nothing known speaks against it."""
     part = mention.part
     if part.depth:
-        outside = [other.text for other in mention.parts if other.depth < part.depth]
+        outside = [
+            sibling.text for sibling in mention.parts if sibling.depth < part.depth
+        ]
         beside = " ".join((*outside, mention.before, mention.after))
         return _BRACKETS if topic.holds_rival(beside) else ""
     if part.link in _CONTRASTS and topic.has_mark(RE.cut, part.link):
         return _CONTRAST
     led = RE.settles.split(mention.before)[-1]
     is_aside = topic.has_mark(RE.aside_before, led)
-    rest = mention.rest.lstrip("?") if topic.is_question else mention.rest
-    if is_aside or topic.has_mark(RE.aside_after, rest):
+    text_behind = mention.rest.lstrip("?") if topic.is_question else mention.rest
+    if is_aside or topic.has_mark(RE.aside_after, text_behind):
         return _ASIDE
     if _tells_of_antecedent(mention, topic) or _is_other_subject(mention, topic):
         return _SUBJECT
@@ -522,8 +526,8 @@ def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
-    before = mention.before
-    return not (RE.clause_word.search(before) or topic.shares_words(before))
+    lead = mention.before
+    return not (RE.clause_word.search(lead) or topic.shares_words(lead))
 
 
 # --- What is known to assert a value. All else is open.
@@ -542,22 +546,22 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     other words, the clause of an amount has one verb that the question has not, or
     somebody is called by kin and name.
     """
-    before = RE.settles.split(_strip_recalls(mention.before))[-1]
-    before = RE.changed.sub(" to ", before)
-    turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
+    lead = RE.settles.split(_strip_recalls(mention.before))[-1]
+    lead = RE.changed.sub(" to ", lead)
+    turns = topic.has_mark(RE.turns, lead) or _is_row_of_another(mention, topic)
     doubts = (_is_doubted, _is_unreal, _is_talked_about)
     turns = turns or any(doubt(mention, topic) for doubt in doubts)
-    is_governed = mention.part.link not in _EXPLAINS and _is_governed(before, topic)
+    is_governed = mention.part.link not in _EXPLAINS and _is_governed(lead, topic)
     if turns or is_governed or not _is_plain_tail(mention, topic):
         return _NO_CLAIM
     clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
     if topic.is_echo(clause):
-        if _is_plain_lead(before, mention, topic):
+        if _is_plain_lead(lead, mention, topic):
             return "echo"
         return _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
-    return _claim_after(before, mention, topic)
+    return _claim_after(lead, mention, topic)
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
@@ -575,8 +579,8 @@ def _strip_recalls(text: str) -> str:
 def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a clause holds in a world, a work or a mind only, or on a condition: "in the novel you ..."."""
     fronts = _fronts_of(mention)
-    own = (*fronts, mention.before, mention.after)
-    if any(_is_of_a_work(text, topic) for text in own):
+    own_texts = (*fronts, mention.before, mention.after)
+    if any(_is_of_a_work(text, topic) for text in own_texts):
         return True
     if any(RE.condition.match(text) for text in (*fronts, mention.before)):
         return True
@@ -598,13 +602,13 @@ def _fronts_of(mention: _Mention) -> list[str]:
 
 def _is_talked_about(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a clause is what somebody says, or is called something: "... is a line from a play"."""
-    before = mention.before
+    lead = mention.before
     after = mention.after
-    if RE.saying_ends.search(before) and topic.strange_words(before):
+    if RE.saying_ends.search(lead) and topic.strange_words(lead):
         return True
-    if RE.rated.search(before) or RE.clause_is.search(after):
+    if RE.rated.search(lead) or RE.clause_is.search(after):
         return True
-    is_clause = RE.finite.search(before) is not None
+    is_clause = RE.finite.search(lead) is not None
     return is_clause and RE.copula_behind.match(after) is not None
 
 
@@ -797,10 +801,10 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
             return True
     if not (link := RE.listed_after.match(after)):
         return False
-    item, *others = RE.item_end.split(after[link.end() :])
+    item, *further_items = RE.item_end.split(after[link.end() :])
     if RE.goes_on.match(item):
         return False
-    if link[0].strip() == "," and not (_is_item(item) and others):
+    if link[0].strip() == "," and not (_is_item(item) and further_items):
         return False
     if topic.is_only_counted(item) and not RE.and_more.search(item):
         return False
@@ -942,9 +946,9 @@ def _takes_back(text: str, topic: _Topic) -> bool:
         return True
     if RE.of_a_text.search(text) and topic.strange_words(text):
         return True
-    rest = RE.bare_denial.sub(" ", text)
+    remainder = RE.bare_denial.sub(" ", text)
     is_denial = topic.has_mark(RE.bare_denial, text)
-    return is_denial and not topic.strange_words(rest)
+    return is_denial and not topic.strange_words(remainder)
 
 
 def _is_disclaimer(text: str, topic: _Topic) -> bool:
