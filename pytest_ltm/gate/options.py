@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.session.options import Option, OptionGroup
-from pytest_ltm._core.storage.choices import one_of
-from pytest_ltm._core.storage.dotted import lazy
+from pytest_ltm.api.session import Option, OptionGroup
+from pytest_ltm.api.storage import lazy, one_of
 
 OPTIONS = (
     Option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._core.session.options import IntegerParser, Option, OptionGroup
+from pytest_ltm.api.session import IntegerParser, Option, OptionGroup
 
 if TYPE_CHECKING:
     from pytest_ltm.modes.traces import SpanReceiver

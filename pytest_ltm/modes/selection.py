@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from pytest_ltm._core.session.collection import deselect
-from pytest_ltm._core.session.items import LTM_ITEM, UNWRITTEN
-from pytest_ltm._core.session.settings import RunSettings, Shard
-from pytest_ltm._core.session.state import RUN_STATE
-from pytest_ltm._core.storage.wording import join_words
+from pytest_ltm.api.session import (
+    LTM_ITEM,
+    RUN_STATE,
+    UNWRITTEN,
+    RunSettings,
+    Shard,
+    deselect,
+)
+from pytest_ltm.api.storage import join_words
 from pytest_ltm.reports.expected_length import expected_tokens, items_of_conversations
 
 

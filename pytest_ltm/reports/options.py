@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.session.options import Option, OptionGroup
+from pytest_ltm.api.session import Option, OptionGroup
 
 OPTIONS = (
     Option(

@@ -8,7 +8,7 @@ import pytest
 from all_options import all_options
 from conftest import Project
 
-from pytest_ltm._core.session.options import OptionGroup
+from pytest_ltm.api.session import OptionGroup
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption

@@ -7,10 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import (
+    PROMPTS,
+    Definition,
+    Judge,
+    JudgeDecision,
+    ask_judge,
+)
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     LocomoQuestion,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.scenario import Ask, Definition
+from pytest_ltm.api.scenarios import Ask, Definition
 from pytest_ltm.datasets.locomo.answer import LocomoAnswer, evidence_recall
 from pytest_ltm.testing import FakeJudge
 

@@ -10,9 +10,8 @@ from typing import Any, cast
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.api.scenarios import Ask, Definition, Questions, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
