@@ -127,10 +127,10 @@ def frost_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
 
 
 def converted_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
-    value = rng.randint(2, 90)
-    form = format_unit(value * 1000, "mass-gram", "long", locale=locale)
-    yield Pair("converted", f"{value} kg", form, is_same=True)
-    yield Pair("converted", f"{value * 2} kg", form, is_same=False)
+    value = rng.randint(2, 16)
+    form = format_unit(value * 60, "duration-minute", "long", locale=locale)
+    yield Pair("converted", f"{value} hours", form, is_same=True)
+    yield Pair("converted", f"{value * 2} hours", form, is_same=False)
 
 
 def ratio_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
