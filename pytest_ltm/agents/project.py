@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from pytest_ltm._core.storage.disk import read_text
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
 
@@ -118,8 +117,11 @@ class Project(Struct, frozen=True):
     """A sentence for each file that cannot be parsed."""
 
     @classmethod
-    def read(cls, folder: Path) -> Project:
-        """Parse the modules of a folder."""
+    def read(cls, folder: Path, defining: str = "") -> Project:
+        """Parse the modules of a folder; `defining`: those alone that may define that name."""
+        defined = re.compile(
+            rf"^(?:(?:async )?(?:class|def) )?{defining}\b", re.MULTILINE
+        )
         modules = []
         unreadable = []
         for path in _source_files(folder):
@@ -130,6 +132,8 @@ class Project(Struct, frozen=True):
                 continue
             try:
                 text = read_text(path)
+                if defining and not defined.search(text):
+                    continue
                 modules.append(ProjectModule(".".join(parts), ast.parse(text), text))
             except SyntaxError as error:
                 place = f"{path.relative_to(folder)}:{error.lineno}"
@@ -197,35 +201,6 @@ KEYS = {
 }
 
 
-def choose_candidate(project: Project, ask: str) -> Candidate:
-    """Return the only bot of a project.
-
-    `ask`: the command that names one, in which `SPEC` stands for it. ConfigurationError,
-    which lists the candidates, if there are several or none.
-    """
-    candidates = project.candidates()
-    best = [
-        candidate
-        for candidate in candidates
-        if candidate.strength == candidates[0].strength
-    ]
-    if len(best) == 1 and best[0].strength < UNSURE:
-        return best[0]
-    broken = "".join(f"\n  {sentence}" for sentence in project.unreadable)
-    if not candidates:
-        raise ConfigurationError(
-            "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
-            f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{broken}"
-        )
-    listed = "".join(
-        f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
-        for candidate in candidates
-    )
-    raise ConfigurationError(
-        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{broken}"
-    )
-
-
 def best_names(path: Path) -> list[str]:
     """Return the names in one file that may be the bot, all with the same, the best evidence."""
     try:
@@ -255,20 +230,12 @@ def _module_candidates(module: ProjectModule, project: Project) -> Iterator[Cand
 def _class_candidates(
     module: ProjectModule, kind: ast.ClassDef, project: Project
 ) -> Iterator[Candidate]:
-    methods = _methods_of(kind, project)
-    if _is_abstract(kind) or _needed_arguments(methods.get("__init__"), bound=1):
+    methods = methods_of(kind, project)
+    if is_abstract(kind) or needed_arguments(methods.get("__init__"), bound=1):
         return
-    strengths = {
-        name: _method_strength(name)
-        for name, method in methods.items()
-        if len(_needed_arguments(method, bound=1)) == 1 and not _is_property(method)
-    }
+    strengths = replying_methods(methods)
     best = min(strengths.values(), default=UNSURE)
-    names = [
-        name
-        for name, strength in strengths.items()
-        if strength == best and best < UNSURE
-    ]
+    names = [name for name, strength in strengths.items() if strength == best]
     for name in names:
         yield Candidate(
             spec=f"{module.name}:{kind.name}" + (f".{name}" if len(names) > 1 else ""),
@@ -285,7 +252,7 @@ def _function_candidates(
     function: ast.FunctionDef | ast.AsyncFunctionDef,
     project: Project,
 ) -> Iterator[Candidate]:
-    needed = _needed_arguments(function)
+    needed = needed_arguments(function)
     product = _made_by(function, module, project)
     if product and not needed and isinstance(function, ast.FunctionDef):
         kind, framework = product
@@ -332,9 +299,16 @@ def _made_by(
     project: Project,
 ) -> tuple[str, str] | None:
     """Return what a function without arguments makes, if that may be a bot."""
+    calls_by_name: dict[str, ast.expr] = {}
     for node in ast.walk(function):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
-            product = _made_in(node.value, module, project)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            calls_by_name[node.targets[0].id] = node.value
+    for node in ast.walk(function):
+        returned = node.value if isinstance(node, ast.Return) else None
+        if isinstance(returned, ast.Name):
+            returned = calls_by_name.get(returned.id)
+        if isinstance(returned, ast.Call):
+            product = _made_in(returned, module, project)
             if product is not None:
                 return f"a function that makes {product[0]}", product[1]
     return None
@@ -350,27 +324,41 @@ def _made_in(
         if maker in framework.makers and framework.package in imported:
             return f"a bot made with {framework.title}", name
     for other_module in project.modules:
-        for kind in other_module.classes:
-            if kind.name == maker and _replies_when_made(kind, project):
-                return f"a {maker} with its arguments", ""
+        for node in other_module.definitions:
+            if isinstance(node, ast.ClassDef) and node.name == maker:
+                methods = methods_of(node, project)
+                is_private = maker.startswith("_")
+                needs_arguments = needed_arguments(methods.get("__init__"), bound=1)
+                if replying_methods(methods) and (is_private or needs_arguments):
+                    suffix = " with its arguments" if needs_arguments else ""
+                    return f"an instance of {maker}{suffix}", ""
     return None
-
-
-def _replies_when_made(kind: ast.ClassDef, project: Project) -> bool:
-    """Return whether objects of a class that needs arguments reply."""
-    methods = _methods_of(kind, project)
-    if not _needed_arguments(methods.get("__init__"), bound=1):
-        return False
-    return any(
-        _method_strength(name) < UNSURE and len(_needed_arguments(method, bound=1)) == 1
-        for name, method in methods.items()
-    )
 
 
 # --- Words and signatures
 
 
-def _method_strength(name: str) -> int:
+def replying_methods(
+    methods: Mapping[str, _Function], count: int = 1
+) -> dict[str, int]:
+    """Return the strengths of the methods that may reply by name: those that need `count` arguments."""
+    return {
+        name: method_strength(name)
+        for name, method in methods.items()
+        if method_strength(name) < UNSURE
+        and len(method_arguments(method)) == count
+        and not _is_property(method)
+    }
+
+
+def method_arguments(method: _Function) -> list[ast.arg]:
+    """Return the parameters that a call of a method must give."""
+    is_static = "staticmethod" in _decorators_of(method)
+    return needed_arguments(method, bound=0 if is_static else 1)
+
+
+def method_strength(name: str) -> int:
+    """Return how surely a method or function of that name replies."""
     if name == "reply":
         return REPLY
     if name in CALLS:
@@ -389,7 +377,7 @@ def _words(name: str) -> set[str]:
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
+def methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
     """Return the methods of a class by name, with those of its bases in the project."""
     methods: dict[str, _Function] = {}
     for base in _line_of_classes(kind, project):
@@ -416,20 +404,24 @@ def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]
     return line
 
 
-def _is_abstract(kind: ast.ClassDef) -> bool:
+def is_abstract(kind: ast.ClassDef) -> bool:
+    """Return whether no object is made of a class itself."""
     bases = {getattr(base, "attr", getattr(base, "id", "")) for base in kind.bases}
     return bool(bases & {"ABC", "Protocol"})
 
 
 def _is_property(method: _Function) -> bool:
-    names = {
+    return bool(_decorators_of(method) & {"property", "cached_property"})
+
+
+def _decorators_of(method: _Function) -> set[str]:
+    return {
         getattr(decorator, "attr", getattr(decorator, "id", ""))
         for decorator in method.decorator_list
     }
-    return bool(names & {"property", "cached_property", "staticmethod", "classmethod"})
 
 
-def _needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
+def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
     """Return the parameters that must be given, without the first `bound` ones."""
     if function is None:
         return []
@@ -447,7 +439,7 @@ def _needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.ar
 
 def _may_be_message(function: _Function) -> bool:
     """Return whether the parameter of a function may be a message, or the messages so far, as it is annotated."""
-    argument = _needed_arguments(function)[0]
+    argument = needed_arguments(function)[0]
     if argument in function.args.kwonlyargs:
         return False
     if argument.annotation is None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm.agents.project import Project, choose_candidate
+from pytest_ltm.agents.project import Project
+from pytest_ltm.agents.project_choice import choose_candidate
 
 LATEST = "latest"
 BASELINES = "ltm_baselines"
