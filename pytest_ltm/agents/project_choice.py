@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.wording import join_words
 from pytest_ltm.agents.project import (
     UNSURE,
     Candidate,
@@ -19,6 +17,7 @@ from pytest_ltm.agents.project import (
     needed_arguments,
     replying_methods,
 )
+from pytest_ltm.api.storage import ConfigurationError, join_words
 
 _MOST_NEAR = 6
 """The sentences on what is nearly a bot."""
