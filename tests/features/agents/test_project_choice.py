@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents.project import Project
 from pytest_ltm.agents.project_choice import choose_candidate
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import AgentError, ConfigurationError
 
 INNER = (
     "class {}:\n    def __init__(self, llm): ...\n    def chat(self, message): ...\n"
