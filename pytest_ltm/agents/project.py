@@ -19,6 +19,10 @@ _SKIPPED = frozenset(
 )
 _MOST_FILES = 2_000
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
+_MESSAGES = frozenset(
+    {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
+)
+"""Usual names of a parameter that takes the message."""
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
 # A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
 _MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
@@ -156,7 +160,7 @@ class Project(Struct, frozen=True):
         return {
             name: framework
             for name, framework in load_frameworks().items()
-            if framework.package in imported
+            if framework.is_among(imported)
             and framework.package.partition(".")[0] not in self.own_packages
         }
 
@@ -321,7 +325,7 @@ def _made_in(
     maker = getattr(call.func, "attr", getattr(call.func, "id", ""))
     imported = module.imported_packages()
     for name, framework in project.used_frameworks().items():
-        if maker in framework.makers and framework.package in imported:
+        if maker in framework.makers and framework.is_among(imported):
             return f"a bot made with {framework.title}", name
     for other_module in project.modules:
         for node in other_module.definitions:
@@ -339,16 +343,25 @@ def _made_in(
 
 
 def replying_methods(
-    methods: Mapping[str, _Function], count: int = 1
+    methods: Mapping[str, _Function],
 ) -> dict[str, int]:
-    """Return the strengths of the methods that may reply by name: those that need `count` arguments."""
+    """Return the strengths of the methods that may reply by name, and take a message alone."""
     return {
         name: method_strength(name)
         for name, method in methods.items()
         if method_strength(name) < UNSURE
-        and len(method_arguments(method)) == count
         and not _is_property(method)
+        and (len(method_arguments(method)) == 1 or _may_take_message(method))
     }
+
+
+def _may_take_message(method: _Function) -> bool:
+    """Return whether a method needs nothing, and may be given a message all the same."""
+    if method_arguments(method):
+        return False
+    positional = [*method.args.posonlyargs, *method.args.args][1:]
+    is_message = bool(positional) and positional[0].arg in _MESSAGES
+    return is_message or (method.args.vararg is not None and method.name == "reply")
 
 
 def method_arguments(method: _Function) -> list[ast.arg]:
@@ -397,8 +410,8 @@ def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]
     }
     line = [kind]
     for current in line:
-        for base in current.bases:
-            parent = by_name.get(getattr(base, "attr", getattr(base, "id", "")))
+        for name in _base_names(current):
+            parent = by_name.get(name)
             if parent is not None and parent not in line:
                 line.append(parent)
     return line
@@ -406,8 +419,16 @@ def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]
 
 def is_abstract(kind: ast.ClassDef) -> bool:
     """Return whether no object is made of a class itself."""
-    bases = {getattr(base, "attr", getattr(base, "id", "")) for base in kind.bases}
-    return bool(bases & {"ABC", "Protocol"})
+    return not {"ABC", "Protocol"}.isdisjoint(_base_names(kind))
+
+
+def _base_names(kind: ast.ClassDef) -> list[str]:
+    """Return the names of a class's bases, of `pkg.Base[int]` the `Base`."""
+    names = []
+    for base in kind.bases:
+        base = base.value if isinstance(base, ast.Subscript) else base  # noqa: PLW2901
+        names.append(getattr(base, "attr", getattr(base, "id", "")))
+    return names
 
 
 def _is_property(method: _Function) -> bool:

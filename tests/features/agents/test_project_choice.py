@@ -58,6 +58,29 @@ FOUND = {
         },
         "real:Real",
     ),
+    "a base with a parameter": (
+        {
+            "app.py": (
+                "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass Base(Generic[T]):\n"
+                "    def reply(self, message): ...\nclass Bot(Base[int]): ...\n"
+            )
+        },
+        "app:Bot",
+    ),
+    "a message with a default": (
+        {"app.py": "class Bot:\n    def reply(self, message='', user=None): ...\n"},
+        "app:Bot",
+    ),
+    "any arguments": (
+        {"app.py": "class Bot:\n    def reply(self, *args, **more): ...\n"},
+        "app:Bot",
+    ),
+    "an agent of LangChain": (
+        {
+            "app.py": "from langchain.agents import create_agent\nagent = create_agent('x')\n"
+        },
+        "app:agent",
+    ),
     "a fake among tests": (
         {
             "tests/fake.py": "class Fake:\n    def reply(self, message): ...\n",
