@@ -268,7 +268,7 @@ def test_isolated_examples_hear_no_opening_no_reset_and_no_filler_without_a_watc
 def test_nothing_is_sent_after_the_agent_is_gone(case: Case) -> None:
     record = play(case)
     assert record.voice.after_the_end == 0
-    assert record.voice.gone == (record.conversation.gone is not None)
+    assert record.voice.gone == (record.conversation.ended_because is not None)
 
 
 @conversations
