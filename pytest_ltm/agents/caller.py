@@ -101,8 +101,9 @@ class AgentCaller:
     `owned`: close the agent, too, at the end. `retries`: how passing faults are tried
     again (None: never); `retried` is told of each attempt that is followed by another.
     `count`: the tokens of a text, where an attempt used what nobody reports. `reading`:
-    what of a reply is read, so what is none. What the
-    agent says comes out without secrets, so that record and score agree.
+    what of a reply is read, so what is none. `placed`: errors say where the agent's
+    code raised, as nobody will see the traceback. What the agent says comes out without
+    secrets, so that record and score agree.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class AgentCaller:
         retried: Callable[[Failed], object] = lambda _: None,
         count: Callable[[str], int] | None = None,
         reading: Reading = RAW,
+        placed: bool = False,
     ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(
@@ -133,6 +135,7 @@ class AgentCaller:
             retries=retries,
             retried=retried,
             count=token_counter(APPROX).count if count is None else count,
+            placed=placed,
         )
         self.capabilities: Capabilities = self._door.examine(
             "could not be examined", capabilities_of, agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import version
@@ -125,9 +125,7 @@ class Report:
         lines = [
             *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
-            f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
-            f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
-            *([f"ltm: sessions: {settings.sessions}"] if settings.sessions else []),
+            f"ltm: {'; '.join(self._settings_header(config))}",
         ]
         if settings.suite and settings.suite.lines:
             # which of its settings hold, and which stand there in vain
@@ -172,6 +170,18 @@ class Report:
                 "ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole"
             )
         return lines
+
+    def _settings_header(self, config: pytest.Config) -> Iterator[str]:
+        """Yield what repeats the run; with `-v` also what is as it is by default."""
+        settings = self._run.settings
+        rows = _options.option_table(config).rows
+        yield f"seed: {settings.seed}"
+        for name in ("trials", "time", "filler", "tokenizer", "scoring"):
+            value = str(getattr(settings, name))
+            if config.get_verbosity() > 0 or value != rows[f"ltm_{name}"].default:
+                yield f"{name}: {value}"
+        if settings.sessions:
+            yield f"sessions: {settings.sessions}"
 
     def _agents_header(self) -> list[str]:
         sources = self._run.sources.items()
