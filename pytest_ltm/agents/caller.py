@@ -178,7 +178,7 @@ class AgentCaller:
         leaves_no_trace = alone and "AnswersAlone" in self.capabilities
         attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
         if tools is not None:
-            attempt = partial(self._act, message, user, tools)
+            attempt = partial(self._reply_with_tools, message, user, tools)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
         return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
@@ -349,7 +349,7 @@ class AgentCaller:
                 )
         return self._check_account(reply)
 
-    def _act(self, message: str, user: str, tools: Tools) -> Reply:
+    def _reply_with_tools(self, message: str, user: str, tools: Tools) -> Reply:
         """Return the reply that comes once the agent calls no more tools, with what all its turns took."""
         self._must("TakesTools")
         tools.begin()

@@ -554,7 +554,7 @@ def grant_capabilities(
         if hasattr(agent, f"_{method}"):
             setattr(agent, method, getattr(agent, f"_{method}"))
     if "TakesTools" in having:
-        agent.reply = _acting_reply(agent._act, having)  # noqa: SLF001 - as those above
+        agent.reply = _acting_reply(agent._reply_with_tools, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:
         agent.max_message_tokens = max_message_tokens
 

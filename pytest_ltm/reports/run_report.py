@@ -283,7 +283,7 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(
+            self._note_timing(
                 _timings.Began(after=round(stopwatch_seconds() - self._began, 3))
             )
 
@@ -365,7 +365,9 @@ class Report:
         """Write the verdicts, the summary and the report file, from which all other reports are made."""
         settings = self._run.settings
         folder = self._run.folder.path
-        self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        self._note_timing(
+            _timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3))
+        )
         # also of what was resumed
         parts, _ = _timings.load_all_timings(folder / TIMINGS)
         moments = [
@@ -632,7 +634,7 @@ class Report:
             f"{many} {explanation}: {few}, so its scores do not compare with a full run"
         ]
 
-    def _note(self, timing: _timings.Began | _timings.Ended) -> None:
+    def _note_timing(self, timing: _timings.Began | _timings.Ended) -> None:
         with (
             suppress(DiskFault, OSError),
             closing(
