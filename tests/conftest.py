@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import importlib.util
 import os
 import random
@@ -289,8 +290,10 @@ def pytester(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
     """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    from alone import alone
+    from alone import alone, find_distributions
 
+    # for runs within this process
+    monkeypatch.setattr(importlib.metadata, "distributions", find_distributions)
     for name in (
         "PYTEST_ADDOPTS",
         "PYTEST_XDIST_WORKER",
