@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from selection import Rules, Selection
+from turned import turn_collection
 
 if TYPE_CHECKING:  # some tests run a copy of this file, without the servers beside it
     from chat_server import ChatServer
@@ -246,6 +247,7 @@ def pytest_configure(config: pytest.Config) -> None:
     watched = Path(__file__).with_name("watched.txt")
     selection = Selection(config, OWN_TESTS, TOUCHED_BY, watched)
     config.pluginmanager.register(selection, "selection")
+    turn_collection(config)
     if selection.leaves_some_to_the_night:
         settings.load_profile("merge")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
