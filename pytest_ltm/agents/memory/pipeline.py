@@ -31,7 +31,6 @@ from pytest_ltm.agents.memory.reading import (
 )
 from pytest_ltm.agents.memory.searching import EmbeddingFunction
 from pytest_ltm.agents.memory.thinker import (
-    PROMPTS,
     Replying,
     Task,
     Thinker,
@@ -533,10 +532,16 @@ class Pipeline(Thinks):
         about, queries = self._note_down(message)
         reading = self._settings.reading
         window = self._settings.window
-        bare = Replying(message=message, now=self._now, about=about, reading=reading)
+        bare = Replying(
+            message=message,
+            now=self._now,
+            about=about,
+            reading=reading,
+            prompts=self._thinker.prompts,
+        )
         used = prompt_tokens(bare.prompt()) + _HEADING
         if reading.notes == "con":
-            used += count_tokens(PROMPTS["reply"]["con"])
+            used += count_tokens(self._thinker.prompts["reply"]["con"])
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
         used += sum(map(_shown_tokens, recent))

@@ -470,7 +470,7 @@ class LongMemEvalSuite:
                     for name in history.irregular
                     if question.wanted
                 },
-                "judge": "all" if self._is_official else self._choices.judge,
+                "judge": self._choices.judge,
                 "notes": list(question.notes),
                 **(
                     self._prompts.judge_prompt(_kind_of(record))
@@ -479,10 +479,6 @@ class LongMemEvalSuite:
                 ),
             },
         )
-
-    @property
-    def _is_official(self) -> bool:
-        return self._choices.protocol == "official"
 
     def _wording_of(self, record: LongMemEvalRecord) -> str:
         """Return how a question is put: in the words of the file, or with its date in front."""
