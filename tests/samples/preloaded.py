@@ -55,16 +55,18 @@ def passing_over(look: Callable[..., None]) -> Callable[..., None]:
 
 
 @cache
-def may_have_fixtures(holder: ModuleType | type) -> bool:
+def may_have_fixtures(holder: Any) -> bool:
     """Return whether a module or class has a fixture, or is one of which that is not known."""
-    if isinstance(holder, ModuleType):
-        module, scopes = holder.__name__, [vars(holder)]
-    else:
-        module, scopes = holder.__module__, [vars(base) for base in holder.__mro__]
-    if module.partition(".")[0] not in {"_pytest", "pytest_ltm"}:
+    is_module = isinstance(holder, ModuleType)
+    name = holder.__name__ if is_module else holder.__module__
+    if name.partition(".")[0] not in {"_pytest", "pytest_ltm"}:
         return True
-    kind = fixtures.FixtureFunctionDefinition
-    return any(isinstance(value, kind) for scope in scopes for value in scope.values())
+    scopes = [holder] if is_module else holder.__mro__
+    return any(
+        isinstance(value, fixtures.FixtureFunctionDefinition)
+        for scope in scopes
+        for value in vars(scope).values()
+    )
 
 
 if hasattr(fixtures, "FixtureFunctionDefinition"):  # since pytest 8.4

@@ -7,27 +7,9 @@ walk side by side would all do all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import cast
+from collections.abc import Generator
 
 import pytest
-
-
-class TurnedFolder(pytest.Dir):
-    """A folder whose files are collected from another one than the first on."""
-
-    share: float = 0.0
-    """The share of the files that come last."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Yield what is in the folder: other folders at their places, files turned."""
-        nodes = list(super().collect())
-        files = [node for node in nodes if isinstance(node, pytest.File)]
-        first = int(self.share * len(files))
-        turned = iter([*files[first:], *files[:first]])
-        for node in nodes:
-            yield next(turned) if isinstance(node, pytest.File) else node
 
 
 class TurnedCollection:
@@ -36,13 +18,21 @@ class TurnedCollection:
     def __init__(self, number: int, count: int) -> None:
         self._share = number / count
 
-    def pytest_collect_directory(
-        self, path: Path, parent: pytest.Collector
-    ) -> TurnedFolder:
-        """Return the folder, which is no package: tests are in none."""
-        folder = cast(TurnedFolder, TurnedFolder.from_parent(parent, path=path))
-        folder.share = self._share
-        return folder
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Turn the files of a folder; other folders keep their places."""
+        report = yield
+        if isinstance(collector, pytest.Directory) and report.passed:
+            files = [node for node in report.result if isinstance(node, pytest.File)]
+            first = int(self._share * len(files))
+            turned = iter([*files[first:], *files[:first]])
+            report.result = [
+                next(turned) if isinstance(node, pytest.File) else node
+                for node in report.result
+            ]
+        return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -54,6 +44,7 @@ def turn_collection(config: pytest.Config) -> None:
     """Register the plugin in a worker of xdist."""
     worker = getattr(config, "workerinput", None)
     if worker is not None:
+        count = worker["workercount"]
         number = int(worker["workerid"].removeprefix("gw"))
-        turned = TurnedCollection(number % worker["workercount"], worker["workercount"])
+        turned = TurnedCollection(number % count, count)
         config.pluginmanager.register(turned, "turned-collection")

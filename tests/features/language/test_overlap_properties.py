@@ -25,7 +25,7 @@ _SENTENCES = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=14)
 def stem_by_nltk(word: str) -> str:
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer().stem(word)
+    return str(PorterStemmer().stem(word))
 
 
 @given(_WORDS)
