@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     casefold_plain,
     content_of,
     content_stems,
