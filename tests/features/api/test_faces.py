@@ -22,15 +22,6 @@ def test_every_name_of_a_face_is_there_when_it_is_used() -> None:
     assert absent == []
 
 
-def test_a_name_means_the_same_in_all_faces() -> None:
-    meanings: dict[str, object] = {}
-    for face in ["pytest_ltm.api", *FACES]:
-        module = importlib.import_module(face)
-        for name in module.__all__:
-            meaning = getattr(module, name)
-            assert meanings.setdefault(name, meaning) is meaning, f"{face}.{name}"
-
-
 def test_a_face_knows_no_other_name() -> None:
     for face in FACES:
         assert not hasattr(importlib.import_module(face), "no_such_name"), face
