@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
@@ -63,23 +62,17 @@ __all__ = [
     "wrong_schema",
 ]
 
-
-@cache
-def keep_client() -> None:
-    """Import the client's modules for all runs in this process.
-
-    pytester forgets what a run imports, and the client keeps tables of the classes of
-    its parts.
-    """
-    for name in (
-        "openai.resources.chat.completions",
-        "httpx",
-        "httpcore",
-        "httpx2",
-        "httpcore2",
-    ):
-        with suppress(ImportError):
-            importlib.import_module(name)
+# pytester forgets what a run in this process imports, and the client keeps tables of
+# the classes of its parts.
+for _name in (
+    "openai.resources.chat.completions",
+    "httpx",
+    "httpcore",
+    "httpx2",
+    "httpcore2",
+):
+    with suppress(ImportError):
+        importlib.import_module(_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +260,6 @@ class ChatServer:
 @contextmanager
 def serving() -> Iterator[ChatServer]:
     """A running server, stopped at the end."""
-    keep_client()
     server = ChatServer()
     try:
         yield server
