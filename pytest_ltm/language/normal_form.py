@@ -132,7 +132,7 @@ def _strip_wrapping(text: str) -> str:
         if (
             match
             and text[match.end() :].strip()
-            and _consists_of(label, LEXICON.words("roles"))
+            and RE.own_label.fullmatch(label)
         ):
             text = text[match.end() :]
     return text
@@ -157,6 +157,8 @@ def _without_reports(text: str) -> str:
 
 def _reports_status(line: str) -> bool:
     """Return whether a line has nothing but numbers with what programs count of their work."""
+    if RE.tokens_counted.search(line):
+        return True
     words = _simple_words(line).split()
     return (
         any(map(RE.counted.match, words))
