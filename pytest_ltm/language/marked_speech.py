@@ -327,6 +327,9 @@ def _leads_up(text: str, labels: Sequence[re.Match[str]]) -> bool:
     """
     if len(labels) != 2 or text[: labels[0].start()].strip():
         return False
+    # longer ones are said: "It was not this: …"
+    if any(len(match["label"].split()) > _LONGEST_NAME for match in labels):
+        return False
     first = text[labels[0].end() : labels[1].start()]
     last = text[labels[1].end() :].strip()
     if not last or len(last) >= len(first.strip()) or RE.addressed.search(first):
@@ -343,6 +346,7 @@ def _leads_up(text: str, labels: Sequence[re.Match[str]]) -> bool:
 
 
 _MOST_WORDS = 6
+_LONGEST_NAME = 2
 
 
 def _is_prose(section: str) -> bool:

@@ -129,11 +129,7 @@ def _strip_wrapping(text: str) -> str:
         match = pattern.match(text)
         label = next(filter(None, match.groups())) if match else ""
         # other words before a colon belong to the answer: "Bus: line 4"
-        if (
-            match
-            and text[match.end() :].strip()
-            and RE.own_label.fullmatch(label)
-        ):
+        if match and text[match.end() :].strip() and RE.own_label.fullmatch(label):
             text = text[match.end() :]
     return text
 
