@@ -17,4 +17,4 @@ def test_question(ltm: Ltm) -> None:
         answer, ltm.retrieved, ltm.judge, raw=ltm.raw_reply
     ).items():
         ltm.metric(name, value)
-    ltm.score(judged([answer], ltm.raw_reply))
+    ltm.score(judged([answer], ltm.raw_reply, ltm.judge))

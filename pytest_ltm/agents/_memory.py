@@ -7,15 +7,18 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
-from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
+from pytest_ltm.agents.memory.thinker import (
+    READER_PARAMETERS,
+    Thinker,
+    make_thinker,
+)
 from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents.unbuilt import Remembering
-from pytest_ltm.providers import PARAMETERS, ModelSpec
+from pytest_ltm.api.storage import AgentError, Field
+from pytest_ltm.providers import ModelSpec
 from pytest_ltm.providers.specs import Spec
 
 CAPABILITIES = frozenset(
@@ -77,8 +80,10 @@ def _parse_memory_spec(
 ) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
     """Return what makes thinkers, the model that they ask, and what is known of the memory itself."""
     spec = Spec.parse(f"memory:{argument}", role="agent")
-    fields = spec.merged(parameters, [*NAMES, *PARAMETERS], groups=GROUPS)
-    chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
+    fields = spec.merged(parameters, [*NAMES, *READER_PARAMETERS], groups=GROUPS)
+    chat = {
+        name: field.value for name, field in fields.items() if name in READER_PARAMETERS
+    }
     chat_field = structs.replace(parameters, value=chat)
     try:
         thinker, chosen = make_thinker(
@@ -89,5 +94,9 @@ def _parse_memory_spec(
     return (
         thinker,
         chosen,
-        {name: field for name, field in fields.items() if name not in PARAMETERS},
+        {
+            name: field
+            for name, field in fields.items()
+            if name not in READER_PARAMETERS
+        },
     )

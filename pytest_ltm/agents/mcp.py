@@ -17,10 +17,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.agent import Promised, operation_rows
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
-from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents._mcp_tools import (
     FOLDER,
     NEW_ID,
@@ -41,14 +37,27 @@ from pytest_ltm.agents.memory.scopes import (
     takes_argument,
 )
 from pytest_ltm.agents.memory.stores import Stored, separates_users
-from pytest_ltm.agents.memory.thinker import Thinker, make_thinker
+from pytest_ltm.agents.memory.thinker import (
+    READER_PARAMETERS,
+    Thinker,
+    make_thinker,
+)
 from pytest_ltm.agents.sources import (
     AgentSource,
     AgentUnavailable,
     agent_source,
     is_keyless,
 )
-from pytest_ltm.providers import PARAMETERS, model_forms
+from pytest_ltm.api.model import Promised, operation_rows
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DottedPath,
+    Field,
+    describe_error,
+    to_record,
+)
+from pytest_ltm.providers import model_forms
 from pytest_ltm.providers.specs import Spec
 
 STORE_CAPABILITIES = frozenset(
@@ -212,9 +221,15 @@ def reads_of(
 
     Raises AgentError, or DefinitionError with its place.
     """
-    names = ("reader", *READING, *(name for name in PARAMETERS if name != "extra"))
+    names = (
+        "reader",
+        *READING,
+        *(name for name in READER_PARAMETERS if name != "extra"),
+    )
     fields = spec.merged(parameters, names, only_in_files=(*store_names, "extra"))
-    chat = {name: field.value for name, field in fields.items() if name in PARAMETERS}
+    chat = {
+        name: field.value for name, field in fields.items() if name in READER_PARAMETERS
+    }
     if "reader" in fields:
         reader = fields["reader"].text(f"'rules' or {model_forms()[0]!r}")
     else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.scenarios import (
     Dataset,
     DatasetOption,
     DatasetSuite,
@@ -19,9 +19,7 @@ from pytest_ltm._core.model.dataset import (
     some_of,
     split_comma_list,
 )
-from pytest_ltm._core.storage.choices import one_of
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, lazy, one_of
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets.interchange import HistoryReader
@@ -44,13 +42,24 @@ _JUDGE = DatasetOption(
 )
 
 PROTOCOLS = ("ours", "official")
-_PROTOCOL = DatasetOption(
-    "protocol",
-    "|".join(PROTOCOLS),
-    "official: scored as the authors' code does, where it can be",
-    default="ours",
-    parse=one_of(*PROTOCOLS),
-)
+
+
+def _protocol_option(default: str) -> DatasetOption:
+    return DatasetOption(
+        "protocol",
+        "|".join(PROTOCOLS),
+        "scorer, wording and order at once: the authors', or ours",
+        default=default,
+        parse=one_of(*PROTOCOLS),
+    )
+
+
+# What is published for sets whose answers a model judges: all of them, each question
+# after the whole history.
+_JUDGED_PROTOCOLS = {
+    "official": {"judge": "all", "after": ""},
+    "ours": {"judge": "rest"},
+}
 
 # --- LoCoMo
 
@@ -129,10 +138,20 @@ LOCOMO = Dataset(
             "downloaded photos of LoCoMo, for agents that take images; others get captions",
             is_path=True,
         ),
+        _protocol_option("official"),
         _PROMPTS,
     ),
     opener=suite_opener("pytest_ltm.datasets.locomo.locomo_suite"),
     questions="alone",
+    protocols={
+        "official": {
+            "asking": "official",
+            "telling": "turns",
+            "after": "",
+            "questions": "alone",
+        },
+        "ours": {"asking": "free"},
+    },
 )
 
 # --- LongMemEval
@@ -206,10 +225,14 @@ LONGMEMEVAL = Dataset(
             help="ask each question this many tokens after its last evidence; by default after all sessions",
         ),
         _JUDGE,
-        _PROTOCOL,
+        _protocol_option("ours"),
         _PROMPTS,
     ),
     opener=suite_opener("pytest_ltm.datasets.longmemeval.conversations"),
+    protocols={
+        **_JUDGED_PROTOCOLS,
+        "official": {**_JUDGED_PROTOCOLS["official"], "history": "own"},
+    },
 )
 
 # --- Logs of one's own, and all that is read as histories and played as these are
@@ -244,9 +267,10 @@ LOGS = Dataset(
             help="ask each question this many tokens after its evidence; by default at its date, or after all sessions",
         ),
         _JUDGE,
-        _PROTOCOL,
+        _protocol_option("ours"),
     ),
     opener=suite_opener("pytest_ltm.datasets.logs.log_suite"),
+    protocols=_JUDGED_PROTOCOLS,
 )
 
 
@@ -301,6 +325,7 @@ def history_dataset(
         opener,
         questions="alone",
         family=LOGS.name,
+        protocols=LOGS.protocols,
     )
 
 

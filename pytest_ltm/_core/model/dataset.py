@@ -60,6 +60,8 @@ class Dataset(NamedTuple):
     """How the questions on a history are asked by default; where `alone`, `questions` is among the opener's values."""
     family: str = ""
     """The data set whose options it shares; "": they are its own."""
+    protocols: Mapping[str, Mapping[str, str]] = {}
+    """What each value of `protocol` sets where it is given: texts by option, `questions` among them; "": left out."""
 
     def open(
         self,
@@ -76,6 +78,8 @@ class Dataset(NamedTuple):
         in which it may remember between runs what a file holds. `questions`: how they
         are asked, if not by default.
         """
+        if questions:
+            self._check_protocol({**given, "questions": questions})
         if self.questions == "together":
             chosen = {}
         else:
@@ -85,16 +89,29 @@ class Dataset(NamedTuple):
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all options; ConfigurationError names the one that cannot be read."""
         fields = {}
+        texts = {**self._check_protocol(given), **given}
         for option in self.options:
             try:
                 fields[option.name] = option.parse(
-                    given.get(option.name) or option.default
+                    texts.get(option.name) or option.default
                 )
             except ConfigurationError as error:
                 raise ConfigurationError(
                     f"{self.flag(option.name)}: {error}"
                 ) from error
         return fields
+
+    def _check_protocol(self, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Return what the protocol that is given sets; ConfigurationError for an option that contradicts it."""
+        protocol = given.get("protocol", "")
+        settings = self.protocols.get(protocol, {})
+        for name, text in settings.items():
+            if given.get(name, text) != text:
+                meant = f"{name}={text}" if text else f"no {name}"
+                raise ConfigurationError(
+                    f"{self.flag(name)}={given[name]}: protocol={protocol} means {meant}. Leave one of the two out"
+                )
+        return settings
 
     def flag(self, option: str) -> str:
         """Return how a parameter is named in messages."""

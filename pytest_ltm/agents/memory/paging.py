@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.storage.errors import did_you_mean
-from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range
 from pytest_ltm.agents.memory.pipeline import Thinks
+from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Reading,
@@ -29,8 +27,10 @@ from pytest_ltm.agents.memory.reading import (
     shorten_to_tokens,
 )
 from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
-from pytest_ltm.agents.memory.thinker import PROMPTS, Replying, prompt_tokens
+from pytest_ltm.agents.memory.thinker import Replying, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.model import Reply
+from pytest_ltm.api.storage import did_you_mean, load_packaged_yaml
 from pytest_ltm.providers import ModelResponse
 from pytest_ltm.providers.completions import Message
 
@@ -92,6 +92,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """It is the first step of the message."""
     reading: Reading
     role: str = "step"
+    prompts: Prompts = PROMPTS
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
@@ -100,7 +101,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def prompt(self) -> list[Message]:
         """Return core memory, summary and queue."""
-        words = PROMPTS[self.role]
+        words = self.prompts[self.role]
         messages, archive = self.counts
         system = words["system"].format(**self.core, messages=messages, archive=archive)
         if self.summary:
@@ -184,7 +185,7 @@ class Paging(Thinks):
 
     def reset(self) -> None:
         """Forget the conversation."""
-        words = PROMPTS["step"]
+        words = self._thinker.prompts["step"]
         self._core = {"persona": words["core"]["persona"], "human": ""}
         if self._settings.mode == "code":
             self._core["human"] = words["core"]["human"]
@@ -296,6 +297,7 @@ class Paging(Thinks):
             recent=tuple(utterances[len(utterances) - 2 * sides :]),
             found=tuple(self._found),
             first=first,
+            prompts=self._thinker.prompts,
         )
 
     def _carried_out(self, thought: StepResult) -> bool:
@@ -480,7 +482,7 @@ class Paging(Thinks):
         if used > self._pressure.warn * window and not self._warned:
             self._warned = True
             self._queue.append(
-                {"role": "system", "content": PROMPTS["step"]["warning"]}
+                {"role": "system", "content": self._thinker.prompts["step"]["warning"]}
             )
         return 0
 

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import convert, structs, to_builtins
 
-from pytest_ltm._core.model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.reading import (
@@ -31,7 +29,6 @@ from pytest_ltm.agents.memory.reading import (
 )
 from pytest_ltm.agents.memory.searching import EmbeddingFunction
 from pytest_ltm.agents.memory.thinker import (
-    PROMPTS,
     Replying,
     Task,
     Thinker,
@@ -39,6 +36,8 @@ from pytest_ltm.agents.memory.thinker import (
 )
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.unbuilt import FRAME
+from pytest_ltm.api.model import Mishap, Reply, ReportsUsage, TakesTurns, Usage
+from pytest_ltm.api.storage import AgentError, AgentFault
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.memory.parameters import MemorySettings
@@ -533,10 +532,16 @@ class Pipeline(Thinks):
         about, queries = self._note_down(message)
         reading = self._settings.reading
         window = self._settings.window
-        bare = Replying(message=message, now=self._now, about=about, reading=reading)
+        bare = Replying(
+            message=message,
+            now=self._now,
+            about=about,
+            reading=reading,
+            prompts=self._thinker.prompts,
+        )
         used = prompt_tokens(bare.prompt()) + _HEADING
         if reading.notes == "con":
-            used += count_tokens(PROMPTS["reply"]["con"])
+            used += count_tokens(self._thinker.prompts["reply"]["con"])
         recent, first = self._recent(used)
         self._in_context = (about, *(one.text for one in recent))
         used += sum(map(_shown_tokens, recent))

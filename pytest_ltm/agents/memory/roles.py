@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.memory.extracts import (
     Statement,
     choose_statements,
@@ -26,11 +25,12 @@ from pytest_ltm.agents.memory.extracts import (
     write_extract,
 )
 from pytest_ltm.agents.memory.memories import Range
+from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_tokens
-from pytest_ltm.agents.memory.thinker import PROMPTS
 from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
+from pytest_ltm.api.storage import lazy_pattern
 from pytest_ltm.language.dates import (
     DAYS,
     DateRange,
@@ -129,10 +129,11 @@ def _day_range(now: datetime, ago: int, length: int) -> Range:
 class _RoleTask(Struct, frozen=True, kw_only=True):
     role: str
     """The key of its prompts."""
+    prompts: Prompts = PROMPTS
 
     def prompt(self) -> list[Message]:
         """Return the messages: the role's words with what the task holds."""
-        words = PROMPTS[self.role]
+        words = self.prompts[self.role]
         return [
             {"role": "system", "content": words["system"]},
             {"role": "user", "content": words["user"].format(**self._shown())},
@@ -478,7 +479,7 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
     role: str = "summary"
 
     def _shown(self) -> dict[str, object]:
-        words = PROMPTS[self.role]
+        words = self.prompts[self.role]
         before = words["before"].format(earlier=self.earlier) if self.earlier else ""
         return super()._shown() | {"before": before, "wanted": words["wanted"][self.of]}
 

@@ -6,21 +6,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.agent import Usage, usage_of
-from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, did_you_mean
-from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
 from pytest_ltm.agents._chat_agent import SILENCE
+from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts, load_role_prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 from pytest_ltm.agents.sources import current_reading
 from pytest_ltm.agents.unbuilt import FRAME
+from pytest_ltm.api.model import RAW, Reading, Usage, usage_of
+from pytest_ltm.api.storage import AgentError, AgentFault, Field, did_you_mean
 from pytest_ltm.providers import (
     PARAMETERS,
     Completions,
@@ -36,8 +36,9 @@ from pytest_ltm.providers.completions import Message
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-PROMPTS: Mapping[str, Any] = load_packaged_yaml(__file__, "prompts.yml")
-"""What models are told, by role, and the version of these words."""
+_FILE_OF_PROMPTS = "prompts"
+READER_PARAMETERS = (*PARAMETERS, _FILE_OF_PROMPTS)
+"""What may be said of a model that thinks: its own parameters, and a file with what it is told."""
 
 
 class Task(Protocol[R_co]):
@@ -77,10 +78,11 @@ class Replying(Struct, frozen=True, kw_only=True):
     """What is known beside: of the user, in a notebook; "" if nothing."""
     reading: NoteReading = _READING
     role: str = "reply"
+    prompts: Prompts = PROMPTS
 
     def prompt(self) -> list[Message]:
         """Return the notes as a system message, the recent messages, and the message with its time."""
-        words = PROMPTS["reply"]
+        words = self.prompts["reply"]
         parts = [words["system"]]
         if self.about:
             parts.append(words["about"].format(about=self.about))
@@ -114,7 +116,7 @@ class Replying(Struct, frozen=True, kw_only=True):
 
     def result(self, answer: ModelResponse) -> str:
         """Return the text itself; where notes come first, what stands behind the last `Answer:`, if there is one."""
-        _, mark, last = answer.text.rpartition(PROMPTS["reply"]["answer"])
+        _, mark, last = answer.text.rpartition(self.prompts["reply"]["answer"])
         if self._takes_notes and mark and last.strip():
             return last.strip()
         return answer.text
@@ -182,6 +184,8 @@ class Thinker(Protocol):
 
     free: bool
     """Nothing is spent: usage is what a model would have used."""
+    prompts: Prompts
+    """What a model is told."""
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what comes of the task."""
@@ -204,6 +208,7 @@ class Rules:
     """Thinks by rules: deterministic, without key and network."""
 
     free = True
+    prompts = PROMPTS
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what follows by rules."""
@@ -231,14 +236,18 @@ class Chats:
 
     free = False
 
-    def __init__(self, chosen: ModelSpec, reading: Reading = RAW) -> None:
+    def __init__(
+        self, chosen: ModelSpec, reading: Reading = RAW, prompts: Prompts = PROMPTS
+    ) -> None:
         """`reading`: what is read of what it says; the rest are thoughts."""
+        self.prompts = prompts
         self._model = chosen
         self._reading = reading
         self._completions: Completions | None = None
 
     def think(self, task: Task[R]) -> TaskResult[R]:
         """Return what the model says; a fault of the model's carries what it took."""
+        task = structs.replace(task, prompts=self.prompts)  # type: ignore[type-var]
         messages = task.prompt()
         asks = self._asks()
         try:
@@ -279,10 +288,10 @@ class Chats:
         return self._asks().turn()
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return the model and the version of the prompts; no secrets."""
+        """Return the model and the version of the prompts, or the hash of their file; no secrets."""
         return {
             "thinker": "model",
-            "prompts": PROMPTS["version"],
+            "prompts": self.prompts.record,
             **self._model.configuration(),
         }
 
@@ -317,14 +326,16 @@ def make_thinker(
 ) -> tuple[Callable[[], Thinker], ModelSpec | None]:
     """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]` and such.
 
-    `parameters` may have those of a model. `ready`: client and key must be there.
+    `parameters` may have those of a model, and a file of `prompts`. `ready`: client and
+    key must be there.
     Raises AgentError for an unknown spec, or a model that cannot be meant;
     DefinitionError with the place in the file.
     """
     if names_model(spec):
-        chosen, _ = read_model(spec, role=role, parameters=parameters, ready=ready)
+        prompts, own = _split_prompts(parameters)
+        chosen, _ = read_model(spec, role=role, parameters=own, ready=ready)
         reading = current_reading()
-        return lambda: Chats(chosen, reading), chosen
+        return lambda: Chats(chosen, reading, prompts), chosen
     if spec != "rules":
         forms = ["rules", *model_forms()]
         hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], forms)
@@ -332,6 +343,17 @@ def make_thinker(
             f"{spec!r} cannot read.{hint} Write {' or '.join(map(repr, forms))}"
         )
     for name, field in parameters.mapping().items():
-        if name in PARAMETERS:
+        if name in READER_PARAMETERS:
             raise field.fault("is a parameter of a model, and rules read here.")
     return Rules, None
+
+
+def _split_prompts(parameters: Field) -> tuple[Prompts, Field]:
+    """Return the prompts that are chosen, and the parameters without them."""
+    fields = parameters.mapping()
+    own = {name: fields[name].value for name in fields if name != _FILE_OF_PROMPTS}
+    if _FILE_OF_PROMPTS in fields:
+        prompts = load_role_prompts(Path(fields[_FILE_OF_PROMPTS].text("a file")))
+    else:
+        prompts = PROMPTS
+    return prompts, structs.replace(parameters, value=own)

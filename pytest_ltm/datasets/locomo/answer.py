@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, JudgeDecision, ask_judge
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import UNDECIDED, Score, Unscored
+from pytest_ltm.api.scenarios import (
+    PROMPTS,
+    Definition,
+    Judge,
+    JudgeDecision,
+    JudgePrompt,
+    ask_judge,
+)
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     LocomoQuestion,
@@ -21,7 +27,9 @@ from pytest_ltm.datasets.locomo.strict import (
     abstains_from_answer,
     chosen_choice,
     official_f1,
+    strict_verdict,
 )
+from pytest_ltm.datasets.longmemeval.evaluation import ask_for_verdict
 from pytest_ltm.datasets.prompt_file import verbatim_prompt
 from pytest_ltm.datasets.rows import faults_of_data, json_of
 
@@ -73,6 +81,7 @@ def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
 
 
 _SHOWN = 300
+_STRICT_RULE = "locomo-strict/1"
 
 
 class LocomoAnswer:
@@ -83,6 +92,7 @@ class LocomoAnswer:
         self._facts = definition.parameters
         self._category = Category(self._facts["category"])
         self._corrected = self._facts.get("corrected")
+        self._is_ours = self._facts.get("protocol") == "ours"
 
     @property
     def full_marks(self) -> str:
@@ -91,12 +101,17 @@ class LocomoAnswer:
             return "Not mentioned in the conversation"
         return self._first(str(self._gold))
 
-    def __call__(self, answers: Sequence[str], raw: str | None = None) -> Score:
-        """Return the score of the last answer: the official F1, of the `raw` reply, as published.
+    def __call__(
+        self, answers: Sequence[str], raw: str | None = None, judge: Judge | None = None
+    ) -> Score | Unscored:
+        """Return the verdict on the last answer: the official F1, of the `raw` reply, as published.
 
         Of an adversarial question that is put freely: whether the answer declines, by
-        our rule for free text.
+        our rule for free text. By the protocol `ours`: what strict rules prove, and
+        what a `judge` says of the rest.
         """
+        if self._is_ours:
+            return self._strict_score(answers[-1], judge)
         way = self._facts["asking"]
         free = way == "free" and self._category is Category.ADVERSARIAL
         said = self._said(answers[-1] if free or raw is None else raw)
@@ -118,6 +133,36 @@ class LocomoAnswer:
         return Score(
             float(declines), reason, rule=f"locomo-adversarial-{way}/1", evidence=shown
         )
+
+    def _strict_score(self, answer: str, judge: Judge | None) -> Score | Unscored:
+        ruling = strict_verdict(
+            category=self._category.value,
+            question=str(self._facts["question"]),
+            answer=self._first(str(self._gold or "")),
+            prediction=self._said(answer),
+        )
+        shown = answer[:_SHOWN]
+        if ruling.verdict != "unscored":
+            value = float(ruling.verdict == "yes")
+            return Score(value, ruling.reason, rule=_STRICT_RULE, evidence=shown)
+        if not judge:
+            reason = f"no rule can tell: {ruling.reason}"
+            return Unscored(reason, _STRICT_RULE, shown, cause=UNDECIDED)
+        prompt, parts = self._judge_prompt(answer)
+        return replace(ask_for_verdict(judge, prompt, **parts), evidence=shown)
+
+    def _judge_prompt(self, answer: str) -> tuple[JudgePrompt, dict[str, str]]:
+        """Return what a judge is asked about an answer, and the parts of it."""
+        parts = {"category": str(self._category.value)}
+        prompt = "locomo-abstention"
+        if self._category is not Category.ADVERSARIAL:
+            parts = {**parts, "reference": str(self._gold or "")}
+            prompt = "locomo-answer"
+        if own := verbatim_prompt(self._facts):
+            parts = {"reference": str(self._gold or "")}
+        parts["question"] = str(self._facts["question"])
+        parts["answer"] = self._said(answer) or answer
+        return own or PROMPTS[prompt], parts
 
     def metrics(
         self,
@@ -145,22 +190,10 @@ class LocomoAnswer:
             answer_is = self._corrected["answer"]
             values["f1_corrected"] = self._f1(published, answer_is if wrong else None)
             values["ceiling"] = self._f1(self._first(answer_is)) if wrong else 1.0
-        if judge:
+        if judge and not self._is_ours:
             # beside the F1, never in its place; None where the judge cannot tell
-            parts = {"category": str(self._category.value)}
-            prompt = "locomo-abstention"
-            if self._category is not Category.ADVERSARIAL:
-                parts = {**parts, "reference": str(self._gold or "")}
-                prompt = "locomo-answer"
-            if own := verbatim_prompt(self._facts):
-                parts = {"reference": str(self._gold or "")}
-            decision = ask_judge(
-                judge,
-                own or PROMPTS[prompt],
-                question=str(self._facts["question"]),
-                answer=said or answer,
-                **parts,
-            )
+            prompt, parts = self._judge_prompt(answer)
+            decision = ask_judge(judge, prompt, **parts)
             if isinstance(decision, JudgeDecision):
                 values["judge"] = float(decision.grade == "yes")
             else:

@@ -11,22 +11,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.scenarios import (
+    Ask,
+    Definition,
     KeptHistory,
+    Questions,
+    Suite,
+    SuiteEntry,
     ToldConversation,
+    Wait,
     by_unique_label,
     label_of,
     told_after,
 )
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    DatasetError,
-    did_you_mean,
-)
+from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import (
@@ -50,6 +49,7 @@ PEOPLE = (
     "people: 87.9 F1 over all categories of the published file (Maharana et al., 2024)"
 )
 """What the paper reports of human readers."""
+SCORED_STRICTLY = "protocol=ours: right or wrong by strict rules, open what they cannot prove; the F1 stands beside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,8 @@ class LocomoOptions:
     """A file of corrections that are shown beside the published answers; "": none."""
     images: str
     """A folder of photos; "": none."""
+    protocol: str
+    """`official`: the authors' F1 is the score; `ours`: strict rules, and a judge for what they leave open."""
     prompts: str
     """A file with the words of questions and judge prompts; "": ours."""
     questions: Questions
@@ -169,7 +171,8 @@ class LocomoSuite:
             else "all questions in one talk"
         )
         way = f"LoCoMo, asked the {choices.asking} way, {stand}; categories by number: {numbered}"
-        self.legend: Sequence[str] = (way, PEOPLE) if self._kinds else ()
+        legend = (way, SCORED_STRICTLY if choices.protocol == "ours" else PEOPLE)
+        self.legend: Sequence[str] = legend if self._kinds else ()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return sample and index of every question of a category, or sample and label of every example of a task."""
@@ -264,6 +267,7 @@ class LocomoSuite:
                 ]
                 if len(about) == 1
                 else [],
+                **({"protocol": "ours"} if self._choices.protocol == "ours" else {}),
                 **(self._prompts.judge_prompt(entry) if self._prompts else {}),
             },
         )

@@ -11,21 +11,20 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.scenarios import (
     INDEX_FOLDER,
+    Ask,
+    Definition,
     KeptHistory,
+    Suite,
+    SuiteEntry,
     ToldConversation,
+    Wait,
     by_unique_label,
     told_after,
 )
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    DatasetError,
-    did_you_mean,
-)
+from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import (
     HistorySession,
@@ -470,7 +469,7 @@ class LongMemEvalSuite:
                     for name in history.irregular
                     if question.wanted
                 },
-                "judge": "all" if self._is_official else self._choices.judge,
+                "judge": self._choices.judge,
                 "notes": list(question.notes),
                 **(
                     self._prompts.judge_prompt(_kind_of(record))
@@ -479,10 +478,6 @@ class LongMemEvalSuite:
                 ),
             },
         )
-
-    @property
-    def _is_official(self) -> bool:
-        return self._choices.protocol == "official"
 
     def _wording_of(self, record: LongMemEvalRecord) -> str:
         """Return how a question is put: in the words of the file, or with its date in front."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
 from pytest_ltm import providers as model_calls
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.model.agent import Mishap
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.memories import Range
-from pytest_ltm.agents.memory.parameters import PRESETS
+from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
+from pytest_ltm.agents.memory.prompts import PROMPTS, load_role_prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.roles import (
     Describe,
@@ -29,9 +29,12 @@ from pytest_ltm.agents.memory.roles import (
     Summary,
     TimeRange,
 )
-from pytest_ltm.agents.memory.thinker import PROMPTS, make_thinker
+from pytest_ltm.agents.memory.thinker import make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.model import Mishap
+from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SAID = (
@@ -428,6 +431,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(
         ("rules?window=100", "at least 256"),
         ("rules?recent=1.5", "a share of the window"),
         ("rules?temperature=1", "is a parameter of a model"),
+        ("rules?prompts=words.yml", "is a parameter of a model"),
         ("rulse", "Did you mean 'rules'"),
         ("", "'rules' or 'openai:MODEL'"),
     ],
@@ -435,6 +439,102 @@ def test_a_model_without_its_key_is_refused_before_the_run(
 def test_bad_input_is_told_with_a_way_out(spec: str, said: str) -> None:
     with pytest.raises((AgentError, Exception), match=said):
         source_of_kind(agent_kinds()["memory"], spec, Field({}, "agent"))
+
+
+# --- Prompts of the user's own.
+
+
+def rewritten(texts: Any, role: str) -> Any:
+    """Return texts of another wording with the same parts."""
+    if isinstance(texts, dict):
+        return {name: rewritten(text, f"{role}.{name}") for name, text in texts.items()}
+    parts = re.findall(r"\{(\w+)\}", texts)
+    return " ".join([f"<{role}>", *(f"[{{{part}}}]" for part in parts), "(end)"])
+
+
+def pattern_of(text: str) -> str:
+    return re.sub(r"\\\{\w+\\\}", "(?s:.*)", re.escape(text))
+
+
+@pytest.mark.slow
+def test_in_each_role_models_are_sent_the_words_of_the_file(
+    chat_server: ChatServer, agent: Callable[..., Any], tmp_path: Path
+) -> None:
+    words = {
+        role: rewritten(texts, role)
+        for role, texts in PROMPTS.words.items()
+        if role != "version"
+    }
+    file = tmp_path / "words.yml"
+    file.write_text(json.dumps(words), encoding="utf-8")
+
+    def thinks_by_mark(asked: Asked) -> Says:
+        role = re.match(r"<(\w+)\.", asked.messages[0]["content"])
+        assert role is not None
+        if role[1] != "step":
+            return says(THOUGHTS[role[1]])
+        return calls(("send_message", '{"message": "You are Ines."}'))
+
+    chat_server.default = thinks_by_mark
+    systems: list[dict[str, Any]] = [
+        {"preset": "ltm-1"},
+        {"preset": "ltm-3"},
+        {"preset": "memgpt"},
+        {"preset": "memorybank"},
+        {"preset": "longmemeval"},
+        {"query": "generated:2", "key": ["keyphrases"], "recent": 0},
+        {"reading": {"notes": "per-item"}, "recent": 0},
+    ]
+    for parameters in systems:
+        one = agent(prompts=str(file), **parameters)
+        talk(one)
+        one.reply("Who keeps quails?")
+
+    seen = set()
+    for asked in chat_server.requests:
+        system = asked.messages[0]["content"]
+        role = system.partition(".")[0].removeprefix("<")
+        seen.add(role)
+        assert re.match(pattern_of(words[role]["system"]), system)
+        if "user" in words[role]:
+            assert [message["role"] for message in asked.messages] == ["system", "user"]
+            assert re.fullmatch(
+                pattern_of(words[role]["user"]), asked.messages[1]["content"]
+            )
+    assert seen == {*THOUGHTS, "step"}
+    assert one.configuration()["prompts"] == {
+        "file": "words.yml",
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+    }
+    answered = chat_server.requests[-1].messages[0]["content"]
+    assert "<reply.notes>" in answered
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("fact: {system: x}", "Did you mean 'facts'"),
+        ("facts: {users: x}", "Did you mean 'user'"),
+        ("facts: {user: '{said} {name}'}", r"nobody fills in \{name\}"),
+        ("facts: {user: List them.}", r"names none of \{said\}"),
+        ("facts: {user: '{said'}", "braces"),
+        ("facts: {system: 3}", "a non-empty text"),
+        ("summary: {wanted: {days: x}}", "Did you mean 'day'"),
+    ],
+)
+def test_a_file_of_prompts_that_cannot_be_used_is_refused_with_the_place(
+    agent: Callable[..., Any], tmp_path: Path, content: str, fault: str
+) -> None:
+    file = tmp_path / "words.yml"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(DefinitionError, match=rf"words\.yml.*{fault}"):
+        agent(prompts=str(file))
+
+
+def test_our_own_prompts_are_a_file_that_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "words.yml"
+    file.write_text(preset_file_text("prompts"), encoding="utf-8")
+    assert load_role_prompts(file).words == PROMPTS.words
 
 
 def test_json_is_what_the_prompts_ask_for() -> None:

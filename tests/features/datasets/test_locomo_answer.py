@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.scenario import Ask, Definition
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import Ask, Definition
 from pytest_ltm.datasets.locomo.answer import LocomoAnswer, evidence_recall
 from pytest_ltm.testing import FakeJudge
 
@@ -31,6 +32,11 @@ def judge_of(category: int, gold: object, **facts: Any) -> LocomoAnswer:
     )
 
 
+def score_of(verdict: Score | Unscored) -> Score:
+    assert isinstance(verdict, Score)
+    return verdict
+
+
 def corrected(
     answer: str, *, disputed: bool = True, evidence: tuple[str, ...] = ()
 ) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def corrected(
 
 
 def test_the_score_is_the_official_f1() -> None:
-    score = judge_of(4, "a green lamp")(["The lamp was green"])
+    score = score_of(judge_of(4, "a green lamp")(["The lamp was green"]))
 
     assert (score.value, score.rule) == (0.8, "locomo-f1-official/1")
 
@@ -58,14 +64,13 @@ CHOICE = {"choices": ["two quails", "Not mentioned in the conversation"]}
 def test_a_choice_is_scored_by_what_it_stands_for(answer: str, value: float) -> None:
     judged = judge_of(5, None, **CHOICE)
 
-    assert judged([answer]).value == value
+    assert score_of(judged([answer])).value == value
     assert judged.metrics(answer)["f1"] == value
 
 
 def test_to_repeat_both_choices_earns_nothing_and_says_so() -> None:
-    score = judge_of(5, None, **CHOICE)(
-        ["(a) two quails (b) Not mentioned in the conversation"]
-    )
+    answers = ["(a) two quails (b) Not mentioned in the conversation"]
+    score = score_of(judge_of(5, None, **CHOICE)(answers))
 
     assert (score.value, score.reason) == (0.0, "takes both of the two choices")
 
@@ -73,7 +78,7 @@ def test_to_repeat_both_choices_earns_nothing_and_says_so() -> None:
 def test_a_free_refusal_scores_by_our_rule_and_the_official_one_stands_beside() -> None:
     judged = judge_of(5, None, asking="free")
 
-    assert judged(["I do not know."]).value == 1.0
+    assert score_of(judged(["I do not know."])).value == 1.0
     assert judged.metrics("I do not know.") == {"f1": 0.0, "abstains": 1.0}
 
 
@@ -152,7 +157,7 @@ def test_a_judge_stands_beside_the_f1_and_changes_no_score() -> None:
     judge = FakeJudge({"locomo-answer": "GRADE: yes"})
 
     assert judged.metrics("a pair of them", judge=judge) == {"f1": 0.0, "judge": 1.0}
-    assert judged(["a pair of them"]).value == 0.0
+    assert score_of(judged(["a pair of them"])).value == 0.0
     assert "two quails" in judge.asked[0].text
 
 
@@ -166,3 +171,36 @@ def test_a_judge_that_cannot_tell_leaves_no_figure() -> None:
     assert "judge" not in judge_of(4, "x").metrics(
         "y", judge=FakeJudge(otherwise="Well.")
     )
+
+
+# --- The protocol `ours`.
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("It was a green lamp.", 1.0),
+        ("I do not know.", 0.0),
+        ("A lamp.", None),
+    ],
+)
+def test_by_our_protocol_rules_prove_what_they_can(
+    answer: str, value: float | None
+) -> None:
+    verdict = judge_of(4, "a green lamp", protocol="ours")([answer])
+
+    assert (verdict.value if isinstance(verdict, Score) else None) == value
+
+
+def test_by_our_protocol_a_judge_is_asked_about_the_rest_alone() -> None:
+    judge = FakeJudge(otherwise="GRADE: yes")
+    answers = judge_of(4, "a green lamp", protocol="ours")
+
+    proven = answers(["A green lamp."], judge=judge)
+    assert proven.rule == "locomo-strict/1"
+    assert judge.asked == []
+    verdict = answers(["A lamp."], judge=judge)
+    assert isinstance(verdict, Score)
+    assert verdict.value == 1.0
+    assert len(judge.asked) == 1
+    assert answers.metrics("A green lamp.", judge=judge).keys() == {"f1"}

@@ -10,10 +10,9 @@ from typing import Any, cast
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
-from pytest_ltm.datasets import LOCOMO
+from pytest_ltm.api.scenarios import Ask, Dataset, Definition, Questions, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
+from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 
 
@@ -229,3 +228,51 @@ def test_conversations_with_nothing_to_ask_are_refused(
         DatasetError, match=rf"data\.json: nothing to ask: no {tasks} in conv-1"
     ):
         LOCOMO.open(data, {"tasks": tasks}, seed=0)
+
+
+# --- Protocols.
+
+
+def test_our_protocol_asks_freely_and_scores_by_strict_rules(tmp_path: Path) -> None:
+    ours = suite(tmp_path, protocol="ours")
+    official = suite(tmp_path, protocol="official")
+
+    assert question(ours, "single_hop", 1).parameters["asking"] == "free"
+    assert question(ours, "single_hop", 1).parameters["protocol"] == "ours"
+    assert "strict rules" in ours.legend[1]
+    assert question(official, "single_hop", 1) == question(
+        suite(tmp_path), "single_hop", 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [
+        ({"asking": "free"}, "asking=official"),
+        ({"telling": "sessions"}, "telling=turns"),
+        ({"after": "2k"}, "no after"),
+        ({"questions": "together"}, "questions=alone"),
+    ],
+)
+def test_an_option_that_contradicts_the_protocol_is_refused(
+    tmp_path: Path, options: dict[str, Any], meant: str
+) -> None:
+    [(name, value)] = options.items()
+    error = rf"locomo\?{name}={value}: protocol=official means {meant}\. Leave one"
+    with pytest.raises(ConfigurationError, match=error):
+        suite(tmp_path, protocol="official", **options)
+
+
+@pytest.mark.parametrize("dataset", [LOCOMO, LONGMEMEVAL, LOGS, *CONVERTED])
+def test_a_protocol_means_scorer_wording_and_order_in_every_data_set(
+    dataset: Dataset,
+) -> None:
+    names = {option.name for option in dataset.options} | {"questions"}
+    for protocol, settings in dataset.protocols.items():
+        values = dataset.read({"protocol": protocol})
+        assert settings.keys() <= names
+        for name, text in settings.items():
+            assert values.get(name, "alone") == (text or None)
+    assert {*dataset.protocols} == {"ours", "official"}
+    assert not dataset.read({"protocol": "official"})["after"]
+    assert dataset.read({"after": "2k"})["after"] == 2000
