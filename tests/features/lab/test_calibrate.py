@@ -176,7 +176,21 @@ def test_a_suite_without_published_texts_shows_what_each_control_earns() -> None
         ["cat", "0.25", "1.00", "1.00"],
         ["dog", "-", "0.75", "-"],
         ["all,", "of", "2", "0.25", "1.75", "1.00"],
-        ["-", "neither", "full", "nor", "oracle", "gets", "full", "marks", "in", "dog", "of", "ours:", "0.75"],
+        [
+            "-",
+            "neither",
+            "full",
+            "nor",
+            "oracle",
+            "gets",
+            "full",
+            "marks",
+            "in",
+            "dog",
+            "of",
+            "ours:",
+            "0.75",
+        ],
     ]
     data: Any = alone.as_json()
     assert data["agents"]["full"] == {"cat": 1.0, "dog": 0.75}
