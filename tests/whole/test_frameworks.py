@@ -12,6 +12,8 @@ from chat_server import Asked, ChatServer, Says, calls, says
 from conftest import Project
 from run_folders import latest_run
 
+from pytest_ltm.agents import framework_adapters
+
 pytestmark = pytest.mark.slow
 TALK = """
 import pytest
@@ -280,7 +282,7 @@ def booking_of(asked: Asked) -> dict[str, str] | None:
 def books(asked: Asked) -> Says:
     """Book a table, and reply with what that came to, each in the form that the framework asks for."""
     newest = str(asked.messages[-1]["content"])
-    booked = re.search(r"booked for [\d:]+", newest)
+    booked = re.search(r"booked for [$\w:]+", newest)
     booking = None if booked else booking_of(asked)
     reply = f"It is {booked[0]}." if booked else "Noted."
     if "[[ ## " in str(asked.messages[0]["content"]):
@@ -359,3 +361,30 @@ def test_a_model_that_binds_no_tools_takes_no_part(
     project.file(ACTING)
     run = project.ltm("-rs", agent="bots:agent")
     run.assert_outcomes(failed=2 * offers, skipped=2 * (not offers))
+
+
+# --- What `ltm init` writes where a project has no such agent yet.
+
+
+TOLD = """
+def test_cat(ltm):
+    ltm.say("My theorbo stands in Porto.")
+    ltm.wait(tokens=200)
+    ltm.check("Porto", "Porto" in ltm.ask("Where is the theorbo?"))
+"""
+BESIDE_RECIPES = sorted(
+    path.stem for path in Path(framework_adapters.__file__).parent.glob("frameworks/*")
+)
+
+
+@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.parametrize("name", BESIDE_RECIPES)
+def test_a_stand_in_remembers_what_it_is_told(project: Project, name: str) -> None:
+    framework = framework_adapters.load_frameworks()[name]
+    pytest.importorskip(framework.package)
+    project.file(framework.stand_in, "bot.py")
+    project.file(framework.adapter_text("bot", framework.name), "ltm_agent.py")
+    project.file(TOLD)
+    with chance_put_back():
+        run = project.ltm(agent="ltm_agent")
+    run.assert_outcomes(passed=1)
