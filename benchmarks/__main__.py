@@ -34,7 +34,7 @@ from benchmarks import (
     workers,
 )
 from benchmarks.faults import matrix
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.api.storage import ConfigurationError, LtmError, did_you_mean
 
 
 class Benchmark(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from pytest_ltm._core.model.suite import SUFFIX, scenarios_folder
+from pytest_ltm.api.scenarios import SUFFIX, scenarios_folder
 from pytest_ltm.lab.study import play_rows
 
 SUITES = ("extended", "hygiene", "reasoning", "learning", "needle")

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.runs import check_ended, pytest_run
 from benchmarks.workers import AGENT, peaks_until_ended
-from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm.api.storage import stopwatch_seconds
 
 WORKERS = 16
 ISOLATED = 2_000

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from pytest_ltm._core.model.plan import QUESTIONS
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.lab.study import play_rows
 
 _WHOLE = "window: 400k, recent: 0, reading: {k: 50, budget: 390k}"

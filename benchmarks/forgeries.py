@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.verification import find_discrepancies
 

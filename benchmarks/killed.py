@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.runs import check_ended, children
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError, sleep_interruptibly, stopwatch_seconds
 
 AGENTS = Path(__file__).with_name("killed_agents.py")
 

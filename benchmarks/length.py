@@ -9,10 +9,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.runs import converse, measured_run, pytest_run, tiktoken_pass
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import read_results
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import Appender
+from pytest_ltm.api.journal import events, read_results
+from pytest_ltm.api.storage import Appender, stopwatch_seconds
 
 SHORT = 2_000
 """The span of the run that shows what any run costs: starting pytest, loading plugins and ranks."""

@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.datasets.logs.redaction import Redactor
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pytest_ltm._core.storage.clock import stopwatch_seconds
+from pytest_ltm.api.storage import stopwatch_seconds
 
 _PAIRS = 20
 """Of a batch."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.figures.statistics.counts import t_quantile
 from pytest_ltm.lab.study import play_rows
 

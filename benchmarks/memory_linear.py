@@ -9,11 +9,10 @@ from statistics import fmean, median
 from time import process_time
 from typing import Any
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import token_counter
 from pytest_ltm.agents.memory.parameters import PRESETS
 from pytest_ltm.agents.reader.memory_policies import ENCODING
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import FillerExchange, token_counter
 from pytest_ltm.fillers import filler_from_spec
 
 _EXCHANGE = 250

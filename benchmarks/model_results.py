@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from msgspec import Struct, convert
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.figures.text import NOTHING, exact_dollars
 
 RECORDED = Path(__file__).with_name("recorded")

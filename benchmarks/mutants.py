@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from coverage import CoverageData
 
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 TARGETS = (

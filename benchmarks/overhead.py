@@ -10,12 +10,12 @@ from statistics import median
 from time import perf_counter, process_time
 
 from benchmarks.runs import Cost, Ready, agent_in, pytest_run
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.scenarios import Ltm
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.testing import run_conversation
 
 STEPS = 50

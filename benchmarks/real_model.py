@@ -21,9 +21,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import events
+from pytest_ltm.api.storage import LtmError, sleep_interruptibly, stopwatch_seconds
 
 SERVER = Path(__file__).parents[1] / "conftest_examples" / "local_model" / "server.py"
 KEPT = Path("build") / "real-model"

@@ -13,10 +13,9 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.model.tokens import load_encoding
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import events
+from pytest_ltm.api.model import load_encoding
+from pytest_ltm.api.storage import LtmError, stopwatch_seconds
 
 
 class Ready:

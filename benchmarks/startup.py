@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from benchmarks import length
 from benchmarks.runs import pytest_run
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 
 PROJECT = Path(__file__).parents[1]
 LEFT_OUT = shutil.ignore_patterns(

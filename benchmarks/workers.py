@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.runs import check_ended, children, pytest_run
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
+from pytest_ltm.api.storage import sleep_interruptibly, stopwatch_seconds
 
 AGENTS = 4
 AGENT = '''

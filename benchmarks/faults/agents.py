@@ -12,7 +12,7 @@ from typing import NamedTuple
 from benchmarks.faults import hostile_agents, runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
 from benchmarks.killed import Run
-from pytest_ltm._core.journal.result import UNMEASURABLE
+from pytest_ltm.api.journal import UNMEASURABLE
 
 HOSTILE = Path(hostile_agents.__file__)
 TAME = {"LTM_FAULTS_TAME": "1"}

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError, stopwatch_seconds
 
 OUTPUT = "written"
 COMMANDS: dict[str, Sequence[str]] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks import killed
 from benchmarks.faults import runs
 from benchmarks.faults.cases import Case, Outcome, Setting, one
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
+from pytest_ltm.api.storage import sleep_interruptibly, stopwatch_seconds
 
 
 def kills(setting: Setting) -> Iterator[Case]:

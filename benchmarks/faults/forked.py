@@ -25,7 +25,7 @@ from _pytest.config import default_plugins
 
 from benchmarks.faults import processes, runs
 from pytest_ltm._core import session
-from pytest_ltm._core.model.tokens import load_encoding
+from pytest_ltm.api.model import load_encoding
 from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands import main as main_of_ltm
 

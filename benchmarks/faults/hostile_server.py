@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.model.tokens import load_encoding
+from pytest_ltm.api.model import load_encoding
 
 AWAY = "/away"
 """The path of what came through a redirect."""

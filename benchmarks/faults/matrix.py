@@ -33,8 +33,7 @@ from benchmarks.faults import (
 )
 from benchmarks.faults.cases import Case, Cases, Outcome, Setting
 from benchmarks.faults.traces import Traces, traces
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, stopwatch_seconds
 
 AT_ONCE = 2
 """Cases that are played at the same time."""

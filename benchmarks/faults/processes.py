@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError, sleep_interruptibly, stopwatch_seconds
 
 MARK = "LTM_FAULTS_CASE"
 """The environment variable that holds the folder of the case in all that it starts."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from benchmarks import killed
 from benchmarks.faults import processes
 from benchmarks.faults.traces import PLANTED
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 
 LIMIT = 120.0
 """Seconds after which a run is taken for one that hangs."""

@@ -21,7 +21,7 @@ from typing import Any
 import public
 from sphinx.cmd.build import build_main
 
-from pytest_ltm._core.session import options
+from pytest_ltm.api.session import options
 from pytest_ltm.commands import COMMANDS, PROGRAM, make_parser
 from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.model.tools import AnsweredCall, Call, CallRule
+from pytest_ltm.api.model import AnsweredCall, Call, CallRule, Check
 from pytest_ltm.language.values import Sameness, compare_values
 
 SAME = Sameness.SAME

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.storage.dotted import lazy_exports
+from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.model.agent import (
+    from pytest_ltm.agents._controls import Echo, Silent
+    from pytest_ltm.api.model import (
         CAPABILITIES,
         AcceptsHistory,
         AcceptsImages,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         TimeAware,
         Usage,
     )
-    from pytest_ltm.agents._controls import Echo, Silent
 
 __all__ = [
     "CAPABILITIES",

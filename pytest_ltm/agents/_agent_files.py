@@ -12,11 +12,6 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import AgentError, DefinitionError, did_you_mean
-from pytest_ltm._core.storage.schema import Field, load_yaml
-from pytest_ltm._core.storage.secrets import is_secret_name, remember_secret
 from pytest_ltm.agents._module_agents import find_only_agent
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.registry import AGENT_FILE, names_code, source_of_kind
@@ -25,6 +20,17 @@ from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     is_keyless,
+)
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import (
+    AgentError,
+    DefinitionError,
+    DottedPath,
+    Field,
+    did_you_mean,
+    is_secret_name,
+    load_yaml,
+    remember_secret,
 )
 
 _KEYS = ("agent", "parameters", "env", "process")

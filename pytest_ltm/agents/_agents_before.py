@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.storage import Field
 
 
 def make_timed_agent(argument: str, parameters: Field) -> AgentSource:

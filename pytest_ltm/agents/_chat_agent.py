@@ -14,21 +14,6 @@ from typing import Any, TypeAlias
 from msgspec import structs
 
 from pytest_ltm import providers
-from pytest_ltm._core.model.agent import (
-    COMPACTION,
-    CUT_OFF,
-    HANDED_ON,
-    Mishap,
-    Reply,
-    TakesTurns,
-    Usage,
-    usage_of,
-)
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.model.tools import AnsweredCall, Call, Tools
-from pytest_ltm._core.storage.disk import image_type
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.schema import Field, escape_json_text
 from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
@@ -43,6 +28,27 @@ from pytest_ltm.agents.unbuilt import (
     reply_tokens,
 )
 from pytest_ltm.agents.wrapping import Timing, stamp_message
+from pytest_ltm.api.model import (
+    COMPACTION,
+    CUT_OFF,
+    HANDED_ON,
+    AnsweredCall,
+    Call,
+    Mishap,
+    Reply,
+    TakesTurns,
+    Tools,
+    Usage,
+    token_counter,
+    usage_of,
+)
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    Field,
+    escape_json_text,
+    image_type,
+)
 from pytest_ltm.providers.specs import Spec
 
 Message: TypeAlias = dict[str, Any]

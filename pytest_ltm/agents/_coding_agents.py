@@ -15,10 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.tools import WORKSPACE, Tools
-from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.workspace import TextFolder
 from pytest_ltm.agents import sources
 from pytest_ltm.agents._command import (
     raise_told_error,
@@ -27,6 +23,8 @@ from pytest_ltm.agents._command import (
 )
 from pytest_ltm.agents._process import STDERR, Gone, LineProcess
 from pytest_ltm.agents._tool_server import ToolServer
+from pytest_ltm.api.model import WORKSPACE, Reply, Tools, Usage
+from pytest_ltm.api.storage import AgentFault, TextFolder
 
 # What was read from a cache, or written into one, Claude Code counts apart.
 _READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

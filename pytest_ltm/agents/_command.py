@@ -14,14 +14,25 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls.airlock import is_amount
-from pytest_ltm._core.calls.passing import UNTAKEN
-from pytest_ltm._core.model.agent import Promised, Reply, Usage, operation_rows
-from pytest_ltm._core.model.tools import Call, Tools, shown_tools
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, TransientFault
-from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents import sources
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.api.calls import UNTAKEN, is_amount
+from pytest_ltm.api.model import (
+    Call,
+    Promised,
+    Reply,
+    Tools,
+    Usage,
+    operation_rows,
+    shown_tools,
+)
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    Field,
+    TransientFault,
+    to_record,
+)
 from pytest_ltm.providers.answer_fields import (
     find_end,
     find_thoughts,

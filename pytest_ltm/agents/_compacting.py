@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pytest_ltm._core.model.agent import COMPACTION, HANDED_ON, Reply
-from pytest_ltm._core.storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.api.model import COMPACTION, HANDED_ON, Reply
+from pytest_ltm.api.storage import AgentError, did_you_mean
 
 
 class Compacting(FreshPromptAgent):

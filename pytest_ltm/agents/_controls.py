@@ -9,9 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply, Usage
-from pytest_ltm._core.model.tools import Tools
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.reader.memory_policies import (
     Full,
     Memory,
@@ -22,6 +19,8 @@ from pytest_ltm.agents.reader.memory_policies import (
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.api.model import ExpectedReply, Prompted, Reply, Tools, Usage
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.fillers import answers_of, reply_of
 
 

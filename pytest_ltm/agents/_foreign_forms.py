@@ -7,9 +7,9 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from pytest_ltm._core.model.agent import Reply
 from pytest_ltm.agents.answers import text_of_reply
 from pytest_ltm.agents.capabilities import required_parameters
+from pytest_ltm.api.model import Reply
 
 _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)
 _LIST_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})

@@ -15,7 +15,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.api.storage import AgentError
 
 _CREATE_RULESET = 444
 _ADD_RULE = 445

@@ -14,27 +14,27 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls.airlock import is_amount
-from pytest_ltm._core.calls.passing import UNTAKEN
-from pytest_ltm._core.calls.trace_context import add_trace
-from pytest_ltm._core.model.account import SCORED, sort_end
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.agents import sources
+from pytest_ltm.api.calls import UNTAKEN, add_trace, is_amount
+from pytest_ltm.api.model import (
     SAVES_REFERENCE,
+    SCORED,
     Promised,
     Reply,
+    Tools,
     Usage,
     operation_rows,
+    shown_tools,
+    sort_end,
 )
-from pytest_ltm._core.model.tools import Tools, shown_tools
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
+    Field,
     TransientFault,
     describe_error,
+    remember_secret,
 )
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm._core.storage.secrets import remember_secret
-from pytest_ltm.agents import sources
 from pytest_ltm.providers.answer_fields import (
     find_end,
     find_thoughts,

@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
+from pytest_ltm.api.storage import AgentError, Field, for_screen
 
 # The exchanges that are shown again before the next message, of those that were told
 # and not asked.

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
+from pytest_ltm.api.storage import Field, load_packaged_yaml
 
 PRESETS: Mapping[str, Any] = load_packaged_yaml(__file__, "mcp_servers.yml")
 """Parameters of servers that are known, by a word of their command."""

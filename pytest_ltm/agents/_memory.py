@@ -7,8 +7,6 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import longest_message
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
@@ -19,6 +17,7 @@ from pytest_ltm.agents.memory.thinker import (
 )
 from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
 from pytest_ltm.agents.unbuilt import Remembering
+from pytest_ltm.api.storage import AgentError, Field
 from pytest_ltm.providers import ModelSpec
 from pytest_ltm.providers.specs import Spec
 

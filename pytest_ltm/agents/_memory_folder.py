@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pytest_ltm._core.model.agent import COMPACTION, Reply
-from pytest_ltm._core.model.tools import Tool, Tools
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.workspace import COMMAND_SCHEMA, TemporaryFolder
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
+from pytest_ltm.api.model import COMPACTION, Reply, Tool, Tools
+from pytest_ltm.api.storage import COMMAND_SCHEMA, AgentError, TemporaryFolder
 
 # The files that are read when a session begins, where they are there.
 READ_FIRST = ("AGENTS.md", "CLAUDE.md", "MEMORY.md")

@@ -15,10 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_ltm._core.storage.clock import paused_since, process_pauses
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.sanitize import LineSanitizer
 from pytest_ltm.agents.sources import shorten_foreign_text
+from pytest_ltm.api.storage import (
+    AgentError,
+    LineSanitizer,
+    paused_since,
+    process_pauses,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self

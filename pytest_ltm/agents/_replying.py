@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from pytest_ltm._core.model.agent import CAPABILITIES, Reply
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.capabilities import (
     accepts_arguments,
     protocol_members,
 )
+from pytest_ltm.api.model import CAPABILITIES, Reply
+from pytest_ltm.api.storage import AgentError
 
 # Other names under which agents reply: taken where there is exactly one of them, and it
 # takes the message alone.

@@ -17,23 +17,36 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._core.calls.conversation_thread import (
-    OutOfTime,
-    runs_in_own_thread,
-)
-from pytest_ltm._core.calls.retry import RemoteCause, Trouble
-from pytest_ltm._core.calls.time_limits import call_within
-from pytest_ltm._core.model.agent import Apart, Capabilities, Promised, Reply, Usage
-from pytest_ltm._core.model.tools import Call, Tools, shown_tools
-from pytest_ltm._core.storage.clock import can_interrupt
-from pytest_ltm._core.storage.errors import AgentFault, Traceback
-from pytest_ltm._core.storage.secrets import redact_secrets, remember_secret
 from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.sources import (
     AgentUnavailable,
     grant_capabilities,
     is_keyless,
+)
+from pytest_ltm.api.calls import (
+    OutOfTime,
+    RemoteCause,
+    Trouble,
+    call_within,
+    runs_in_own_thread,
+)
+from pytest_ltm.api.model import (
+    Apart,
+    Call,
+    Capabilities,
+    Promised,
+    Reply,
+    Tools,
+    Usage,
+    shown_tools,
+)
+from pytest_ltm.api.storage import (
+    AgentFault,
+    Traceback,
+    can_interrupt,
+    redact_secrets,
+    remember_secret,
 )
 
 # With our sys.path, so that the module is found where it would be found here.

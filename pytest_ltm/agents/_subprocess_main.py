@@ -24,15 +24,6 @@ from typing import IO, Any, ClassVar
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from pytest_ltm._core.calls import airlock
-from pytest_ltm._core.calls.event_loop import LoopShare
-from pytest_ltm._core.calls.retry import broken_off, classify_failure
-from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied, end_copy
-from pytest_ltm._core.model.agent import CAPABILITIES, Reply
-from pytest_ltm._core.model.tools import Call, read_shown_tools
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, text_of
-from pytest_ltm._core.storage.secrets import known_secrets
 from pytest_ltm.agents import answers
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
 from pytest_ltm.agents.caller import check_summary, check_taking
@@ -45,6 +36,23 @@ from pytest_ltm.agents.capabilities import (
 from pytest_ltm.agents.logged_errors import LoggedErrors
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.sources import AgentSource, allow_missing_keys, dotted_source
+from pytest_ltm.api.calls import (
+    FORK_MESSAGE,
+    LoopShare,
+    airlock,
+    broken_off,
+    classify_failure,
+    copied,
+    end_copy,
+)
+from pytest_ltm.api.model import CAPABILITIES, Call, Reply, read_shown_tools
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    known_secrets,
+    text_of,
+    wall_time,
+)
 
 # The characters of a traceback that are told: its beginning and its end.
 _LONGEST = 20_000

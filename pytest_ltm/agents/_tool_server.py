@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.model.tools import Call, Tools
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm.api.model import Call, Tools
+from pytest_ltm.api.storage import AgentFault
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import AsyncGeneratorType
 from typing import Any, cast
 
-from pytest_ltm._core.calls.airlock import (
+from pytest_ltm.api.calls import (
     LONGEST_REPLY,
     Refusal,
     Refuse,
@@ -25,16 +25,15 @@ from pytest_ltm._core.calls.airlock import (
     shown,
     true_classes,
 )
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.api.model import (
+    Call,
     MemoryOperation,
     Mishap,
     Reply,
     Usage,
     check_operations,
 )
-from pytest_ltm._core.model.tools import Call
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.storage import LtmError, redact_secrets
 
 
 def check_text(value: object, refuse: Refuse) -> str:

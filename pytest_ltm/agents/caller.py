@@ -11,50 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.calls.airlock import (
-    Refuse,
-    class_name,
-    exact_scalar,
-    inherits,
-    is_count,
-    look,
-    read_attribute,
-    shown,
-)
-from pytest_ltm._core.calls.conversation_thread import (
-    OutOfTime,
-    call_in_own_thread,
-    own_thread,
-)
-from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.calls.time_limits import FORK_MESSAGE, copied
-from pytest_ltm._core.model.account import SCORED, account_of
-from pytest_ltm._core.model.agent import (
-    Agent,
-    Announced,
-    Apart,
-    Capabilities,
-    ExpectedReply,
-    MemoryOperation,
-    Mishap,
-    Reply,
-    TakesTurns,
-    Usage,
-    add_mishaps,
-)
-from pytest_ltm._core.model.tokens import APPROX, token_counter
-from pytest_ltm._core.model.tools import Tools
-from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import read_image
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    AgentFault,
-    DatasetError,
-    LtmInternalError,
-    TransientFault,
-)
 from pytest_ltm.agents.answers import (
     check_bytes,
     check_reply,
@@ -71,6 +27,53 @@ from pytest_ltm.agents.capabilities import (
 )
 from pytest_ltm.agents.logged_errors import LoggedErrors
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.api.calls import (
+    FORK_MESSAGE,
+    Failed,
+    ForeignCaller,
+    OutOfTime,
+    Refuse,
+    Retries,
+    call_in_own_thread,
+    class_name,
+    copied,
+    exact_scalar,
+    inherits,
+    is_count,
+    look,
+    own_thread,
+    read_attribute,
+    shown,
+)
+from pytest_ltm.api.model import (
+    APPROX,
+    RAW,
+    SCORED,
+    Agent,
+    Announced,
+    Apart,
+    Capabilities,
+    ExpectedReply,
+    MemoryOperation,
+    Mishap,
+    Reading,
+    Reply,
+    TakesTurns,
+    Tools,
+    Usage,
+    account_of,
+    add_mishaps,
+    token_counter,
+)
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DatasetError,
+    LtmInternalError,
+    TransientFault,
+    read_image,
+    stopwatch_seconds,
+)
 
 # For pytest: who reads of an agent's exception wants the agent's frames, not these.
 __tracebackhide__ = True

@@ -8,7 +8,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
+from pytest_ltm.api.model import (
     CAPABILITIES,
     SAVES_REFERENCE,
     Apart,
@@ -18,8 +19,7 @@ from pytest_ltm._core.model.agent import (
     Stateless,
     TakesTools,
 )
-from pytest_ltm._core.storage.errors import AgentError, describe_error
-from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
+from pytest_ltm.api.storage import AgentError, describe_error
 
 # The controls that a spec of this package made; no class makes a control of anything
 # else.

@@ -11,9 +11,8 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents._replying import classes_of, may_need_adapter
+from pytest_ltm.api.storage import AgentError, load_packaged_yaml
 
 
 class Framework(Struct, frozen=True, kw_only=True):

@@ -15,11 +15,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.model.agent import TakesTurns
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.stores import Steps, stepwise
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, InTurn
+from pytest_ltm.api.model import TakesTurns
 
 # Capabilities that an agent which may go on from another's state does not have.
 _OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from pytest_ltm._core.model.agent import Mishap
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.model import Mishap
+from pytest_ltm.api.storage import redact_secrets
 
 # Characters of an error that are kept.
 _LONGEST = 200

@@ -17,10 +17,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.agent import Promised, operation_rows
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
-from pytest_ltm._core.storage.schema import Field, to_record
 from pytest_ltm.agents._mcp_tools import (
     FOLDER,
     NEW_ID,
@@ -51,6 +47,15 @@ from pytest_ltm.agents.sources import (
     AgentUnavailable,
     agent_source,
     is_keyless,
+)
+from pytest_ltm.api.model import Promised, operation_rows
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DottedPath,
+    Field,
+    describe_error,
+    to_record,
 )
 from pytest_ltm.providers import model_forms
 from pytest_ltm.providers.specs import Spec

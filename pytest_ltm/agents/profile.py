@@ -11,19 +11,6 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._core.engine.port import Enclosed
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.model.agent import (
-    CAPABILITIES,
-    Capabilities,
-    Promised,
-    Reply,
-    SeparatesUsers,
-    TakesTools,
-)
-from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.clock import Clock
 from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents.caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents.capabilities import (
@@ -43,6 +30,20 @@ from pytest_ltm.agents.wrapping import (
     Padding,
     Timing,
 )
+from pytest_ltm.api.engine import Enclosed
+from pytest_ltm.api.journal import events
+from pytest_ltm.api.model import (
+    CAPABILITIES,
+    Capabilities,
+    Exchange,
+    Promised,
+    Reply,
+    SeparatesUsers,
+    TakesTools,
+    TokenCounter,
+    token_counter,
+)
+from pytest_ltm.api.storage import Clock
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.fillers import answers_of, reply_of
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.disk import read_text
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
+from pytest_ltm.api.storage import ConfigurationError, read_text
 
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}

@@ -15,28 +15,25 @@ from itertools import product
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from pytest_ltm._core.agent_kinds import AgentKind, agent_kinds
-from pytest_ltm._core.storage.dotted import is_dotted, lazy
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    ConfigurationError,
-    DefinitionError,
-    LtmError,
-    describe_error,
-    did_you_mean,
-)
-from pytest_ltm._core.storage.schema import (
-    Field,
-    show_value,
-)
-from pytest_ltm._core.storage.secrets import (
-    redact_secrets,
-)
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     dotted_source,
+)
+from pytest_ltm.api.features import AgentKind, agent_kinds
+from pytest_ltm.api.storage import (
+    AgentError,
+    ConfigurationError,
+    DefinitionError,
+    Field,
+    LtmError,
+    describe_error,
+    did_you_mean,
+    is_dotted,
+    lazy,
+    redact_secrets,
+    show_value,
 )
 from pytest_ltm.providers import suggest_provider
 from pytest_ltm.providers.specs import Spec

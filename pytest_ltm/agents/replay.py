@@ -13,30 +13,36 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.agents.sources import AgentSource, grant_capabilities
+from pytest_ltm.api.journal import (
     JOURNAL,
     LATEST,
+    ConversationName,
+    ConversationRecord,
     conversations_in,
+    events,
     find_run,
 )
-from pytest_ltm._core.model.agent import Announced, ExpectedReply, Prompted, Reply
-from pytest_ltm._core.model.filler import is_cut
-from pytest_ltm._core.model.judge import JudgeRequest
-from pytest_ltm._core.model.tools import Tools
-from pytest_ltm._core.model.transcript import Count
-from pytest_ltm._core.storage.disk import open_regular, read_regular
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.model import (
+    Announced,
+    Count,
+    ExpectedReply,
+    Prompted,
+    Reply,
+    Tools,
+    is_cut,
+)
+from pytest_ltm.api.scenarios import JudgeRequest
+from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
     ConfigurationError,
     LtmError,
     UserError,
     did_you_mean,
+    open_regular,
+    read_regular,
 )
-from pytest_ltm.agents.sources import AgentSource, grant_capabilities
 from pytest_ltm.datasets.published import scenario_of
 from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.records.playback import Playback, as_recorded

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pytest_ltm._core.model.agent import CAPABILITIES
-from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
@@ -21,6 +19,8 @@ from pytest_ltm.agents.capabilities import (
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.told_values import ToldValues
+from pytest_ltm.api.model import CAPABILITIES
+from pytest_ltm.api.storage import AgentFault
 
 _MEMORY_SYSTEM = "memory"
 _SERVERS = frozenset({"http", "https"})

@@ -15,24 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._core.calls.airlock import (
-    is_count,
-    shown,
-)
-from pytest_ltm._core.calls.event_loop import has_thread, shares_loop
-from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.model.agent import (
-    Agent,
-    Configured,
-    KeepsUsers,
-    Resettable,
-    Usage,
-)
-from pytest_ltm._core.model.tools import Call
-from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._foreign_forms import (
     MessagesAgent,
     takes_messages,
@@ -51,6 +33,25 @@ from pytest_ltm.agents.capabilities import (
     closing_method,
     register_control,
     required_parameters,
+)
+from pytest_ltm.api.calls import ForeignCaller, has_thread, is_count, shares_loop, shown
+from pytest_ltm.api.model import (
+    RAW,
+    Agent,
+    Call,
+    Configured,
+    KeepsUsers,
+    Reading,
+    Resettable,
+    Usage,
+)
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DottedPath,
+    Field,
+    is_dotted,
+    lazy,
 )
 
 # Most specs name a class or a function, which no framework has made.

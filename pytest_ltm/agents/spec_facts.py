@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import LtmError
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.sources import AgentSource

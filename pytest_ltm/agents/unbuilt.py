@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.agent import TakesTurns
-from pytest_ltm._core.model.transcript import RAW, Reading
+from pytest_ltm.api.model import RAW, Reading, TakesTurns
 from pytest_ltm.providers import ModelSpec
 
 # Tokens that a message takes beside its text: the role and the marks around it, in most

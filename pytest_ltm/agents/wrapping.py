@@ -14,17 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.agent import (
-    CAPABILITIES,
-    Announced,
-    ExpectedReply,
-    Prompted,
-    Reply,
-    TakesTools,
-    TakesTurns,
-)
-from pytest_ltm._core.storage.clock import describe_duration
-from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
     is_prompted,
@@ -34,6 +23,16 @@ from pytest_ltm.agents.capabilities import (
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
 from pytest_ltm.agents.sources import AgentSource, agent_source
+from pytest_ltm.api.model import (
+    CAPABILITIES,
+    Announced,
+    ExpectedReply,
+    Prompted,
+    Reply,
+    TakesTools,
+    TakesTurns,
+)
+from pytest_ltm.api.storage import AgentError, ConfigurationError, describe_duration
 
 
 class FreshPromptAgent:

@@ -17,12 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    LtmError,
-    did_you_mean,
-)
-from pytest_ltm._core.storage.sanitize import Screen
+from pytest_ltm.api.storage import ConfigurationError, LtmError, Screen, did_you_mean
 
 PROGRAM = "ltm"
 _PLAYS = frozenset({"eval", "play", "pytest", "rescore", "run", "start", "test"})
@@ -342,7 +337,7 @@ def _leave_features_out(words: Sequence[str]) -> list[str]:
                 f"-p leaves a feature out: -p no:NAME, not {name!r}"
             )
     if names:
-        from pytest_ltm._core.features import feature_names, leave_out_features
+        from pytest_ltm.api.features import feature_names, leave_out_features
 
         installed = feature_names()
         for name in names:
@@ -377,7 +372,7 @@ def _find_command(name: str) -> Command | None:
 
 def added_commands() -> dict[str, Command]:
     """Return the commands that installed packages add, by name."""
-    from pytest_ltm._core.features import feature_hooks
+    from pytest_ltm.api.features import feature_hooks
 
     added: dict[str, Command] = {}
 

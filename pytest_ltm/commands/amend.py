@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import RunResult, ScenarioResult, find_run
+from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.commands.arguments import add_place, add_run
 from pytest_ltm.commands.example_choice import choose_result
 from pytest_ltm.figures.columns import Column, result_columns

@@ -9,8 +9,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.project import Project, choose_candidate
+from pytest_ltm.api.storage import ConfigurationError
 
 LATEST = "latest"
 BASELINES = "ltm_baselines"

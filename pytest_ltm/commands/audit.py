@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    did_you_mean,
+    for_file,
+    write_output,
+)
 from pytest_ltm.commands.arguments import add_json, add_option, positive_integer
 from pytest_ltm.commands.store_dump import dump_store, names_store
 from pytest_ltm.lifecycle.audit.fields import find_fields, read_memories

@@ -24,14 +24,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field, structs
 
-from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import PARTS, find_run, read_run_file
-from pytest_ltm._core.model.suite_spec import SuiteSpec
-from pytest_ltm._core.storage.disk import read_regular, write_output, write_whole
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
-from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import FILE as RUN_FILE
+from pytest_ltm.api.journal import PARTS, find_run, read_run_file
+from pytest_ltm.api.scenarios import SuiteSpec
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    json_text,
+    pluralize,
+    read_regular,
+    redact_secrets,
+    write_output,
+    write_whole,
+)
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output, add_run
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run

@@ -17,25 +17,27 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from pytest_ltm._core.calls.event_loop import (
-    blocked_seconds,
-    close_loops,
-    share_in_thread,
-)
-from pytest_ltm._core.calls.foreign import UNBLOCK
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.model.account import sort_end
-from pytest_ltm._core.model.agent import CAPABILITIES, Reply
-from pytest_ltm._core.model.schedule import cannot_come_back
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.clock import START, stopwatch_seconds
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import near_misses, protocol_members
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.calls import (
+    UNBLOCK,
+    Retries,
+    blocked_seconds,
+    close_loops,
+    share_in_thread,
+)
+from pytest_ltm.api.model import CAPABILITIES, SPOKEN, Reply, cannot_come_back, sort_end
+from pytest_ltm.api.storage import (
+    START,
+    AgentError,
+    AgentFault,
+    one_line,
+    pluralize,
+    redact_secrets,
+    stopwatch_seconds,
+)
 from pytest_ltm.commands.arguments import (
     add_flags,
     add_json,

@@ -8,11 +8,9 @@ from argparse import ArgumentParser, Namespace
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.sanitize import for_file
 from pytest_ltm.agents.memory.pace import parse_pace, use_pace
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import ConfigurationError, for_file, write_output
 from pytest_ltm.commands.arguments import add_flags, add_json, add_option, add_output
 from pytest_ltm.lifecycle.cards.card import (
     Card,

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import FAILED
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.journal import FAILED
+from pytest_ltm.api.storage import one_line, redact_secrets
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_flags,

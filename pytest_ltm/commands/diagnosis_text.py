@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import one_line
 from pytest_ltm.figures.text import wrap_text
 
 _KILO = 1e3

@@ -11,9 +11,8 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from pytest_ltm._core.journal import run_file
-from pytest_ltm._core.journal.run_file import JOURNAL
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.journal import JOURNAL, run_file
+from pytest_ltm.api.storage import redact_secrets
 from pytest_ltm.commands.arguments import RUN, add_flags, add_json, add_ltm_dir
 from pytest_ltm.commands.environment import (
     Environment,

@@ -12,11 +12,9 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal import run_file
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import describe_error
-from pytest_ltm._core.storage.schema import load_packaged_yaml
-from pytest_ltm._core.storage.secrets import is_secret_name
+from pytest_ltm.api.journal import run_file
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import describe_error, is_secret_name, load_packaged_yaml
 from pytest_ltm.commands.diagnosis_text import fit_lines, problem_lines
 from pytest_ltm.providers import key_names
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import NeedleRef, ScenarioResult, at_span
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.schema import fields_of
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import (
+    ConversationRecord,
+    NeedleRef,
+    ScenarioResult,
+    at_span,
+)
+from pytest_ltm.api.model import Exchange
+from pytest_ltm.api.storage import fields_of, for_screen, one_line, pluralize
 from pytest_ltm.figures.table import Style, paint_text
 from pytest_ltm.figures.text import (
     clip_text,

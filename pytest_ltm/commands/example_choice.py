@@ -5,9 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.wording import first_and_rest, one_line
+from pytest_ltm.api.journal import RunResult, ScenarioResult
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    did_you_mean,
+    first_and_rest,
+    one_line,
+)
 
 # The candidates that are listed where an item is ambiguous.
 _MOST_CANDIDATES = 12

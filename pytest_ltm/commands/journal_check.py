@@ -9,14 +9,15 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import find_damages, flip_bit_back
-from pytest_ltm._core.journal.run_file import JOURNAL
-from pytest_ltm._core.storage.disk import read_regular, write_whole
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.locks import FolderLock
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import JOURNAL, events, find_damages, flip_bit_back
+from pytest_ltm.api.storage import (
+    FolderLock,
+    LtmError,
+    pluralize,
+    read_regular,
+    redact_secrets,
+    write_whole,
+)
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.verification import find_discrepancies

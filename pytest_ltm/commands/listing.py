@@ -7,14 +7,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.model import suite as _suite
-from pytest_ltm._core.model.dataset import Dataset
-from pytest_ltm._core.model.own_suite import OwnSuite
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
+from pytest_ltm.api.features import agent_kinds, feature_hooks
+from pytest_ltm.api.scenarios import Dataset, OwnSuite
+from pytest_ltm.api.scenarios import suite as _suite
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, pluralize
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pytest_ltm._core.storage.clock import duration
-from pytest_ltm._core.storage.disk import Appender, read_regular, write_whole
-from pytest_ltm._core.storage.errors import DatasetError, DiskFault, ScenarioError
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import (
+    Appender,
+    DatasetError,
+    DiskFault,
+    ScenarioError,
+    duration,
+    pluralize,
+    read_regular,
+    write_whole,
+)
 from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets.converters.chats import read_chats
 from pytest_ltm.datasets.converters.messages import Splitting

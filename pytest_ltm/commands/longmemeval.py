@@ -15,18 +15,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.model.judge import JudgeDecision, decide_by_votes
-from pytest_ltm._core.storage.disk import read_regular, write_output
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.journal import ScenarioResult, find_run
+from pytest_ltm.api.scenarios import JudgeDecision, decide_by_votes
+from pytest_ltm.api.storage import (
     ConfigurationError,
     DatasetError,
+    Field,
     did_you_mean,
+    for_file,
+    join_some,
+    read_regular,
+    write_output,
 )
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm._core.storage.wording import join_some
 from pytest_ltm.commands.arguments import (
     RUN,
     add_flags,

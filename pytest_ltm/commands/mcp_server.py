@@ -10,8 +10,7 @@ from argparse import ArgumentParser, Namespace
 from itertools import accumulate
 from typing import Any
 
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.storage import ConfigurationError, for_screen
 from pytest_ltm.commands.arguments import (
     add_flags,
     add_ltm_dir,

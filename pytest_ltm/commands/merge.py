@@ -12,14 +12,26 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.journal import timings
-from pytest_ltm._core.journal.result import ConversationName, Pace
-from pytest_ltm._core.journal.run_file import PARTS, find_run, run_parts
-from pytest_ltm._core.model.plan import Plan, plan_differences
-from pytest_ltm._core.storage.disk import build_folder, read_regular
-from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
-from pytest_ltm._core.storage.schema import json_text, to_record
-from pytest_ltm._core.storage.wording import first_and_rest, join_some, pluralize
+from pytest_ltm.api.journal import (
+    PARTS,
+    ConversationName,
+    Pace,
+    find_run,
+    run_parts,
+    timings,
+)
+from pytest_ltm.api.scenarios import Plan, plan_differences
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    DefinitionError,
+    build_folder,
+    first_and_rest,
+    join_some,
+    json_text,
+    pluralize,
+    read_regular,
+    to_record,
+)
 from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import agent_paces

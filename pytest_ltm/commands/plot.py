@@ -7,9 +7,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 
-from pytest_ltm._core.journal.run_file import LATEST, find_run
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.journal import LATEST, find_run
+from pytest_ltm.api.storage import ConfigurationError, write_output
 from pytest_ltm.commands.arguments import (
     RUN,
     add_baselines,

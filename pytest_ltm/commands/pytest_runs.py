@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 
 _PLAYED = {0, 1, 75}  # exit statuses of pytest after which there are results

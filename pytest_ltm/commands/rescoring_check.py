@@ -9,18 +9,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ScenarioResult, read_results
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
+    ConversationRecord,
+    ScenarioResult,
+    read_results,
 )
-from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
-from pytest_ltm._core.model.transcript import count_option
-from pytest_ltm._core.storage.disk import read_regular, write_whole
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.model import count_option
+from pytest_ltm.api.scenarios import SuiteSpec, fold_recorded_options
+from pytest_ltm.api.storage import (
+    LtmError,
+    json_text,
+    pluralize,
+    read_regular,
+    write_whole,
+)
 from pytest_ltm.commands.pytest_runs import run_pytest
 from pytest_ltm.commands.verification_result import Verification
 from pytest_ltm.figures.run_loading import LoadedRun

@@ -13,14 +13,17 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import strip_checksum, whole_lines
-from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.model.judge import PROMPTS, parse_grade
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import (
+    ConversationResult,
+    ScenarioResult,
+    events,
+    find_run,
+    strip_checksum,
+    whole_lines,
+)
+from pytest_ltm.api.model import Unscored
+from pytest_ltm.api.scenarios import PROMPTS, parse_grade
+from pytest_ltm.api.storage import LtmError, one_line, pluralize
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_json,

@@ -9,17 +9,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ltm._core.engine.held_agent import Checkpoints
-from pytest_ltm._core.journal import run_file
-from pytest_ltm._core.journal.result import ConversationName, read_results
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.engine import Checkpoints
+from pytest_ltm.api.journal import (
     CHECKPOINTS,
     JOURNAL,
     RESULTS,
+    ConversationName,
+    read_results,
+    run_file,
 )
-from pytest_ltm._core.storage.errors import LtmError, describe_error
-from pytest_ltm._core.storage.locks import OWNER, lock_holder, lock_owner
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import (
+    OWNER,
+    LtmError,
+    describe_error,
+    lock_holder,
+    lock_owner,
+    pluralize,
+)
 from pytest_ltm.commands import PROGRAM
 from pytest_ltm.commands.diagnosis_text import fit_lines, problem_lines, size_text
 from pytest_ltm.commands.environment import installed_version

@@ -15,13 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.storage.clock import duration, wall_time
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, ScenarioError
-from pytest_ltm._core.storage.sanitize import for_screen, is_plain
-from pytest_ltm._core.storage.schema import fields_of
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import find_run
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    ScenarioError,
+    duration,
+    fields_of,
+    for_screen,
+    is_plain,
+    one_line,
+    pluralize,
+    read_regular,
+    wall_time,
+)
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_filters,

@@ -6,15 +6,18 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.features import feature_hooks
+from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
     TIMINGS,
+    ReplyTime,
+    Resumed,
+    Retry,
+    load_all_timings,
     run_parts,
 )
-from pytest_ltm._core.journal.timings import ReplyTime, Resumed, Retry, load_all_timings
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.commands.rescoring_check import score_part_again
 from pytest_ltm.commands.verification_result import Verification
 from pytest_ltm.figures.run_loading import LoadedRun, read_run

@@ -10,7 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from threading import Thread
 
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.commands.arguments import add_flags, add_ltm_dir, add_option
 
 

@@ -16,18 +16,20 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.calls.airlock import settle_error
-from pytest_ltm._core.calls.conversation_thread import OutOfTime
-from pytest_ltm._core.calls.time_limits import call_within
-from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.journal.result import at_span
-from pytest_ltm._core.journal.run_file import LATEST, find_run
-from pytest_ltm._core.journal.section import Section, sections_of
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, describe_error
-from pytest_ltm._core.storage.sanitize import escape_unprintable, for_file
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.calls import OutOfTime, call_within, settle_error
+from pytest_ltm.api.features import feature_hooks
+from pytest_ltm.api.journal import LATEST, Section, at_span, find_run, sections_of
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    describe_error,
+    escape_unprintable,
+    for_file,
+    one_line,
+    pluralize,
+    redact_secrets,
+    write_output,
+)
 from pytest_ltm.commands.arguments import (
     RUN,
     add_flags,

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult, at_span
-from pytest_ltm._core.journal.run_file import LATEST, find_run
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import LATEST, RunResult, ScenarioResult, at_span, find_run
+from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.commands.arguments import add_flags, add_place, add_run
 from pytest_ltm.commands.example_chat import (
     ExampleChat,

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import ConfigurationError, describe_error
 from pytest_ltm.lifecycle.audit.memory_records import Dump, dump_of_value
 from pytest_ltm.lifecycle.stores_of_spec import store_maker
 from pytest_ltm.lifecycle.subject import Hit, Subject

@@ -17,19 +17,22 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.calls.event_loop import close_loops, share_in_thread
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.journal.cost import Price, read_price
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.model.words import content_stems
-from pytest_ltm._core.storage.clock import START, stopwatch_seconds
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import one_line, pluralize
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import model_of, spec_within
+from pytest_ltm.api.calls import Retries, close_loops, share_in_thread
+from pytest_ltm.api.journal import Price, read_price
+from pytest_ltm.api.model import content_stems, token_counter
+from pytest_ltm.api.storage import (
+    START,
+    AgentError,
+    AgentFault,
+    one_line,
+    pluralize,
+    redact_secrets,
+    stopwatch_seconds,
+)
 from pytest_ltm.commands.arguments import (
     add_json,
     add_option,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.reports.discrepancies import Discrepancy
 
 # The exit statuses: all holds; something does not; something that belongs to it could

@@ -10,10 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm._core.storage.secrets import redact_secrets
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.journal import find_run
+from pytest_ltm.api.storage import json_text, one_line, redact_secrets
 from pytest_ltm.commands.arguments import (
     RUN,
     add_flags,

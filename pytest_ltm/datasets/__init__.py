@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.storage.dotted import lazy_exports
+from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.model.dataset import (
+    from pytest_ltm.api.scenarios import (
         Dataset,
         DatasetOption,
         DatasetSuite,

@@ -15,9 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.storage import (
+    DatasetError,
+    did_you_mean,
+    lazy_pattern,
+    read_regular,
+)
 from pytest_ltm.language.numbers import BELOW_HUNDRED
 
 # What `split` may be.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.scenarios import (
     Dataset,
     DatasetOption,
     DatasetSuite,
@@ -19,9 +19,7 @@ from pytest_ltm._core.model.dataset import (
     some_of,
     split_comma_list,
 )
-from pytest_ltm._core.storage.choices import one_of
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, lazy, one_of
 
 if TYPE_CHECKING:
     from pytest_ltm.datasets.interchange import HistoryReader

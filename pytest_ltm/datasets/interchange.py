@@ -15,9 +15,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from pytest_ltm._core.model.dataset import INDEX_FOLDER
-from pytest_ltm._core.storage.disk import Appender, open_regular, read_regular
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.scenarios import INDEX_FOLDER
+from pytest_ltm.api.storage import Appender, DatasetError, open_regular, read_regular
 
 FORMAT: Literal["ltm-logs"] = "ltm-logs"
 SCHEMA = Path(__file__).with_name("logs.schema.json")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.evaluators import kendall_tau_b
 
 # --- LongMemEval-V2 (Wu et al., 2026): a rule and its options in one text,

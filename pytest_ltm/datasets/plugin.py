@@ -33,7 +33,7 @@ def pytest_ltm_read_definitions(folder: Path) -> DefinitionsFolder:
 @hookimpl(trylast=True)
 def pytest_ltm_read_suite(path: Path, scenarios: Collection[str] | None) -> Suite:
     """Return the suite in a file, ours or a published configuration; the parameters in a user's file are tried."""
-    from pytest_ltm._core.model.suite import scenarios_folder
+    from pytest_ltm.api.scenarios import scenarios_folder
     from pytest_ltm.datasets.suite_file import load_suite
 
     if path.parent == scenarios_folder():

@@ -13,10 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import JudgePrompt
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.schema import Field, load_yaml
+from pytest_ltm.api.scenarios import JudgePrompt
+from pytest_ltm.api.storage import DatasetError, Field, load_yaml, read_regular
 from pytest_ltm.datasets.rows import faults_of_data
 
 _FIELDS = ("opening", "question", "judge", "parameters")

@@ -11,26 +11,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ltm._core.journal.result import node_label
-from pytest_ltm._core.model.plan import natural_sort_key
-from pytest_ltm._core.model.scenario import (
+from pytest_ltm.api.journal import node_label
+from pytest_ltm.api.scenarios import (
     Ask,
     Definition,
     Say,
     Step,
+    Suite,
+    SuiteEntry,
     Wait,
+    built_in,
+    natural_sort_key,
     read_definition,
     read_json,
 )
-from pytest_ltm._core.model.suite import (
-    Suite,
-    SuiteEntry,
-    built_in,
-)
-from pytest_ltm._core.storage import schema as _yaml
-from pytest_ltm._core.storage.errors import DefinitionError
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.storage import DefinitionError, Field, lazy_pattern
+from pytest_ltm.api.storage import schema as _yaml
 from pytest_ltm.datasets.suite_file import (
     load_suite,
     separate_entries,

@@ -10,9 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_ltm._core.storage.disk import open_regular, open_text, read_regular
-from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.storage import (
+    DatasetError,
+    DefinitionError,
+    Field,
+    did_you_mean,
+    open_regular,
+    open_text,
+    read_regular,
+)
 
 # Larger numbers stand for nothing; some of them cannot even be written.
 _LARGEST = 10**100

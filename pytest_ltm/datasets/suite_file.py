@@ -8,9 +8,8 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.model.suite import NONE, SETTINGS, SUFFIX, Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import did_you_mean
-from pytest_ltm._core.storage.schema import Field, load_yaml
+from pytest_ltm.api.scenarios import NONE, SETTINGS, SUFFIX, Suite, SuiteEntry
+from pytest_ltm.api.storage import Field, did_you_mean, load_yaml
 
 
 def load_suite(path: str | Path, known: Collection[str] | None = None) -> Suite:

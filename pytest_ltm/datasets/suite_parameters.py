@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_ltm._core.model.plan import definition_rng
-from pytest_ltm._core.model.suite import Suite, import_scenario
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.api.scenarios import Suite, definition_rng, import_scenario
+from pytest_ltm.api.storage import ConfigurationError, LtmError, did_you_mean
 
 
 class Noticing(dict[str, Any]):

@@ -7,11 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import comb, sqrt
 
-from pytest_ltm._core.model.words import (
-    plain_words,
-    strip_punctuation,
-    word_stem,
-)
+from pytest_ltm.api.model import plain_words, strip_punctuation, word_stem
 from pytest_ltm.evaluators._rules import LEXICON
 from pytest_ltm.language.clauses import phrase_positions
 from pytest_ltm.language.commitment import Mention

@@ -10,10 +10,12 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import Judge
-from pytest_ltm._core.model.score import Check, Score, Scoring, Unscored
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
+    Check,
+    Exchange,
+    Score,
+    Scoring,
+    Unscored,
     casefold_plain,
     content_stems,
     has_phrase,
@@ -22,6 +24,7 @@ from pytest_ltm._core.model.words import (
     strip_punctuation,
     word_stem,
 )
+from pytest_ltm.api.scenarios import Judge
 from pytest_ltm.evaluators._rules import (
     LEXICON,
     RuleCheck,

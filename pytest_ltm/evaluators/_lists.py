@@ -9,9 +9,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Score, Scoring
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     BULLET,
+    Score,
+    Scoring,
     casefold_plain,
     evidence_snippet,
     plain_words,

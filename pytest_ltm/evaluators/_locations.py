@@ -8,8 +8,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.score import Score, Scoring
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
+    Score,
+    Scoring,
     casefold_plain,
     evidence_snippet,
     plain_words,

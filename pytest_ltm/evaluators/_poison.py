@@ -8,8 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Score, Scoring
-from pytest_ltm._core.model.words import content_stems
+from pytest_ltm.api.model import Score, Scoring, content_stems
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled
 from pytest_ltm.language.clauses import normalize_text, sentence_around
 from pytest_ltm.language.commitment import (

@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.judge import Judge
-from pytest_ltm._core.model.score import Score, Scoring, Unscored
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     STOP_WORDS,
+    Score,
+    Scoring,
+    Unscored,
     content_stems,
     evidence_snippet,
     has_phrase,
@@ -21,6 +22,7 @@ from pytest_ltm._core.model.words import (
     space_delimited,
     word_stem,
 )
+from pytest_ltm.api.scenarios import Judge
 from pytest_ltm.evaluators._rules import (
     LEXICON,
     RuleCheck,

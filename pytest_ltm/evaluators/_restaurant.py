@@ -10,15 +10,18 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._core.model.score import Check, Score, Scoring, Unscored
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     STOP_WORDS,
+    Check,
+    Score,
+    Scoring,
+    Unscored,
     evidence_snippet,
     plain_words,
     space_delimited,
     word_stem,
 )
+from pytest_ltm.api.scenarios import PROMPTS, Judge, ask_judge
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at
 from pytest_ltm.language.clauses import phrase_positions, split_sentences
 from pytest_ltm.language.commitment import (

@@ -9,9 +9,15 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import Judge
-from pytest_ltm._core.model.score import Score, Scoring, Unscored
-from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
+from pytest_ltm.api.model import (
+    STOP_WORDS,
+    Score,
+    Scoring,
+    Unscored,
+    plain_words,
+    word_stem,
+)
+from pytest_ltm.api.scenarios import Judge
 from pytest_ltm.evaluators._hygiene import tells_value
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text

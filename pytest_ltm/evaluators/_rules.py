@@ -8,17 +8,17 @@ from typing import ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._core.model.score import (
+from pytest_ltm.api.model import (
     SCORINGS,
     Check,
     Replies,
     Score,
     Scoring,
     Unscored,
+    evidence_snippet,
 )
-from pytest_ltm._core.model.words import evidence_snippet
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.api.scenarios import PROMPTS, Judge, ask_judge
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean
 from pytest_ltm.language.lexicon import Lexicon
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import Proof

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Check, Score, Scoring
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import Check, Score, Scoring, plain_words
 from pytest_ltm.evaluators._hygiene import day_mentions
 from pytest_ltm.evaluators._rules import LEXICON, Ruled, answer_at, values_at
 from pytest_ltm.language.clauses import normalize_text, split_sentences

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Check, Score, Scoring
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import Check, Score, Scoring, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, Ruled
 from pytest_ltm.language.clauses import (
     clause_around,

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.score import Score, Scoring
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import Score, Scoring, plain_words
 from pytest_ltm.evaluators._rules import LEXICON, RuleCheck, Ruled, answer_at
 from pytest_ltm.language.clauses import iter_sentences, normalize_text
 from pytest_ltm.language.commitment import Mention, is_alternative

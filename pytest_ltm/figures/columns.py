@@ -11,15 +11,14 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     ConversationResult,
     Pace,
     RunResult,
     ScenarioResult,
     at_span,
 )
-from pytest_ltm._core.model.agent import ENDED_SOMEHOW, Mishap, add_mishaps
-from pytest_ltm._core.model.score import NO_ORACLE
+from pytest_ltm.api.model import ENDED_SOMEHOW, NO_ORACLE, Mishap, add_mishaps
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.guessing import ScoredDraws, compare_with_guessing
 from pytest_ltm.figures.statistics.pass_rates import (

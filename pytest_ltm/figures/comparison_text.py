@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.figures.statistics.comparison import (
     ALPHA,
     Comparison,

@@ -12,9 +12,8 @@ from functools import cache, lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.features import current_hooks
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.features import current_hooks
+from pytest_ltm.api.storage import ConfigurationError, load_packaged_yaml
 from pytest_ltm.figures.columns import HAMPERED, Column
 from pytest_ltm.figures.figure import (
     UNITS,

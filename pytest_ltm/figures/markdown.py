@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import one_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 # What begins a list, a heading or a rule.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.memory_ledger import FactMemory, MemoryResult
-from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.api.journal import FactMemory, MemoryResult, ScenarioResult
 from pytest_ltm.figures.text import NOTHING, shorten_text
 
 

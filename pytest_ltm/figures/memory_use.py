@@ -8,15 +8,15 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.memory_ledger import (
+from pytest_ltm.api.journal import (
     Change,
     FactMemory,
     Lost,
     MemoryLedger,
     MemoryResult,
+    QuestionResult,
 )
-from pytest_ltm._core.journal.result import QuestionResult
-from pytest_ltm._core.model.words import STOP_WORDS, has_value, plain_words
+from pytest_ltm.api.model import STOP_WORDS, has_value, plain_words
 
 # What may be a name or a number: capitals inside a sentence, and digits that are no
 # date or time.

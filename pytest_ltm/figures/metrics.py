@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import RunResult, at_span
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import RunResult, at_span
+from pytest_ltm.api.storage import lazy, one_line, pluralize
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.pairs import against_control
 from pytest_ltm.figures.statistics.totals import group_by

@@ -10,19 +10,17 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     CallDurations,
+    ConversationRecord,
     ConversationResult,
     Pace,
     Precheck,
     RunResult,
+    events,
     read_results,
 )
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import from_record
+from pytest_ltm.api.storage import LtmError, from_record, read_regular
 from pytest_ltm.figures.text import text_of
 from pytest_ltm.records import (
     CANARIES,

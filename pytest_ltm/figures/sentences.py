@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     ConversationResult,
     Precheck,
     RunResult,
     at_span,
     span_place,
 )
-from pytest_ltm._core.model.account import ACCOUNTS, Account
-from pytest_ltm._core.model.agent import Mishap, add_mishaps
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.schema import fields_of
-from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
+from pytest_ltm.api.model import ACCOUNTS, Account, Mishap, add_mishaps
+from pytest_ltm.api.storage import fields_of, join_words, lazy, one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import exact_dollars, short_count
 

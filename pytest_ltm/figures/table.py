@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import one_line
 from pytest_ltm.figures.text import columns_of, pad_left, pad_right, shorten_text
 
 Style: TypeAlias = Literal["", "good", "part", "bad", "strong", "dim"]

@@ -7,9 +7,8 @@ import re
 from datetime import timedelta
 from math import floor, log10
 
-from pytest_ltm._core.journal.result import Automatic, ScenarioResult
-from pytest_ltm._core.storage.clock import describe_duration
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import Automatic, ScenarioResult
+from pytest_ltm.api.storage import describe_duration, pluralize
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 
 # Texts of such characters, ASCII and Latin letters and typographic signs, have a column

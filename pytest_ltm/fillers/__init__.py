@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.storage.dotted import lazy_exports
+from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.model.filler import Filler, FillerExchange
+    from pytest_ltm.api.model import Filler, FillerExchange
     from pytest_ltm.fillers._quiz import (
         CLOSING,
         INSTRUCTION,

@@ -9,7 +9,7 @@ from random import Random
 from statistics import median_low
 from typing import Generic, NamedTuple, TypeVar
 
-from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm.api.model import TokenCounter
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple, TypeAlias
 
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.model import TokenCounter
+from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.numbers import ONES, ORDINALS, TENS

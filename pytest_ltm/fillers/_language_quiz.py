@@ -8,8 +8,7 @@ from itertools import permutations
 from operator import add, mod, mul
 from random import Random
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm.api.model import FillerExchange, TokenCounter
 from pytest_ltm.fillers._deck import Pool
 from pytest_ltm.fillers._quiz import QuizFact
 from pytest_ltm.fillers._trivia import TriviaFiller

@@ -8,10 +8,8 @@ from math import exp, log
 from random import Random
 from typing import NamedTuple
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.errors import FillerError
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.model import FillerExchange, TokenCounter
+from pytest_ltm.api.storage import FillerError, load_packaged_yaml
 from pytest_ltm.fillers._deck import (
     Deck,
     Room,

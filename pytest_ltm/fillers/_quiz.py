@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from pytest_ltm._core.model.tokens import TokenCounter
+from pytest_ltm.api.model import TokenCounter
 
 # The first line of every message of `trivia`.
 INSTRUCTION = (

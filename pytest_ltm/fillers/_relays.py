@@ -11,8 +11,10 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say
-from pytest_ltm._core.model.suite import (
+from pytest_ltm.api.scenarios import (
+    Ask,
+    Definition,
+    Say,
     SuiteEntry,
     built_in,
     built_in_names,

@@ -7,10 +7,14 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, cast
 
-from pytest_ltm._core.model.filler import Filler
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.dotted import DottedPath, lazy
-from pytest_ltm._core.storage.errors import FillerError, describe_error, did_you_mean
+from pytest_ltm.api.model import Filler, TokenCounter
+from pytest_ltm.api.storage import (
+    DottedPath,
+    FillerError,
+    describe_error,
+    did_you_mean,
+    lazy,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm.locales import Language

@@ -8,10 +8,9 @@ from itertools import repeat
 from math import exp, log
 from random import Random
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.suite import built_in_names
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.errors import FillerError, did_you_mean
+from pytest_ltm.api.model import FillerExchange, TokenCounter
+from pytest_ltm.api.scenarios import built_in_names
+from pytest_ltm.api.storage import FillerError, did_you_mean
 from pytest_ltm.fillers._deck import (
     Deck,
     Room,

@@ -10,10 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import FillerError
+from pytest_ltm.api.model import FillerExchange, TokenCounter
+from pytest_ltm.api.storage import FillerError, read_regular
 from pytest_ltm.fillers._deck import (
     Deck,
     Pool,

@@ -7,19 +7,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
+    LATEST,
     Cause,
     ConversationResult,
     RunResult,
     ScenarioResult,
 )
-from pytest_ltm._core.journal.run_file import LATEST
-from pytest_ltm._core.model.plan import natural_sort_key
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field, fields_of
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.scenarios import natural_sort_key
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    Field,
+    LtmError,
+    fields_of,
+    lazy_pattern,
+    read_regular,
+    redact_secrets,
+)
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.gate.changes import GateSide
 from pytest_ltm.gate.plan_facts import PlanFacts

@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import ConversationResult
-from pytest_ltm._core.storage.schema import fields_of, from_record
-from pytest_ltm._core.storage.wording import (
+from pytest_ltm.api.journal import ConversationResult
+from pytest_ltm.api.storage import (
+    fields_of,
     first_and_rest,
+    from_record,
     join_some,
     one_line,
     pluralize,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.storage.wording import join_some
+from pytest_ltm.api.journal import ScenarioResult
+from pytest_ltm.api.storage import join_some
 from pytest_ltm.figures.statistics.comparison import (
     COLLAPSES,
     compare_runs,

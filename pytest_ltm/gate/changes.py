@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     ConversationResult,
     RunResult,
     ScenarioResult,
     at_span,
 )
-from pytest_ltm._core.model.plan import natural_sort_key
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.wording import first_and_rest
+from pytest_ltm.api.scenarios import natural_sort_key
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, first_and_rest
 from pytest_ltm.figures.statistics.comparison import (
     COLLAPSES,
     Comparison,

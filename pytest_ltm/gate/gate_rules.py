@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._core.journal.retrieval import recall_at
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.journal import ConversationResult, ScenarioResult, recall_at
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, lazy_pattern
 from pytest_ltm.figures.memory_measures import MEASURES
 from pytest_ltm.figures.statistics.totals import (
     mean_or_none,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import ConversationResult, ScenarioResult
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.figures.statistics.spans_reached import effective_span
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.rule_results import (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.storage.wording import first_and_rest, pluralize
+from pytest_ltm.api.journal import RunResult, Section
+from pytest_ltm.api.storage import first_and_rest, pluralize
 from pytest_ltm.figures.markdown import (
     bullet_list,
     folded_section,

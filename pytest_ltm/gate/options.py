@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.session.options import ADVANCED, GATE, Option
-from pytest_ltm._core.storage.choices import one_of
-from pytest_ltm._core.storage.dotted import lazy
+from pytest_ltm.api.session import Option, OptionGroup
+from pytest_ltm.api.storage import lazy, one_of
 
 OPTIONS = (
     Option(
         "--ltm-compare",
         "NAME|FILE|RUN",
         "show what changed since a baseline or another run with an equal plan",
-        group=GATE,
+        group=OptionGroup.GATE,
         repeats=False,
     ),
     Option(
@@ -19,7 +18,7 @@ OPTIONS = (
         "WHAT",
         "equal: require equal plans; overlapping: compare the examples that both share",
         "equal",
-        GATE,
+        OptionGroup.GATE,
         parse=one_of("equal", "overlapping"),
         repeats=False,
     ),
@@ -28,7 +27,7 @@ OPTIONS = (
         "SHARE",
         "share of its conversations in which either side may earn nothing without being worse, 0 to 0.9",
         "0.3",
-        ADVANCED,
+        OptionGroup.ADVANCED,
         parse=lazy("pytest_ltm.gate.gate_rules:parse_collapses"),
         repeats=False,
     ),
@@ -37,7 +36,7 @@ OPTIONS = (
         "WHAT",
         "a rule that the loss of nine tenths of everything would not break: refuse: not measurable; allow: passed",
         "refuse",
-        ADVANCED,
+        OptionGroup.ADVANCED,
         parse=one_of("refuse", "allow"),
         repeats=False,
     ),
@@ -45,7 +44,7 @@ OPTIONS = (
         "--ltm-compare-fail",
         "RULE",
         "fail if worse by more than this: mean:5%, p:0.05, cost:10%, ...",
-        group=GATE,
+        group=OptionGroup.GATE,
         many=True,
         repeats=False,
     ),
@@ -53,7 +52,7 @@ OPTIONS = (
         "--ltm-fail-under",
         "RULE",
         "fail if a metric misses this threshold: 0.8, skill:R.mean:0.5, ...",
-        group=GATE,
+        group=OptionGroup.GATE,
         many=True,
         repeats=False,
     ),
@@ -61,7 +60,7 @@ OPTIONS = (
         "--ltm-save",
         "NAME",
         "save the results as the baseline ltm_baselines/NAME.json in the root folder, to commit",
-        group=GATE,
+        group=OptionGroup.GATE,
         has_twin=False,
         repeats=False,
         writes=True,

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.model.plan import is_of_source, natural_sort_key
-from pytest_ltm._core.storage.schema import show_value
-from pytest_ltm._core.storage.wording import join_some
+from pytest_ltm.api.scenarios import is_of_source, natural_sort_key
+from pytest_ltm.api.storage import join_some, show_value
 from pytest_ltm.figures.statistics.totals import group_by
 
 # Values whose JSON is longer are kept as a digest.

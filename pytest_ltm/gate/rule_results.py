@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
+from pytest_ltm.api.journal import ConversationResult, ScenarioResult
 from pytest_ltm.figures.memory_measures import MEASURES
 from pytest_ltm.gate.gate_rules import Rule
 

@@ -11,21 +11,25 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     DECIDED,
     FAILED,
     RunResult,
+    ScreenLine,
+    Section,
     why_unmeasured,
 )
-from pytest_ltm._core.journal.section import ScreenLine, Section
-from pytest_ltm._core.model.plan import FRESH
-from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.items import LtmItem, items_by_conversation
-from pytest_ltm._core.session.options import path_base, read_option
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage.errors import LtmError, did_you_mean
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.scenarios import FRESH
+from pytest_ltm.api.session import (
+    LtmItem,
+    LtmRun,
+    RunSettings,
+    items_by_conversation,
+    path_base,
+    read_option,
+)
+from pytest_ltm.api.session import options as _options
+from pytest_ltm.api.storage import LtmError, did_you_mean, one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.comparison import COLLAPSES

@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
+    LATEST,
     ConversationResult,
     RunResult,
+    find_run,
+    newest_first,
     why_unmeasured,
 )
-from pytest_ltm._core.journal.run_file import LATEST, find_run, newest_first
-from pytest_ltm._core.storage.disk import read_regular, write_output
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    did_you_mean,
+    read_regular,
+    write_output,
+)
 from pytest_ltm.figures.run_loading import RESULTS, read_run, results_in
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, one_agent

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     FAILED,
     PASSED,
     UNMEASURABLE,

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._core.session.items import LTM_ITEM
-from pytest_ltm._core.session.options import is_given
-from pytest_ltm._core.session.session import LtmRun
+from pytest_ltm.api.session import LTM_ITEM, LtmRun, is_given
 from pytest_ltm.gate.options import OPTIONS
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.journal.result import RunResult
-    from pytest_ltm._core.journal.section import Section
+    from pytest_ltm.api.journal import RunResult, Section
     from pytest_ltm.gate.run_gate import Gate
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.words import content_of, plain_words
+from pytest_ltm.api.model import content_of, plain_words
+from pytest_ltm.api.scenarios import Inquiry
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.evaluators import Menu, RecallsJoke, orders_drink
 from pytest_ltm.language.lexicon import Lexicon

@@ -11,11 +11,10 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from pytest_ltm._core.model.agent import Reply, Usage, usage_of
-from pytest_ltm._core.model.judge import CUT, JudgeRequest
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError, text_of
 from pytest_ltm.agents.unbuilt import ENCODING, FRAME
+from pytest_ltm.api.model import Reply, Usage, token_counter, usage_of
+from pytest_ltm.api.scenarios import CUT, JudgeRequest
+from pytest_ltm.api.storage import AgentFault, ConfigurationError, text_of
 from pytest_ltm.providers import Completions, ModelSpec, Used, open_model, read_model
 from pytest_ltm.providers.completions import Message
 

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import to_builtins
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import Account, Tariff
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import JudgeTime, Timings
-from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.judge import Inquiry, LtmJudge
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import make_private, read_regular
-from pytest_ltm._core.storage.errors import JudgeError
-from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.api.journal import Account, Journal, JudgeTime, Tariff, Timings, events
+from pytest_ltm.api.model import Reply, Unscored, Usage
+from pytest_ltm.api.scenarios import Inquiry, LtmJudge
+from pytest_ltm.api.storage import (
+    JudgeError,
+    json_text,
+    make_private,
+    read_regular,
+    stopwatch_seconds,
+)
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 
 if TYPE_CHECKING:

@@ -16,13 +16,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import (
-    PROMPTS,
-    Inquiry,
-)
-from pytest_ltm._core.model.opinion import KnownQuestion
-from pytest_ltm._core.model.words import STOP_WORDS
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.model import STOP_WORDS
+from pytest_ltm.api.scenarios import PROMPTS, Inquiry, KnownQuestion
+from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.language.recital import refuses_answer
 from pytest_ltm.language.values.comparison import compare_values
 from pytest_ltm.language.values.sameness import Sameness

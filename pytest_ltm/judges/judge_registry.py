@@ -12,20 +12,20 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.airlock import class_name
-from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.model.agent import Configured
-from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, Judge
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    JudgeError,
-    did_you_mean,
-)
-from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import accepts_arguments
+from pytest_ltm.api.calls import ForeignCaller, Retries, class_name
+from pytest_ltm.api.model import Configured
+from pytest_ltm.api.scenarios import PROMPTS, AnsweredBy, Inquiry, Judge
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    DottedPath,
+    JudgeError,
+    did_you_mean,
+    is_dotted,
+    lazy,
+    redact_secrets,
+)
 from pytest_ltm.judges.chat import make_client
 from pytest_ltm.judges.model_calls import ModelCaller
 from pytest_ltm.providers import model_forms, names_model, suggest_provider

@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.airlock import inherits
-from pytest_ltm._core.calls.conversation_thread import (
-    own_thread,
-)
-from pytest_ltm._core.calls.foreign import ForeignCaller
-from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.calls.time_limits import unlimited
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import Account, PricedReply, Side, Tariff
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.judge import JudgeRequest
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import BudgetSpent, Unmeasured
 from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.unbuilt import ENCODING
+from pytest_ltm.api.calls import (
+    Failed,
+    ForeignCaller,
+    Retries,
+    inherits,
+    own_thread,
+    unlimited,
+)
+from pytest_ltm.api.journal import Account, Journal, PricedReply, Side, Tariff, events
+from pytest_ltm.api.model import Reply, Usage, token_counter
+from pytest_ltm.api.scenarios import JudgeRequest
+from pytest_ltm.api.storage import BudgetSpent, Unmeasured
 
 if TYPE_CHECKING:
     from pytest_ltm.judges.chat import JudgeModelClient

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.storage import load_packaged_yaml
 
 _TABLE: Mapping[str, Any] = load_packaged_yaml(__file__, "answer_fields.yml")
 _ROLES: Mapping[str, Mapping[str, Any]] = _TABLE["roles"]

@@ -13,10 +13,15 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.disk import open_regular, read_regular
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.schema import load_packaged_yaml, show_value
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.storage import (
+    DatasetError,
+    load_packaged_yaml,
+    one_line,
+    open_regular,
+    pluralize,
+    read_regular,
+    show_value,
+)
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict

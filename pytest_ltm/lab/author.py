@@ -10,17 +10,17 @@ from random import Random
 from string import Template
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.calls import Retries
+from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
     DatasetError,
+    DottedPath,
     TransientFault,
     describe_error,
 )
-from pytest_ltm.agents.caller import AgentCaller
-from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.providers import (
     model_forms,
     names_model,

@@ -12,15 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_ltm._core.model.tools import Tools
-from pytest_ltm._core.model.words import BULLET, STOP_WORDS, content_stems
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import AgentError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.reader.memory_policies import Window, count_tokens, tokens_of
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import read_tokens
+from pytest_ltm.api.model import BULLET, STOP_WORDS, Tools, content_stems
+from pytest_ltm.api.storage import AgentError, did_you_mean, lazy_pattern, read_regular
 from pytest_ltm.lab.filler_learners import LEARNERS, read_lessons
 
 # What cheats say where nothing is asked.

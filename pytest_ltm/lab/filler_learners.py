@@ -11,8 +11,8 @@ from math import exp, log
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.storage.errors import AgentError
+from pytest_ltm.api.journal import events
+from pytest_ltm.api.storage import AgentError
 
 # A message, and whether it is filler.
 Lesson: TypeAlias = tuple[str, bool]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     ISOLATED,
     Automatic,
     ConversationName,
@@ -20,15 +20,14 @@ from pytest_ltm._core.journal.result import (
     QuestionResult,
     ScenarioResult,
 )
-from pytest_ltm._core.model.plan import (
+from pytest_ltm.api.model import Exchange, Kind
+from pytest_ltm.api.scenarios import (
     Plan,
     PlannedExample,
     agent_fingerprint,
     natural_sort_key,
 )
-from pytest_ltm._core.model.transcript import Exchange, Kind
-from pytest_ltm._core.storage.errors import DatasetError, describe_error
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.storage import DatasetError, describe_error, lazy_pattern
 from pytest_ltm.datasets.published import scenario_of
 from pytest_ltm.datasets.rows import json_of, read_json_rows
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.commands.pytest_runs import play_run
 from pytest_ltm.figures.statistics.totals import group_by
 

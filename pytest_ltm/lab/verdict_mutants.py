@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pytest_ltm._core.model.words import content_stems, plain_words
-from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.api.model import content_stems, plain_words
+from pytest_ltm.api.storage import load_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.rulings.gold import read_gold
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from pytest_ltm._core.model.words import casefold_plain, plain_words
+from pytest_ltm.api.model import casefold_plain, plain_words
 from pytest_ltm.language.lexicon import LEXICON
 
 RE = LEXICON.expressions("clauses")

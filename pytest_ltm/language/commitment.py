@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import plain_words
 from pytest_ltm.language.clauses import (
     EARLIER,
     clause_around,

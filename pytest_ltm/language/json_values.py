@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.storage import lazy_pattern
 
 MAX_DEPTH = 40
 MAX_STARTS = 24

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from pytest_ltm._core.storage.patterns import made_later
+from pytest_ltm.api.storage import made_later
 
 
 class Lexicon:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import OSA, Indel, Prefix
 
-from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
+from pytest_ltm.api.model import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import words_with_digits
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from rapidfuzz.distance import LCSseq
 
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.language.porter import porter_stem
 
 # Characters compared; a longer text is cut, for ROUGE-L takes time with the product of

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import (
-    STOP_WORDS,
-    is_english,
-    plain_words,
-    word_stem,
-)
+from pytest_ltm.api.model import STOP_WORDS, is_english, plain_words, word_stem
 from pytest_ltm.language.clauses import normalize_text, sentence_start
 from pytest_ltm.language.commitment import (
     DENIES,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import plain_words
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import (

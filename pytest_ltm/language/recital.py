@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     casefold_plain,
     has_phrase,
     plain_words,

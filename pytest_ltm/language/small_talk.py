@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.storage import load_packaged_yaml
 
 # Characters of the longest message that tells what somebody else told.
 LONGEST_RELAYED = 700

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ltm._core.storage.dotted import lazy
+from pytest_ltm.api.storage import lazy
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 

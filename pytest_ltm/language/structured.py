@@ -11,7 +11,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from pytest_ltm._core.model.account import split_words
+from pytest_ltm.api.model import split_words
 from pytest_ltm.language.json_values import json_values
 from pytest_ltm.language.lexicon import LEXICON
 

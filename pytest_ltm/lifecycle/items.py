@@ -11,13 +11,18 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.features import use_session_hooks
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.session.options import option_or_ini, option_value, read_option
-from pytest_ltm._core.storage.disk import make_private, write_whole
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
-from pytest_ltm._core.storage.sanitize import for_screen
 from pytest_ltm.agents.memory.pace import pace_of_run
+from pytest_ltm.api.features import use_session_hooks
+from pytest_ltm.api.journal import Section
+from pytest_ltm.api.session import option_or_ini, option_value, read_option
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    did_you_mean,
+    for_screen,
+    make_private,
+    write_whole,
+)
 from pytest_ltm.lifecycle.bench import CAPACITY, Bench
 from pytest_ltm.lifecycle.matrix import Line, matrix_lines, usage_record
 from pytest_ltm.lifecycle.report import LifecycleReport, lifecycle_sections

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm._core.journal.section import Section, as_sections
-from pytest_ltm._core.session.options import option_value
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import RunResult, Section, as_sections
+from pytest_ltm.api.session import option_value
+from pytest_ltm.api.storage import LtmError, write_output
 from pytest_ltm.lifecycle.matrix import Line, usage_lines
 from pytest_ltm.lifecycle.row import State
 

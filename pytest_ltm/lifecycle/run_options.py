@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_ltm._core.session.options import option_or_ini, option_value
 from pytest_ltm.agents.memory.backends import share_backends
 from pytest_ltm.agents.memory.pace import use_pace
 from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.shared_agents import can_share
 from pytest_ltm.api import LtmRun, Section
+from pytest_ltm.api.session import option_or_ini, option_value
 
 
 def use_run_options(config: pytest.Config) -> None:

@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.errors import LtmError, describe_error
 from pytest_ltm.agents.mcp import Server
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import (
@@ -21,6 +19,7 @@ from pytest_ltm.agents.memory.scopes import (
     takes_argument,
     takes_scope,
 )
+from pytest_ltm.api.storage import START, LtmError, describe_error
 
 POWERS: Mapping[str, tuple[str, ...]] = {
     "settle": ("settle", "flush", "wait"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean
 
 CODES = (
     "en",

@@ -9,10 +9,8 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from pytest_ltm._core.model.score import Evaluator, Replies, Score, Unscored
-from pytest_ltm._core.model.words import evidence_snippet
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.model import Evaluator, Replies, Score, Unscored, evidence_snippet
+from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.locales.codes import CODES, check_code, split_languages
 
 

@@ -12,11 +12,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.agent_kinds import AGENT_KINDS
-from pytest_ltm._core.journal.run_file import LATEST, find_run
-from pytest_ltm._core.session.options import read_option
-from pytest_ltm._core.session.settings import AgentChoice, RunSettings
-from pytest_ltm._core.storage.errors import AgentError, LtmError, describe_error
 from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.registry import (
@@ -31,6 +26,10 @@ from pytest_ltm.agents.sources import (
     allow_missing_keys,
     rereading,
 )
+from pytest_ltm.api.features import AGENT_KINDS
+from pytest_ltm.api.journal import LATEST, find_run
+from pytest_ltm.api.session import AgentChoice, RunSettings, read_option
+from pytest_ltm.api.storage import AgentError, LtmError, describe_error
 from pytest_ltm.providers import PROVIDERS, share_limits
 
 REPLAY = "replay:"

@@ -8,26 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.journal.cost import SCRIPTED
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import JudgeRetry, Timings, UserRetry
-from pytest_ltm._core.model.plan import (
-    definition_rng,
-    user_seed,
-)
-from pytest_ltm._core.session.conversation_setup import (
+from pytest_ltm.api.calls import Failed, Retries
+from pytest_ltm.api.journal import SCRIPTED, Journal, JudgeRetry, Timings, UserRetry
+from pytest_ltm.api.scenarios import definition_rng, user_seed
+from pytest_ltm.api.session import (
     ConversationInputs,
     KnownQuestions,
     OpenConversation,
     RunJudge,
+    RunSettings,
     run_judge,
 )
-from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage import errors as _errors
-from pytest_ltm._core.storage.secrets import (
-    redact_secrets,
-)
+from pytest_ltm.api.storage import errors as _errors
+from pytest_ltm.api.storage import redact_secrets
 
 if TYPE_CHECKING:
     from pytest_ltm.judges.connection import JudgeConnection

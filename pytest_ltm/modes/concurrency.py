@@ -15,15 +15,16 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pytest_ltm._core.calls.event_loop import blocked_seconds, share_in_thread
-from pytest_ltm._core.calls.foreign import UNBLOCK
-from pytest_ltm._core.calls.time_limits import limits_aside
-from pytest_ltm._core.internals.item_context import suspend_item_context
-from pytest_ltm._core.internals.threads import route_agent_output
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import ConfigurationError, DiskFault, Stopped
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import spec_within
+from pytest_ltm.api.calls import UNBLOCK, blocked_seconds, limits_aside, share_in_thread
+from pytest_ltm.api.internals import route_agent_output, suspend_item_context
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    DiskFault,
+    Stopped,
+    stopwatch_seconds,
+)
 from pytest_ltm.modes.hub import (
     Hub,
     OwnThread,
@@ -31,9 +32,8 @@ from pytest_ltm.modes.hub import (
 from pytest_ltm.providers import provider_names
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.journal.result import ConversationName
-    from pytest_ltm._core.session.conversation_run import PlayedConversation
-    from pytest_ltm._core.session.settings import RunSettings
+    from pytest_ltm.api.journal import ConversationName
+    from pytest_ltm.api.session import PlayedConversation, RunSettings
 
 # How many conversations `auto` plays at most.
 AUTO: Final = 64

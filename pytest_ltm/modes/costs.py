@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import cost as _cost
-from pytest_ltm._core.model.agent import Promised
-from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage.locks import Shared
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.journal import cost as _cost
+from pytest_ltm.api.model import Promised
+from pytest_ltm.api.session import RunSettings
+from pytest_ltm.api.storage import Shared
 
 if TYPE_CHECKING:
     from pytest_ltm.records.budget import Budget

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.engine.conversation import Conversation
-from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.journal.cost import SCRIPTED
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.result import ConversationResult, ScenarioResult
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.transcript import Kind
-from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.conversation_setup import (
+from pytest_ltm.agents.profile import CostSimulator, profile_of
+from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.engine import Conversation, ConversationFactory, Ending, Lane
+from pytest_ltm.api.journal import (
+    SCRIPTED,
+    ConversationResult,
+    Journal,
+    ScenarioResult,
+    Timings,
+)
+from pytest_ltm.api.model import Kind, Reply, Usage
+from pytest_ltm.api.scenarios import Inquiry
+from pytest_ltm.api.session import (
     ConversationInputs,
     ConversationMode,
+    ItemBody,
     KnownCost,
     KnownQuestions,
     OpenConversation,
 )
-from pytest_ltm._core.session.item_body import ItemBody
-from pytest_ltm._core.storage.errors import UserError
-from pytest_ltm.agents.profile import CostSimulator, profile_of
-from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.session import options as _options
+from pytest_ltm.api.storage import UserError
 from pytest_ltm.figures.forecast import (
     MESSAGE,
     OPINION,
@@ -53,7 +53,7 @@ from pytest_ltm.users.user_connection import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.api.session import LtmRun
 
 
 @dataclass(frozen=True, slots=True)

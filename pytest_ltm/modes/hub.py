@@ -22,25 +22,25 @@ from typing import Any, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from pytest_ltm._core.calls.conversation_thread import (
+from pytest_ltm.api.calls import (
     IGNORED,
     OWN_THREAD,
     REPEAT,
     SAYING,
     SERVING,
     OutOfTime,
+    carry_over,
     throw_into,
 )
-from pytest_ltm._core.calls.trace_context import carry_over
-from pytest_ltm._core.storage.clock import (
+from pytest_ltm.api.storage import (
     WAKE,
+    Stopped,
     process_pauses,
     sleep_interruptibly,
     stopwatch_seconds,
     thread_seconds,
 )
-from pytest_ltm._core.storage.clock import paused_since as was_paused
-from pytest_ltm._core.storage.errors import Stopped
+from pytest_ltm.api.storage import paused_since as was_paused
 
 T = TypeVar("T")
 

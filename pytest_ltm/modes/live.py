@@ -11,50 +11,49 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from pytest_ltm._core.calls.conversation_thread import own_time
-from pytest_ltm._core.calls.retry import Failed, Retries
-from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
-from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.held_agent import Checkpoints
-from pytest_ltm._core.engine.port import LivePort
-from pytest_ltm._core.internals.setup import users_traceback
-from pytest_ltm._core.journal.events import AgentFacts, Header, Journal
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.capabilities import near_misses
+from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.calls import Failed, Retries, own_time
+from pytest_ltm.api.engine import (
+    Checkpoints,
+    Conversation,
+    ConversationFactory,
+    ConversationScript,
+    LivePort,
+)
+from pytest_ltm.api.internals import users_traceback
+from pytest_ltm.api.journal import (
+    CHECKPOINTS,
+    JOURNAL,
+    RESULTS,
+    TIMINGS,
+    AgentFacts,
     ConversationResult,
+    Header,
+    Journal,
+    Timings,
     write_results,
 )
-from pytest_ltm._core.journal.run_file import CHECKPOINTS, JOURNAL, RESULTS, TIMINGS
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.api.model import (
     NAMED_WHERE_NEEDED,
     SEES_CLOCK,
     Agent,
     Capabilities,
     Compacts,
+    token_counter,
 )
-from pytest_ltm._core.model.plan import (
-    Plan,
-    agent_fingerprint,
-    definition_rng,
-)
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.session.conversation_setup import (
+from pytest_ltm.api.scenarios import Plan, agent_fingerprint, definition_rng
+from pytest_ltm.api.session import (
     ConversationInputs,
     ConversationMode,
     KnownQuestions,
     OpenConversation,
+    RunSettings,
     write_plan,
 )
-from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage import errors as _errors
-from pytest_ltm._core.storage.secrets import (
-    is_secret_name,
-    redact_secrets,
-    redacted_data,
-)
-from pytest_ltm.agents.caller import AgentCaller
-from pytest_ltm.agents.capabilities import near_misses
-from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.storage import errors as _errors
+from pytest_ltm.api.storage import is_secret_name, redact_secrets, redacted_data
 from pytest_ltm.modes.asked_models import fatal_exceptions, judge_for, users_for
 from pytest_ltm.modes.options import RECEIVER
 from pytest_ltm.records import recording as _recording

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._core.session.options import AGENTS, IntegerParser, Option
+from pytest_ltm.api.session import IntegerParser, Option, OptionGroup
 
 if TYPE_CHECKING:
     from pytest_ltm.modes.traces import SpanReceiver
@@ -28,6 +28,6 @@ TRACES = Option(
     "--ltm-traces",
     "auto|PORT",
     "receive what an agent's memory does as OpenTelemetry spans, on this port of the machine, or a free one",
-    group=AGENTS,
+    group=OptionGroup.AGENTS,
     parse=parse_traces_port,
 )

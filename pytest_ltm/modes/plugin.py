@@ -60,7 +60,7 @@ def pytest_ltm_start(config: pytest.Config) -> None:
 
 
 def _register_filters(config: pytest.Config) -> None:
-    from pytest_ltm._core.session.options import option_or_ini
+    from pytest_ltm.api.session import option_or_ini
 
     language = option_or_ini(config, "ltm_language") or "en"
     shard = option_or_ini(config, "ltm_shard")

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from pytest_ltm._core.engine import conversation as _talk
-from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.model.account import SCORED, account_of
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.scenario import Ask, Compact, Say, kind_of_request
-from pytest_ltm._core.model.schedule import Finish, JumpTime, ResumeLane, Start
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.errors import (
-    AgentFault,
-    ConversationOver,
-    Divergence,
+from pytest_ltm.api.engine import Ending, Lane
+from pytest_ltm.api.engine import conversation as _talk
+from pytest_ltm.api.journal import ConversationRecord, events
+from pytest_ltm.api.model import (
+    SCORED,
+    Exchange,
+    FillerExchange,
+    Finish,
+    JumpTime,
+    ResumeLane,
+    Start,
+    account_of,
 )
+from pytest_ltm.api.scenarios import Ask, Compact, Say, kind_of_request
+from pytest_ltm.api.storage import AgentFault, ConversationOver, Divergence
 from pytest_ltm.records.playback import (
     SPOKEN,
     Playback,

@@ -14,35 +14,46 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.engine.conversation import Conversation
-from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.held_agent import RecordedAgent
-from pytest_ltm._core.engine.lane import Ending, Lane
-from pytest_ltm._core.engine.scoring import ending_of, ending_told
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal import result as _result
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.engine import (
+    Conversation,
+    ConversationFactory,
+    Ending,
+    Lane,
+    RecordedAgent,
+    ending_of,
+    ending_told,
+)
+from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
     TIMINGS,
+    ConversationRecord,
+    Journal,
+    Section,
+    Timings,
+    events,
     read_run_file,
 )
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import Capabilities, Reply
-from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.judge_spec import NO_JUDGE
-from pytest_ltm._core.model.plan import Plan, compared_definition
-from pytest_ltm._core.session import conversation_setup as _setup
-from pytest_ltm._core.session.item_body import ItemBody
-from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
-from pytest_ltm._core.session.planning import plan_for, regenerate_definitions
-from pytest_ltm._core.session.recorded_run import resume_identity
-from pytest_ltm._core.storage.errors import JudgeError, LtmError, UserError
-from pytest_ltm._core.storage.locks import lock_holder
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.journal import result as _result
+from pytest_ltm.api.model import Capabilities, Reply
+from pytest_ltm.api.scenarios import NO_JUDGE, Inquiry, Plan, compared_definition
+from pytest_ltm.api.session import (
+    LTM_ITEM,
+    ItemBody,
+    LtmItem,
+    items_by_conversation,
+    plan_for,
+    regenerate_definitions,
+    resume_identity,
+)
+from pytest_ltm.api.session import conversation_setup as _setup
+from pytest_ltm.api.storage import (
+    JudgeError,
+    LtmError,
+    UserError,
+    lock_holder,
+    redact_secrets,
+)
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes import asked_models as _asked
 from pytest_ltm.modes import verdict_changes as _changes
@@ -57,7 +68,7 @@ from pytest_ltm.users.simulated_user import UserQuestion
 from pytest_ltm.users.user_connection import UserConnection
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.api.session import LtmRun
     from pytest_ltm.judges.connection import JudgeConnection
 
 A = TypeVar("A", events.JudgeAsked, events.JudgeChecked)

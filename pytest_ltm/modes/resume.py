@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in, read_run_file
-from pytest_ltm._core.session.items import LTM_ITEM, items_by_conversation
-from pytest_ltm._core.session.options import name_option_in_errors
-from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.recorded_run import resume_identity
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.errors import AgentError, LtmError
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import (
+    JOURNAL,
+    ConversationName,
+    conversations_in,
+    read_run_file,
+)
+from pytest_ltm.api.session import (
+    LTM_ITEM,
+    LtmRun,
+    items_by_conversation,
+    name_option_in_errors,
+    plan_for,
+    resume_identity,
+)
+from pytest_ltm.api.storage import AgentError, LtmError, pluralize
 from pytest_ltm.modes.live import AgentFactory, read_resumable
 from pytest_ltm.records import recording as _recording
 

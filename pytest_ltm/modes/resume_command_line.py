@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.journal.run_file import LATEST, RunFile, find_run, read_run_file
-from pytest_ltm._core.session.options import DEFAULTS, option_table
-from pytest_ltm._core.session.recorded_run import (
+from pytest_ltm.api.journal import LATEST, RunFile, find_run, read_run_file
+from pytest_ltm.api.session import (
+    DEFAULTS,
     RUN_FOLDER,
     SELECTING,
     is_recorded_option,
+    option_table,
 )
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 RESUME = "--ltm-resume"
 RESCORE = "--ltm-rescore"

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from pytest_ltm._core.session.collection import deselect
-from pytest_ltm._core.session.items import LTM_ITEM, UNWRITTEN
-from pytest_ltm._core.session.settings import RunSettings, Shard
-from pytest_ltm._core.session.state import RUN
-from pytest_ltm._core.storage.wording import join_words
+from pytest_ltm.api.session import (
+    LTM_ITEM,
+    RUN_STATE,
+    UNWRITTEN,
+    RunSettings,
+    Shard,
+    deselect,
+)
+from pytest_ltm.api.storage import join_words
 from pytest_ltm.reports.expected_length import expected_tokens, items_of_conversations
 
 
@@ -25,7 +29,7 @@ class LanguageFilter:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Deselect such items; UsageError where none is left."""
-        settings = config.stash[RUN].settings
+        settings = config.stash[RUN_STATE].settings
         unwritten = []
         for item in items:
             ltm_item = item.stash[LTM_ITEM]
@@ -109,5 +113,5 @@ class ShardFilter:
 
         A wrapper, as the run's own hook is, and registered before that: so it follows it.
         """
-        _keep_shard(config, items, config.stash[RUN].settings)
+        _keep_shard(config, items, config.stash[RUN_STATE].settings)
         yield

@@ -23,12 +23,10 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_ltm._core.calls.time_limits import when_hung
-from pytest_ltm._core.journal.result import UNMEASURABLE
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.clock import goes_on
-from pytest_ltm._core.storage.errors import DiskFault
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.calls import when_hung
+from pytest_ltm.api.journal import UNMEASURABLE
+from pytest_ltm.api.session import LtmRun
+from pytest_ltm.api.storage import DiskFault, for_screen, goes_on
 
 # Seconds that are left after a signal that should end this process.
 AFTER_SIGNAL = 5.0

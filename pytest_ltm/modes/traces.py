@@ -21,15 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.api.model import (
     MOST_OPERATIONS,
     MemoryOperation,
     OperationKind,
     memory_operation,
 )
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.storage import ConfigurationError, lazy_pattern, wall_time
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from pytest_ltm._core.session.options import option_value, read_option
+from pytest_ltm.api.session import option_value, read_option
 from pytest_ltm.modes.options import RECEIVER
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.journal.result import read_results
-from pytest_ltm._core.journal.run_file import JOURNAL, RESULTS
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import JOURNAL, RESULTS, read_results
+from pytest_ltm.api.session import LtmRun
+from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.modes.signals import resume_command
 from pytest_ltm.records.probe_record import PROBE_FILE

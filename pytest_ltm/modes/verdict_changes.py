@@ -8,14 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import (
-    Automatic,
-    ConversationName,
-    ScenarioResult,
-)
-from pytest_ltm._core.model.plan import Plan, is_of_source
-from pytest_ltm._core.storage.schema import to_record
-from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
+from pytest_ltm.api.journal import Automatic, ConversationName, ScenarioResult
+from pytest_ltm.api.scenarios import Plan, is_of_source
+from pytest_ltm.api.storage import first_and_rest, one_line, pluralize, to_record
 from pytest_ltm.figures.text import verdict_text, wrap_text
 from pytest_ltm.records.recording import value_changes
 

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._core.journal.codec import find_damages
-from pytest_ltm._core.journal.cost import JUDGE
-from pytest_ltm._core.journal.events import Event, Journal, JudgeChecked
-from pytest_ltm._core.journal.result import Precheck
-from pytest_ltm._core.journal.run_file import SUMMARY
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.judge import (
+from pytest_ltm.api.journal import (
+    JUDGE,
+    SUMMARY,
+    Event,
+    Journal,
+    JudgeChecked,
+    Precheck,
+    Timings,
+    find_damages,
+)
+from pytest_ltm.api.model import Unscored
+from pytest_ltm.api.scenarios import (
     PROMPTS,
     Inquiry,
+    KnownQuestion,
     LtmJudge,
+    definition_rng,
 )
-from pytest_ltm._core.model.opinion import KnownQuestion
-from pytest_ltm._core.model.plan import definition_rng
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.session.conversation_setup import RunJudge, run_judge
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.disk import disk_fault, read_regular, write_whole
-from pytest_ltm._core.storage.errors import (
-    BudgetSpent,
-)
+from pytest_ltm.api.session import LtmRun, RunJudge, run_judge
+from pytest_ltm.api.storage import BudgetSpent, disk_fault, read_regular, write_whole
 from pytest_ltm.figures.forecast import OPINION, TokenUse
 from pytest_ltm.records import judge_checks
 

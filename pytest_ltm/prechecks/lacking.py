@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.storage import AgentError
 
 
 def find_lacking(source: AgentSource, needed: set[str]) -> set[str]:

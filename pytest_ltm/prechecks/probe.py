@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, items_by_conversation
-from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.dotted import lazy
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import is_free
+from pytest_ltm.api.journal import JOURNAL, conversations_in, events
+from pytest_ltm.api.scenarios import Definition
+from pytest_ltm.api.session import (
+    LTM_ITEM,
+    LtmItem,
+    LtmRun,
+    items_by_conversation,
+    plan_for,
+)
+from pytest_ltm.api.storage import lazy
 from pytest_ltm.records import probe_record
 
 if TYPE_CHECKING:

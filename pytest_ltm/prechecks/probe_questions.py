@@ -9,13 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.scenario import Definition, Say
-from pytest_ltm._core.model.words import (
-    STOP_WORDS,
-    casefold_plain,
-    plain_words,
-    word_stem,
-)
+from pytest_ltm.api.model import STOP_WORDS, casefold_plain, plain_words, word_stem
+from pytest_ltm.api.scenarios import Definition, Say
 
 # Of the plan's own questions: with the secret and the question for it, five messages
 # for each agent.

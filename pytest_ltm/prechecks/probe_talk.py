@@ -8,26 +8,29 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TypeAlias, TypeVar
 
-from pytest_ltm._core.engine.port import LivePort
-from pytest_ltm._core.internals.item_context import capture_unattributed
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.scenario import Ask, Definition, Say
-from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.session.dataset import conversation_start, told_in
-from pytest_ltm._core.session.items import LtmItem
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.session.settings import RunSettings
-from pytest_ltm._core.storage.clock import SimulatedClock, stopwatch_seconds
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.agents.profile import CostSimulator, profile_of
+from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.engine import LivePort
+from pytest_ltm.api.internals import capture_unattributed
+from pytest_ltm.api.journal import Timings, events
+from pytest_ltm.api.model import TokenCounter, token_counter
+from pytest_ltm.api.scenarios import Ask, Definition, Say
+from pytest_ltm.api.session import (
+    LtmItem,
+    LtmRun,
+    RunSettings,
+    conversation_start,
+    told_in,
+)
+from pytest_ltm.api.storage import (
     AgentError,
     BudgetSpent,
     ConversationOver,
     DiskFault,
+    SimulatedClock,
+    pluralize,
+    stopwatch_seconds,
 )
-from pytest_ltm._core.storage.wording import pluralize
-from pytest_ltm.agents.profile import CostSimulator, profile_of
-from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.figures.forecast import TokenUse
 from pytest_ltm.figures.text import span_of_time
 from pytest_ltm.modes.live import AgentFactory

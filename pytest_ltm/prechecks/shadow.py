@@ -12,14 +12,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.session.items import LTM_ITEM, LtmItem, is_built_in
-from pytest_ltm._core.session.planning import plan_for
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.errors import AgentFault, LtmError
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Definition, Ltm
+from pytest_ltm.api.session import LTM_ITEM, LtmItem, LtmRun, is_built_in, plan_for
+from pytest_ltm.api.storage import AgentFault, LtmError, one_line
 from pytest_ltm.figures.text import wrap_text
 from pytest_ltm.prechecks.plugin import is_strict
 

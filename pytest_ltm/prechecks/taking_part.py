@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pytest_ltm._core.model.agent import NAMED_WHERE_NEEDED
-from pytest_ltm._core.session.items import LTM_ITEM, LtmItem
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
+from pytest_ltm.api.model import NAMED_WHERE_NEEDED
+from pytest_ltm.api.session import LTM_ITEM, LtmItem, LtmRun
+from pytest_ltm.api.storage import first_and_rest, join_words, lazy, pluralize
 
 _MOST_NAMED = 3
 # Few runs have scenarios that not all agents can play.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.storage.dotted import lazy_exports
+from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.chat_model import PARAMETERS, ModelSpec, ServiceEndpoint

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_ltm._core.model.account import name_end, sort_end, split_words
+from pytest_ltm.api.model import name_end, sort_end, split_words
 
 DEEPEST_FIELD: Final = 8
 # What stands in these was written by the model, for people or for tools.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.api.storage import TransientFault
 from pytest_ltm.providers.answer_fields import (
     calls_tool,
     find_end,

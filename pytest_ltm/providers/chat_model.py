@@ -10,9 +10,14 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from pytest_ltm._core.storage.errors import AgentError, DefinitionError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field, load_packaged_yaml
+from pytest_ltm.api.storage import (
+    AgentError,
+    DefinitionError,
+    Field,
+    did_you_mean,
+    lazy_pattern,
+    load_packaged_yaml,
+)
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.provider import Provider

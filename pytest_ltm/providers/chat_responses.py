@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.account import (
+from pytest_ltm.api.model import (
     SCORED,
+    SPOKEN,
     Account,
     Outcome,
     account_of,
     name_end,
     sort_end,
 )
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.errors import AgentFault, TransientFault
-from pytest_ltm._core.storage.secrets import redact_secrets
+from pytest_ltm.api.storage import AgentFault, TransientFault, redact_secrets
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.chat_model import ModelSpec

@@ -10,17 +10,15 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_ltm._core.calls.passing import UNTAKEN
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.clock import (
-    can_interrupt,
-    sleep_interruptibly,
-    stopwatch_seconds,
-)
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.calls import UNTAKEN
+from pytest_ltm.api.model import SPOKEN
+from pytest_ltm.api.storage import (
     AgentFault,
     TransientFault,
+    can_interrupt,
     describe_error,
+    sleep_interruptibly,
+    stopwatch_seconds,
 )
 from pytest_ltm.providers.answer_fields import fold_names
 from pytest_ltm.providers.chat_responses import (

@@ -17,9 +17,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_seconds
-from pytest_ltm._core.storage.errors import AgentFault, LtmError, TransientFault
-from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.api.storage import (
+    AgentFault,
+    LtmError,
+    Shared,
+    TransientFault,
+    sleep_interruptibly,
+    stopwatch_seconds,
+)
 from pytest_ltm.providers.sharing import SHARING
 
 T = TypeVar("T")

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._core.journal.cost import Price, read_price
-from pytest_ltm._core.model.transcript import SPOKEN
-from pytest_ltm._core.storage.clock import sleep_interruptibly
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.journal import Price, read_price
+from pytest_ltm.api.model import SPOKEN
+from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
+    Field,
     LtmError,
+    lazy_pattern,
+    sleep_interruptibly,
 )
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.providers.chat_model import (
     ENDPOINTS,
     ModelSpec,

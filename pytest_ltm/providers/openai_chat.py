@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_ltm._core.storage.errors import AgentFault, TransientFault
+from pytest_ltm.api.storage import AgentFault, TransientFault
 from pytest_ltm.providers.answer_fields import (
     find_calls,
     find_end,

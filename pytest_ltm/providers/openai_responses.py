@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_ltm._core.storage.errors import TransientFault
+from pytest_ltm.api.storage import TransientFault
 from pytest_ltm.providers.answer_fields import (
     calls_tool,
     find_end,

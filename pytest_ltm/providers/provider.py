@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm.api.storage import AgentError, AgentFault
 from pytest_ltm.providers.chat_model import ENDPOINTS, ModelSpec, ServiceEndpoint
 from pytest_ltm.providers.chat_responses import ModelResponse, Reception, Used
 from pytest_ltm.providers.transport import ClientGuard, HttpTransport, Transport

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.calls.passing import may_pass
-from pytest_ltm._core.model.account import has_word, split_words, stems_of
+from pytest_ltm.api.calls import may_pass
+from pytest_ltm.api.model import has_word, split_words, stems_of
 from pytest_ltm.providers.answer_fields import OPAQUE_FIELD
 
 _DEEPEST = 6

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.features import Registry
-from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
+from pytest_ltm.api.features import Registry
+from pytest_ltm.api.storage import ConfigurationError, describe_error
 
 if TYPE_CHECKING:
     from pytest_ltm.providers.provider import Provider

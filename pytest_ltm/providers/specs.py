@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.errors import AgentError, did_you_mean
-from pytest_ltm._core.storage.schema import Field, number_or_text
+from pytest_ltm.api.storage import AgentError, Field, did_you_mean, number_or_text
 
 
 class Spec(Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from pytest_ltm._core.calls.trace_context import add_trace
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm.api.calls import add_trace
+from pytest_ltm.api.storage import AgentFault
 
 # For pytest: what the server said is in the message.
 __tracebackhide__ = True

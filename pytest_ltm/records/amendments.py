@@ -13,10 +13,18 @@ from pathlib import Path
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult, outcome_of
-from pytest_ltm._core.storage.disk import read_regular, write_whole
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError, did_you_mean
-from pytest_ltm._core.storage.schema import SPARSE, from_record, json_text, to_record
+from pytest_ltm.api.journal import RunResult, ScenarioResult, outcome_of
+from pytest_ltm.api.storage import (
+    SPARSE,
+    ConfigurationError,
+    LtmError,
+    did_you_mean,
+    from_record,
+    json_text,
+    read_regular,
+    to_record,
+    write_whole,
+)
 
 FILE = "amendments.json"
 LOCK = ".amendments.lock"

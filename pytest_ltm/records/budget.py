@@ -8,11 +8,17 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import events, timings
-from pytest_ltm._core.journal.codec import iter_readable
-from pytest_ltm._core.journal.cost import Bill, Limits, Side, Tariff, is_billed
-from pytest_ltm._core.storage.errors import BudgetSpent
-from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.api.journal import (
+    Bill,
+    Limits,
+    Side,
+    Tariff,
+    events,
+    is_billed,
+    iter_readable,
+    timings,
+)
+from pytest_ltm.api.storage import BudgetSpent, Shared
 
 
 class SpentBudget(Struct, frozen=True):

@@ -8,24 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import comb
 from pathlib import Path
 
-from pytest_ltm._core.journal.codec import (
+from pytest_ltm.api.journal import (
+    CheckRate,
+    JudgeChecked,
+    JudgeTime,
+    Precheck,
+    Tariff,
+    decode_event,
+    iter_timings,
     strip_checksum,
     whole_lines,
 )
-from pytest_ltm._core.journal.cost import Tariff
-from pytest_ltm._core.journal.events import JudgeChecked, decode_event
-from pytest_ltm._core.journal.result import CheckRate, Precheck
-from pytest_ltm._core.journal.timings import JudgeTime, iter_timings
-from pytest_ltm._core.model.judge import parse_grade
-from pytest_ltm._core.storage.disk import (
-    read_regular,
-    write_whole,
-)
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import (
+from pytest_ltm.api.scenarios import parse_grade
+from pytest_ltm.api.storage import (
+    LtmError,
     from_record,
     json_text,
+    read_regular,
     to_record,
+    write_whole,
 )
 from pytest_ltm.records import CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS
 from pytest_ltm.records.probe_record import unfinished_precheck

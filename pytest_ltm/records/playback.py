@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.events import AgentFacts
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import JOURNAL, conversations_in
-from pytest_ltm._core.model.plan import Plan
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    LtmError,
+from pytest_ltm.api.journal import (
+    JOURNAL,
+    AgentFacts,
+    ConversationRecord,
+    conversations_in,
+    events,
 )
+from pytest_ltm.api.scenarios import Plan
+from pytest_ltm.api.storage import AgentError, LtmError
 
 SPOKEN = frozenset({"say", "ask", "compact"})
 _APART = (events.Header, events.ModelAsked, events.VerdictRecorded)

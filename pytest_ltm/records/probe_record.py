@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from pytest_ltm._core.journal.codec import (
+from pytest_ltm.api.journal import (
     JournalRecord,
     NonNegativeInt,
+    Precheck,
     RecordCodec,
+    Tariff,
     encode_record,
     iter_readable,
 )
-from pytest_ltm._core.journal.cost import Tariff
-from pytest_ltm._core.journal.result import Precheck
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.storage.disk import (
+from pytest_ltm.api.model import Usage
+from pytest_ltm.api.storage import (
     Appender,
+    ReportedDollars,
     disk_fault,
     read_regular,
     write_whole,
 )
-from pytest_ltm._core.storage.schema import ReportedDollars
 
 PROBE_FILE = "probe.jsonl"
 ProbeVerdict: TypeAlias = Literal["clean", "leaks", "skipped"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.journal.result import ConversationResult, read_results
-from pytest_ltm._core.journal.run_file import RESULTS
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import RESULTS, ConversationResult, read_results
+from pytest_ltm.api.storage import LtmError
 
 
 def recorded_result(folder: Path) -> ConversationResult | None:

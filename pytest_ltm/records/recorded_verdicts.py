@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.engine.scoring import classify_ending, ending_told
-from pytest_ltm._core.journal.result import (
-    ConversationName,
-    ScenarioResult,
-)
-from pytest_ltm._core.journal.run_file import JOURNAL
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.engine import classify_ending, ending_told
+from pytest_ltm.api.journal import JOURNAL, ConversationName, ScenarioResult
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.records.playback import Playback, plan_of
 from pytest_ltm.records.recorded_results import recorded_result
 

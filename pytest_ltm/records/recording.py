@@ -16,22 +16,30 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
-from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import CHECKPOINTS, JOURNAL, TIMINGS
-from pytest_ltm._core.journal.timings import Resumed, Timings
-from pytest_ltm._core.model.agent import (
+from pytest_ltm.api.engine import MAX_CONSECUTIVE_FAULTS, Checkpoints, RecordedAgent
+from pytest_ltm.api.journal import (
+    CHECKPOINTS,
+    JOURNAL,
+    TIMINGS,
+    ConversationRecord,
+    Resumed,
+    Timings,
+    events,
+)
+from pytest_ltm.api.model import (
     NAMED_WHERE_NEEDED,
     NOT_RESTORABLE,
     Capabilities,
+    Exchange,
 )
-from pytest_ltm._core.model.plan import Plan, plan_differences
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.disk import disk_fault, open_regular
-from pytest_ltm._core.storage.errors import DefinitionError, LtmError
-from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm.api.scenarios import Plan, plan_differences
+from pytest_ltm.api.storage import (
+    DefinitionError,
+    LtmError,
+    disk_fault,
+    open_regular,
+    show_value,
+)
 
 _OUTSIDE = (
     events.Header,

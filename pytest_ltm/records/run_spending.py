@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_ltm._core.journal.cost import Side, Tariff
-from pytest_ltm._core.journal.run_file import (
-    JOURNAL,
-    TIMINGS,
-    conversations_in,
-)
+from pytest_ltm.api.journal import JOURNAL, TIMINGS, Side, Tariff, conversations_in
 from pytest_ltm.records import judge_checks, probe_record
 from pytest_ltm.records.budget import SpentBudget, spent_in
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from pytest_ltm._core.journal.result import RunResult, span_place
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.wording import join_words, one_line, pluralize
+from pytest_ltm.api.journal import RunResult, span_place
+from pytest_ltm.api.storage import join_words, lazy, one_line, pluralize
 from pytest_ltm.figures.columns import Column
 from pytest_ltm.figures.guessing import columns_with_memory, guessing_test
 from pytest_ltm.figures.sentences import short_span

@@ -6,26 +6,31 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import (
-    ConversationName,
-    ConversationResult,
-    read_results,
-)
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
     TIMINGS,
+    ConversationName,
+    ConversationRecord,
+    ConversationResult,
+    ReplyTime,
+    Resumed,
+    events,
+    load_all_timings,
+    read_results,
 )
-from pytest_ltm._core.journal.timings import ReplyTime, Resumed, load_all_timings
-from pytest_ltm._core.model.plan import Plan, plan_differences
-from pytest_ltm._core.model.scenario import to_json as definition_json
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DefinitionError, LtmError, describe_error
-from pytest_ltm._core.storage.schema import parse_record
-from pytest_ltm._core.storage.wording import first_and_rest, pluralize
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.scenarios import Plan, plan_differences
+from pytest_ltm.api.scenarios import to_json as definition_json
+from pytest_ltm.api.storage import (
+    DefinitionError,
+    LtmError,
+    describe_error,
+    first_and_rest,
+    parse_record,
+    pluralize,
+    read_regular,
+)
 from pytest_ltm.reports.discrepancies import (
     MALFORMED,
     MOST_DIFFERENCES,

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.codec import find_damages
-from pytest_ltm._core.journal.run_file import JOURNAL
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import LtmError, describe_error
+from pytest_ltm.api.journal import JOURNAL, find_damages
+from pytest_ltm.api.storage import LtmError, describe_error, read_regular
 
 # More differences of one file help nobody.
 MOST_DIFFERENCES = 20

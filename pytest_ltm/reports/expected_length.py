@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pytest_ltm._core.session.items import LtmItem
-from pytest_ltm._core.session.options import span_of
+from pytest_ltm.api.session import LtmItem, span_of
 
 # The share of its memory span that one example covers (the default spreading of
 # messages).

@@ -5,11 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from pytest_ltm._core.journal.result import ScenarioResult, at_span
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.model.transcript import Exchange, needle_gap
-from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import ScenarioResult, at_span
+from pytest_ltm.api.model import Check, Exchange, needle_gap
+from pytest_ltm.api.storage import for_screen, one_line, pluralize
 from pytest_ltm.figures.text import (
     clip_text,
     columns_of,

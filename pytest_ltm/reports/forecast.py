@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_ltm._core.journal.cost import Price
-from pytest_ltm._core.journal.result import at_span
-from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
+from pytest_ltm.api.journal import Price, at_span
+from pytest_ltm.api.storage import first_and_rest, one_line, pluralize
 from pytest_ltm.figures.forecast import Bar, Forecast, TokenUse
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import Style, TableRow, TextTable, render_table

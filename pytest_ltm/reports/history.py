@@ -13,20 +13,23 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from pytest_ltm._core.agent_kinds import find_agent_kind
-from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.features import find_agent_kind
+from pytest_ltm.api.journal import (
     FILE,
     SUMMARY,
+    RunResult,
     SourceRevision,
     folders_by_age,
     run_start_time,
     source_of,
 )
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.locks import lock_holder
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.storage import (
+    LtmError,
+    lock_holder,
+    one_line,
+    pluralize,
+    read_regular,
+)
 from pytest_ltm.figures.run_loading import results_in
 from pytest_ltm.figures.statistics.counts import Interval
 from pytest_ltm.figures.statistics.guessing import compare_with_guessing

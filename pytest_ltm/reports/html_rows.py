@@ -15,10 +15,10 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult
-from pytest_ltm._core.model.transcript import Exchange, needle_gap
-from pytest_ltm._core.session.state import LANE
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.journal import RunResult, ScenarioResult
+from pytest_ltm.api.model import Exchange, needle_gap
+from pytest_ltm.api.session import LANE
+from pytest_ltm.api.storage import for_screen
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.text import format_distance, verdict_text
 from pytest_ltm.reports.failure import shown_state

@@ -6,11 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.storage.disk import refuse_named_pipe
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.journal import RunResult, Section
+from pytest_ltm.api.storage import for_file, one_line, refuse_named_pipe
 from pytest_ltm.figures.columns import GUESSED, result_columns
 from pytest_ltm.figures.figures import figure_notes, shown_figures
 from pytest_ltm.figures.markdown import (

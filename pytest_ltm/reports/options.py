@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.session.options import REPORTS, RUN, Option
+from pytest_ltm.api.session import Option, OptionGroup
 
 OPTIONS = (
     Option(
         "--ltm-report",
         "FILE.html",
         "write a self-contained HTML report of the run",
-        group=REPORTS,
+        group=OptionGroup.REPORTS,
         is_path=True,
         endings=(".html", ".htm"),
         writes=True,
@@ -18,7 +18,7 @@ OPTIONS = (
         "--ltm-summary",
         "FILE.md",
         "write a Markdown summary of the run; -: print it in place of the tables",
-        group=REPORTS,
+        group=OptionGroup.REPORTS,
         is_path=True,
         writes=True,
         repeats=False,
@@ -27,7 +27,7 @@ OPTIONS = (
         "--ltm-live",
         "",
         "print a link to a local page that shows the run while it happens; needs the extra web",
-        group=RUN,
+        group=OptionGroup.RUN,
         has_twin=False,
         repeats=False,
     ),

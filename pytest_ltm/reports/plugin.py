@@ -11,9 +11,8 @@ from pytest_ltm.api import hookimpl, lazy
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_ltm._core.journal.memory_ledger import MemoryLedger, MemoryResult
-    from pytest_ltm._core.journal.result import QuestionResult
     from pytest_ltm.api import LtmRun, Option, ScenarioResult, Transcript
+    from pytest_ltm.api.journal import MemoryLedger, MemoryResult, QuestionResult
     from pytest_ltm.reports.progress import Progress
 
 

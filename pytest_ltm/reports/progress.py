@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.conversation_thread import own_thread
-from pytest_ltm._core.internals.item_context import worker_interactor
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.session.conversation_run import PlayedConversation
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.sanitize import fit_for
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.calls import own_thread
+from pytest_ltm.api.internals import worker_interactor
+from pytest_ltm.api.model import Exchange
+from pytest_ltm.api.session import PlayedConversation
+from pytest_ltm.api.storage import fit_for, pluralize, stopwatch_seconds
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.reports.expected_length import expected_tokens
 from pytest_ltm.reports.failure import live_line, progress_line

@@ -6,21 +6,19 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from pytest_ltm._core.engine.lane import CreditedQuestion
-from pytest_ltm._core.engine.scoring import question_result
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.engine import CreditedQuestion, question_result
+from pytest_ltm.api.journal import (
+    RESULTS,
+    ConversationRecord,
     ConversationResult,
     QuestionResult,
     ScenarioResult,
+    events,
     outcome_of,
     read_results,
 )
-from pytest_ltm._core.journal.run_file import RESULTS
-from pytest_ltm._core.model.plan import Plan
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import show_value, to_record
+from pytest_ltm.api.scenarios import Plan
+from pytest_ltm.api.storage import LtmError, show_value, to_record
 from pytest_ltm.reports.discrepancies import Discrepancy
 
 _OF_VERDICT = ("score", "upper", "reason", "rule", "evidence")

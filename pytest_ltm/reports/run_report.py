@@ -16,38 +16,42 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_ltm._core.calls.airlock import exact_scalar, shown
-from pytest_ltm._core.internals.setup import say_body_in_junit
-from pytest_ltm._core.journal import timings as _timings
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.calls import exact_scalar, shown
+from pytest_ltm.api.internals import say_body_in_junit
+from pytest_ltm.api.journal import (
     DECIDED,
+    JOURNAL,
+    SUMMARY,
+    TIMINGS,
     UNMEASURABLE,
     ConversationName,
     ConversationResult,
     RunResult,
+    Section,
+    as_sections,
     at_span,
-    lost_examples,
-    misjudged_checks,
-    why_unmeasured,
-)
-from pytest_ltm._core.journal.run_file import (
-    JOURNAL,
-    SUMMARY,
-    TIMINGS,
     conversations_in,
     cut_short,
+    lost_examples,
+    misjudged_checks,
     newest_first,
+    why_unmeasured,
 )
-from pytest_ltm._core.journal.section import Section, as_sections
-from pytest_ltm._core.session import dataset as _dataset
-from pytest_ltm._core.session import options as _options
-from pytest_ltm._core.session.session import LtmRun
-from pytest_ltm._core.session.state import agents_traceback, is_in_body, is_unreached
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import refuse_named_pipe
-from pytest_ltm._core.storage.errors import DiskFault, LtmError
-from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
-from pytest_ltm._core.storage.wording import first_and_rest, one_line, pluralize
+from pytest_ltm.api.journal import timings as _timings
+from pytest_ltm.api.session import LtmRun, agents_traceback, is_in_body, is_unreached
+from pytest_ltm.api.session import dataset as _dataset
+from pytest_ltm.api.session import options as _options
+from pytest_ltm.api.storage import (
+    DiskFault,
+    LtmError,
+    escape_unprintable,
+    first_and_rest,
+    for_screen,
+    one_line,
+    pluralize,
+    refuse_named_pipe,
+    stopwatch_seconds,
+)
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import (
     ResultsInFolder,

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_ltm._core.internals.item_context import cut_file
-from pytest_ltm._core.storage.disk import read_regular, write_whole
-from pytest_ltm._core.storage.sanitize import (
+from pytest_ltm.api.internals import cut_file
+from pytest_ltm.api.storage import (
     COLOR,
     LineSanitizer,
     Screen,
@@ -26,8 +25,10 @@ from pytest_ltm._core.storage.sanitize import (
     for_file,
     for_screen,
     is_plain,
+    read_regular,
+    redact_secrets,
+    write_whole,
 )
-from pytest_ltm._core.storage.secrets import redact_secrets
 
 if TYPE_CHECKING:
     import warnings

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import from_record
+from pytest_ltm.api.journal import Section
+from pytest_ltm.api.storage import LtmError, from_record
 
 
 class SectionTable(Struct, frozen=True):

@@ -10,19 +10,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.result import (
-    ConversationResult,
-    RunResult,
-    ScenarioResult,
-)
-from pytest_ltm._core.journal.section import FIELDS
-from pytest_ltm._core.storage.disk import write_whole
-from pytest_ltm._core.storage.sanitize import csv_cell, for_file
-from pytest_ltm._core.storage.schema import (
+from pytest_ltm.api.journal import FIELDS, ConversationResult, RunResult, ScenarioResult
+from pytest_ltm.api.storage import (
+    csv_cell,
     fields_of,
+    for_file,
     json_text,
     parse_record,
     to_record,
+    write_whole,
 )
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions

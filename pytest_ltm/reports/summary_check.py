@@ -12,12 +12,9 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import SUMMARY
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.schema import show_value
+from pytest_ltm.api.journal import FILE as RUN_FILE
+from pytest_ltm.api.journal import SUMMARY, ConversationName
+from pytest_ltm.api.storage import for_file, read_regular, show_value
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun
 from pytest_ltm.records import judge_checks
 from pytest_ltm.reports.discrepancies import MOST_DIFFERENCES, Discrepancy

@@ -6,11 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ltm._core.journal.result import RunResult
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.sanitize import for_file
+from pytest_ltm.api.journal import RunResult, Section
+from pytest_ltm.api.storage import LtmError, for_file, write_output
 
 # The environment variable that names the summary of a CI job's step.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -7,21 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     RunResult,
     ScenarioResult,
+    Section,
     at_span,
     ended_early,
     span_place,
 )
-from pytest_ltm._core.journal.section import Section
-from pytest_ltm._core.model.transcript import Count
-from pytest_ltm._core.storage.wording import (
-    first_and_rest,
-    join_words,
-    one_line,
-    pluralize,
-)
+from pytest_ltm.api.model import Count
+from pytest_ltm.api.storage import first_and_rest, join_words, one_line, pluralize
 from pytest_ltm.figures.columns import (
     GUESSED,
     HAMPERED,

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import at_span
-from pytest_ltm._core.model.plan import natural_sort_key
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.schema import fields_of, to_record
-from pytest_ltm._core.storage.wording import join_some, one_line, pluralize
+from pytest_ltm.api.journal import at_span
+from pytest_ltm.api.scenarios import natural_sort_key
+from pytest_ltm.api.storage import (
+    LtmError,
+    fields_of,
+    join_some,
+    one_line,
+    pluralize,
+    to_record,
+)
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.table import paint_text
 from pytest_ltm.figures.text import (

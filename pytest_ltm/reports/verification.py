@@ -12,13 +12,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import (
-    JOURNAL,
-    RESULTS,
-    SUMMARY,
-    run_parts,
-)
+from pytest_ltm.api.journal import FILE as RUN_FILE
+from pytest_ltm.api.journal import JOURNAL, RESULTS, SUMMARY, run_parts
 from pytest_ltm.figures.run_loading import LoadedRun, read_run
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.records import judge_checks

@@ -8,8 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
+from pytest_ltm.api.journal import (
+    ConversationRecord,
+    QuestionResult,
+    RunResult,
+    ScenarioResult,
+)
 from pytest_ltm.figures.run_loading import ConversationFolder, results_in
 from pytest_ltm.trust.rates import ATTACK, UTILITY, is_poison, measure_effect
 

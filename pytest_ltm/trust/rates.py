@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.model.score import Check
+from pytest_ltm.api.journal import ScenarioResult
+from pytest_ltm.api.model import Check
 from pytest_ltm.figures.columns import Column
 
 ATTACK = "attack"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pytest_ltm._core.journal.result import RunResult, at_span
-from pytest_ltm._core.journal.section import Curve, Section
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import Curve, RunResult, Section, at_span
+from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_percent
 from pytest_ltm.trust.findings import PoisonFinding, run_findings

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pytest_ltm._core.storage.disk import read_regular, write_output
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import (
+    LtmError,
+    for_file,
+    pluralize,
+    read_regular,
+    write_output,
+)
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.reports.exports.output import ExportTarget
 from pytest_ltm.trust.findings import PoisonFinding, folder_findings

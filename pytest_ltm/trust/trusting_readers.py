@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.notes import IncomingTurn
 from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.agents.reader.trust import TRUST, Trust
 from pytest_ltm.agents.sources import AgentSource, agent_source
+from pytest_ltm.api.storage import AgentError
 
 TRUSTS: Mapping[str, Trust] = {"obeying": "all", "fencing": "own", "refusing": "none"}
 """Whose texts each control follows."""

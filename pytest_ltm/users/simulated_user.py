@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any
 
-from pytest_ltm._core.model.judge import (
-    CUT,
-    JudgeRequest,
-    fence_text,
-    shorten_for_judge,
-)
-from pytest_ltm._core.model.transcript import SPOKEN, Exchange
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
+    SPOKEN,
+    Exchange,
     has_phrase,
     plain_words,
     space_delimited,
 )
-from pytest_ltm._core.storage.errors import ScenarioError, UserError
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.scenarios import CUT, JudgeRequest, fence_text, shorten_for_judge
+from pytest_ltm.api.storage import (
+    ScenarioError,
+    UserError,
+    lazy_pattern,
+    load_packaged_yaml,
+)
 from pytest_ltm.language.json_values import json_values
 
 # How often its model is asked for one message.

@@ -11,20 +11,18 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import SCRIPTED, Tariff
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import Timings, UserTime
-from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.dotted import DottedPath, is_dotted
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.journal import SCRIPTED, Journal, Tariff, Timings, UserTime, events
+from pytest_ltm.api.model import Reply
+from pytest_ltm.api.storage import (
     ConfigurationError,
+    DottedPath,
     ScenarioError,
     UserError,
     did_you_mean,
+    is_dotted,
+    redact_secrets,
+    stopwatch_seconds,
 )
-from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.judges.model_calls import BudgetedCaller, ModelUse, on_record
 from pytest_ltm.providers import model_forms, names_model, suggest_provider
 from pytest_ltm.users.simulated_user import ModelledUser, UserQuestion

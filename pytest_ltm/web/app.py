@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.gate.change_report import change_lines
 from pytest_ltm.gate.changes import (
     CompareHints,

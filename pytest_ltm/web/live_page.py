@@ -15,22 +15,30 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import Chain, strip_checksum
-from pytest_ltm._core.journal.cost import LEDGER, Bill, Prices, Tariff, read_prices
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.journal import (
+    LEDGER,
     SUMMARY,
+    Bill,
+    Chain,
+    ConversationName,
+    ConversationRecord,
+    Prices,
+    Tariff,
     conversations_in,
+    events,
     newest_first,
+    read_prices,
     read_run_file,
+    strip_checksum,
 )
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.disk import open_regular
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.locks import Shared, lock_holder
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.storage import (
+    LtmError,
+    Shared,
+    for_screen,
+    lock_holder,
+    open_regular,
+    stopwatch_seconds,
+)
 from pytest_ltm.records.budget import SpentBudget
 from pytest_ltm.reports.history import read_past
 from pytest_ltm.web import page_parts

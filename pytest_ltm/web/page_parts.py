@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
-from pytest_ltm._core.journal.run_file import find_run
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.journal import find_run
+from pytest_ltm.api.storage import LtmError, for_screen
 
 if TYPE_CHECKING:
     from jinja2 import Environment

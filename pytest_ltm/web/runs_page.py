@@ -11,10 +11,8 @@ from msgspec import Struct
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pytest_ltm._core.journal.result import span_place
-from pytest_ltm._core.journal.run_file import newest_first, read_run_file
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.journal import newest_first, read_run_file, span_place
+from pytest_ltm.api.storage import LtmError, one_line
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.totals import group_by

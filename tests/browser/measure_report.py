@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_ltm._core.journal.result import ConversationResult
+from pytest_ltm.api.journal import ConversationResult
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "samples")]
 
 from _chromium import Chromium
 from run_folders import held, journal, place_of, played, write_run
 
-from pytest_ltm._core.journal import events
+from pytest_ltm.api.journal import events
 from pytest_ltm.reports.html import build_report
 
 SCENARIOS = 11

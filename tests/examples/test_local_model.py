@@ -10,7 +10,7 @@ import sys
 import pytest
 from _commands import ROOT
 
-from pytest_ltm._core.storage.clock import sleep_interruptibly
+from pytest_ltm.api.storage import sleep_interruptibly
 from pytest_ltm.providers import open_model, read_model
 
 FOLDER = ROOT / "conftest_examples" / "local_model"

@@ -15,8 +15,8 @@ from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import Struct, structs
 from sample_runs import row
 
-from pytest_ltm._core.journal.result import NeedleRef, QuestionResult
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.journal import NeedleRef, QuestionResult
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.figures.statistics.comparison import (
     chance_here,
     compare_runs,

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.score import SCORINGS, Score
+from pytest_ltm.api.model import SCORINGS, Score
+from pytest_ltm.api.scenarios import Inquiry
 from pytest_ltm.evaluators import QuoteAtReply
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
 

@@ -17,7 +17,7 @@ import pytest
 from pytest_ltm.scenarios import _parameters
 
 from pytest_ltm import Definition, Wait, evaluators
-from pytest_ltm._core.model.suite import built_in, built_in_names, scenario_names
+from pytest_ltm.api.scenarios import built_in, built_in_names, scenario_names
 from pytest_ltm.lab.verdict_mutants import _MAKERS
 
 ROOT = Path(__file__).parents[2]

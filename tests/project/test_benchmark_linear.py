@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import linear
 from benchmarks.linear import Reading
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import evidence, memory_linear
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 
 def test_without_a_file_nothing_is_measured() -> None:

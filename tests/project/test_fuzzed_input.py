@@ -23,16 +23,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal.cost import read_dollars, read_price
-from pytest_ltm._core.journal.result import read_results
-from pytest_ltm._core.journal.run_file import FORMAT, find_run, read_run_file
-from pytest_ltm._core.journal.timings import load_all_timings
+from pytest_ltm._core.journal.cost import read_dollars
+from pytest_ltm._core.journal.run_file import FORMAT
 from pytest_ltm._core.model.scenario import load_yaml_scenario, read_definition_file
 from pytest_ltm._core.model.schedule import parse_sessions_option
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import LtmError
 from pytest_ltm.agents.registry import find_agent, split_specs
 from pytest_ltm.agents.replay import find_recordings, replay_agent
+from pytest_ltm.api.journal import (
+    find_run,
+    load_all_timings,
+    read_price,
+    read_results,
+    read_run_file,
+)
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import load_locomo

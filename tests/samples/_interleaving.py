@@ -9,9 +9,9 @@ from datetime import datetime, timedelta, timezone
 
 from pytest_ltm.scenarios.jokes import length
 
-from pytest_ltm._core.model.scenario import Definition, Say, Wait
-from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import Definition, Say, Wait
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
 from pytest_ltm.fillers._quiz import QuizFact, message_of, reply_of
 

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pytest_ltm._core.model.schedule import (
-    Agenda,
-    AgendaEntry,
-    Decision,
-    Fill,
-    Finish,
-    JumpTime,
-    ResumeLane,
-    Start,
-    Tell,
-)
+from pytest_ltm._core.model.schedule import Agenda, AgendaEntry, Decision, Fill, Tell
+from pytest_ltm.api.model import Finish, JumpTime, ResumeLane, Start
 
 
 @dataclass

@@ -18,25 +18,32 @@ from _naive_agenda import Compared
 from hypothesis import strategies as st
 
 from pytest_ltm._core.engine.channel import Channel
-from pytest_ltm._core.engine.conversation import AgendaScript, Conversation
-from pytest_ltm._core.engine.held_agent import RecordedAgent
-from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS, LivePort, Recorded
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.agent import Capabilities, Reply
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Say, Wait
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.model.tools import Tools
-from pytest_ltm._core.model.transcript import COUNTS, Count, Exchange, Transcript
-from pytest_ltm._core.storage.clock import SimulatedClock
-from pytest_ltm._core.storage.errors import AgentFault, LtmError
+from pytest_ltm._core.engine.conversation import AgendaScript
+from pytest_ltm._core.engine.lane import GreenBody
+from pytest_ltm._core.engine.port import Recorded
+from pytest_ltm._core.model.transcript import COUNTS, Transcript
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.engine import (
+    MAX_CONSECUTIVE_FAULTS,
+    Conversation,
+    Ending,
+    Lane,
+    LivePort,
+    RecordedAgent,
+)
+from pytest_ltm.api.journal import Journal, Timings, events
+from pytest_ltm.api.model import (
+    Capabilities,
+    Count,
+    Exchange,
+    FillerExchange,
+    Reply,
+    Score,
+    TokenCounter,
+    Tools,
+)
+from pytest_ltm.api.scenarios import Ask, Ltm, Plan, PlannedExample, Say, Wait
+from pytest_ltm.api.storage import AgentFault, LtmError, SimulatedClock
 
 NAMES = "abcdefgh"
 COUNTER = TokenCounter("characters", len)

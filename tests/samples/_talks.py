@@ -7,14 +7,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_ltm._core.journal.codec import strip_checksum
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.plan import PlannedExample
 from pytest_ltm._core.model.scenario import Watcher
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm.api.journal import Journal, strip_checksum
+from pytest_ltm.api.model import Exchange, FillerExchange, Score
+from pytest_ltm.api.scenarios import Ltm, PlannedExample
 from pytest_ltm.testing import Played, run_conversation
 
 CHARACTERS = "builtins:len"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_ltm._core.features import feature_hooks
-from pytest_ltm._core.session.options import OPTIONS, Option
+from pytest_ltm._core.session.options import OPTIONS
+from pytest_ltm.api.features import feature_hooks
+from pytest_ltm.api.session import Option
 
 
 def all_options() -> list[Option]:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.clock import can_interrupt
-from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.storage import AgentFault, can_interrupt
 
 interruptible = pytest.mark.skipif(
     not can_interrupt(), reason="no interval timer on this system"

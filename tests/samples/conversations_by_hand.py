@@ -7,16 +7,13 @@ from collections.abc import Callable
 
 from _talks import Dots, example
 
-from pytest_ltm._core.engine.conversation import Conversation
-from pytest_ltm._core.engine.factory import ConversationFactory
-from pytest_ltm._core.engine.lane import Ending, GreenBody, Lane
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.model.plan import Plan
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.clock import SimulatedClock
+from pytest_ltm._core.engine.lane import GreenBody
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.engine import Conversation, ConversationFactory, Ending, Lane
+from pytest_ltm.api.journal import Journal, Timings
+from pytest_ltm.api.model import TokenCounter
+from pytest_ltm.api.scenarios import Ltm, Plan
+from pytest_ltm.api.storage import SimulatedClock
 
 
 class ByHand(GreenBody):

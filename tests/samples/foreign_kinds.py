@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 from pytest_ltm import AgentFault, LtmError, Reply, TransientFault
-from pytest_ltm._core.storage.errors import describe_error
 from pytest_ltm.agents import Usage
+from pytest_ltm.api.storage import describe_error
 
 _NAMES = """
 str repr eq ne hash bool len iter next getitem contains lt gt le ge add radd sub mul

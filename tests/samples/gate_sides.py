@@ -8,7 +8,7 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._core.journal.result import ConversationResult, RunResult
+from pytest_ltm.api.journal import ConversationResult, RunResult
 from pytest_ltm.gate.changes import CompareHints, GateSide
 from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
 

@@ -7,9 +7,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import Chain, strip_checksum
-from pytest_ltm._core.model.transcript import Kind
+from pytest_ltm.api.journal import Chain, events, strip_checksum
+from pytest_ltm.api.model import Kind
 
 NOW = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 FACTS = events.AgentFacts(

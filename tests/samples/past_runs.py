@@ -9,8 +9,12 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._core.journal.result import ConversationResult
-from pytest_ltm._core.journal.run_file import RunFile, SourceRevision, write_run_file
+from pytest_ltm.api.journal import (
+    ConversationResult,
+    RunFile,
+    SourceRevision,
+    write_run_file,
+)
 from pytest_ltm.reports.summary import summary_json, write_summary
 
 GOOD: dict[str, tuple[float | None, ...]] = {"colours": (1.0, 1.0), "jokes": (1.0, 0.5)}

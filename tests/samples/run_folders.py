@@ -12,17 +12,16 @@ from typing import Any
 import journals
 from journals import filler
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     ConversationResult,
     NeedleRef,
     QuestionResult,
     ScenarioResult,
+    events,
     write_results,
 )
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.model.transcript import Kind
-from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.api.model import Check, Kind
+from pytest_ltm.api.storage import json_text
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.summary import rewrite_summary
 

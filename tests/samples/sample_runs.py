@@ -6,11 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_ltm._core.journal.result import (
-    ConversationResult,
-    RunResult,
-    ScenarioResult,
-)
+from pytest_ltm.api.journal import ConversationResult, RunResult, ScenarioResult
 
 SCENARIOS = ("colours", "jokes", "prospective_memory")
 

@@ -10,9 +10,9 @@ from typing import Any
 from benchmark_data import GOODAI, lines_of
 
 from pytest_ltm import Definition
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import PlannedExample
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.testing import Played, run_conversation
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import NamedTuple
 
-from pytest_ltm._core.model.plan import PlannedExample, definition_rng
-from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import PlannedExample, built_in, definition_rng
 from pytest_ltm.testing import run_conversation
 
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_ltm._core.agent_kinds import AGENT_KINDS, AgentKind
-from pytest_ltm._core.journal.result import read_results
+from pytest_ltm.api.features import AGENT_KINDS, AgentKind
+from pytest_ltm.api.journal import read_results
 
 SCENARIO = """
     def test_a(ltm):

@@ -19,7 +19,7 @@ from benchmarks.faults.cases import Case, Outcome, Setting
 from benchmarks.faults.matrix import ROWS, Row, Tally, main, played
 from benchmarks.faults.traces import SECRET, Traces, traces
 from benchmarks.killed import Run
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 ROOT = Path(__file__).parents[2]
 on_linux = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from alone import alone
 from benchmarks import concurrency, killed, mutants, runs, startup
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.history.benchmarks import costs
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 
 SHOWN = {
     "conversation": r"median: -?\d+\.\d\d tiktoken passes; \d+\.\d\d with the start of the process",

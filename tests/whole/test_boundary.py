@@ -21,7 +21,7 @@ import pytest
 from conftest import Project
 from json_server import Answer, Post, serving
 
-from pytest_ltm._core.storage.sanitize import COLOR
+from pytest_ltm.api.storage import COLOR
 from pytest_ltm.commands import main
 
 pytestmark = pytest.mark.nightly(

@@ -8,7 +8,7 @@ import pytest
 from all_options import all_options
 from conftest import Project
 
-from pytest_ltm._core.session.options import ADVANCED, GROUPS
+from pytest_ltm.api.session import OptionGroup
 
 PLUGIN = """
 from pytest_ltm.datasets import Dataset, DatasetOption
@@ -42,12 +42,14 @@ def test_the_help_shows_common_options_in_groups_and_v_all(
 ) -> None:
     shown = str(rivers.pytest("--help").stdout)
     begins = [
-        shown.index(f"\nlong-term memory (pytest-ltm), {name}")
-        for name in GROUPS
-        if name != ADVANCED
+        shown.index(f"\nlong-term memory (pytest-ltm), {group.value}")
+        for group in OptionGroup
+        if group is not OptionGroup.ADVANCED
     ]
     assert begins == sorted(begins)
-    common = [option for option in all_options() if option.group != ADVANCED]
+    common = [
+        option for option in all_options() if option.group is not OptionGroup.ADVANCED
+    ]
     assert len(common) <= 35
     assert all(f"\n  {option.flag}" in shown for option in common)
     assert "--ltm-scoring=RULES" not in shown

@@ -11,9 +11,9 @@ import pytest
 from chat_server import ChatServer
 from run_folders import latest_run
 
-from pytest_ltm._core.session.state import LANE
 from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.session import LANE
 from pytest_ltm.figures.forecast import Forecast
 from pytest_ltm.modes import dry_run as _dry_run
 from pytest_ltm.reports import forecast as _forecast
@@ -236,7 +236,7 @@ def read_by(project: pytest.Pytester, agent: str) -> tuple[int, int]:
 def test_the_tokens_of_a_chat_model_with_a_context_are_those_that_its_server_counts(
     project: pytest.Pytester, forecasts: list[Forecast], chat_server: ChatServer
 ) -> None:
-    from pytest_ltm._core.model.tokens import token_counter
+    from pytest_ltm.api.model import token_counter
 
     chat_server.reads("window", "2k")
     chat_server.count = token_counter("o200k_base").count

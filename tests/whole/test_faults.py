@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from run_folders import latest_run
 
-from pytest_ltm._core.model.plan import agent_fingerprint
+from pytest_ltm.api.scenarios import agent_fingerprint
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

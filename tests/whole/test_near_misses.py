@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from pytest_ltm._core.model.scenario import Wait
-from pytest_ltm._core.storage.errors import AgentError, ScenarioError
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import Wait
+from pytest_ltm.api.storage import AgentError, ScenarioError
 from pytest_ltm.commands import USAGE, main
 
 DOG = """

@@ -16,8 +16,8 @@ from conftest import Project
 from locomo_files import second, talk, written
 from run_folders import latest_run
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.model.plan import Plan
+from pytest_ltm.api.journal import ConversationRecord
+from pytest_ltm.api.scenarios import Plan
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=8

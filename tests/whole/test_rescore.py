@@ -16,7 +16,7 @@ from _pytest.pytester import RunResult
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm.api.storage import FolderLock
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.records import amendments as _amendments
 

@@ -11,9 +11,8 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.storage.disk import Appender
-from pytest_ltm._core.storage.errors import AgentFault, DiskFault
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.storage import AgentFault, Appender, DiskFault
 
 pytestmark = pytest.mark.nightly(
     "whole runs: each test has its turn within days", every=4

@@ -8,9 +8,9 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
-from pytest_ltm._core.journal.result import Precheck
 from pytest_ltm.agents import sources
 from pytest_ltm.agents._hidden import can_hide_folders
+from pytest_ltm.api.journal import Precheck
 from pytest_ltm.figures.sentences import trust_sentence
 
 pytestmark = pytest.mark.nightly(

@@ -19,7 +19,7 @@ from msgspec import structs
 from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
-from pytest_ltm._core.journal import events
+from pytest_ltm.api.journal import events
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import MANIFEST, open_bundle
 from pytest_ltm.figures.run_loading import read_run
@@ -114,7 +114,7 @@ def test_a_flipped_score_is_named_by_every_command(
 def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pytest_ltm._core.journal.codec import Chain
+    from pytest_ltm.api.journal import Chain
 
     path = next(run.glob("*/journal.jsonl"))
     chain, lines = Chain(), path.read_text("utf-8").splitlines()

@@ -10,7 +10,7 @@ import pytest
 from conftest import Project
 
 from pytest_ltm._core.model.scenario import load_yaml_scenario
-from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm.api.storage import DefinitionError
 from pytest_ltm.commands import USAGE, main
 
 BOT = "class Bot:\n    def reply(self, message):\n        return 'ok'\n"

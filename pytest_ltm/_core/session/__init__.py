@@ -59,7 +59,7 @@ from pytest_ltm._core.session.items import (
     is_ltm_item,
     why_not_a_scenario,
 )
-from pytest_ltm._core.session.state import RUN
+from pytest_ltm._core.session.state import RUN_STATE
 
 __all__ = [
     "_ltm_place",
@@ -173,7 +173,7 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Skip LTM items outside an LTM run, saying how to run them."""
-    if RUN in config.stash:
+    if RUN_STATE in config.stash:
         return
     for item in items:
         if is_ltm_item(item):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.session.state import RUN, RunState, lane_of, own_fixture
+from pytest_ltm._core.session.state import RUN_STATE, RunState, lane_of, own_fixture
 from pytest_ltm._core.storage.errors import AgentError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class LtmScheduler:
 @pytest.fixture(scope="session")
 def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
     """The run's scheduler, for a conftest: agents, spans, conversations in progress and ended, results so far."""
-    return LtmScheduler(request.config.stash.get(RUN, None))
+    return LtmScheduler(request.config.stash.get(RUN_STATE, None))
 
 
 @own_fixture

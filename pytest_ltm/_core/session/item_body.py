@@ -27,7 +27,7 @@ from pytest_ltm._core.session.items import LtmItem, fixture_names
 from pytest_ltm._core.session.state import (
     LANE,
     REPORTED,
-    RUN,
+    RUN_STATE,
     mark_in_body,
     mark_unreached,
     not_reached,
@@ -308,7 +308,7 @@ class ItemBody(GreenBody):
     def _call(self, ending: Ending, result: ScenarioResult) -> pytest.TestReport:
         error = ending.error
         # The gate decides, not the score; an expected failure stays one.
-        gated = self.item.config.stash[RUN].gated and not any(
+        gated = self.item.config.stash[RUN_STATE].gated and not any(
             self.item.iter_markers("xfail")
         )
         if error is None and not isinstance(ending.verdict, Score):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ltm._core.session.state import RUN, is_ours
+from pytest_ltm._core.session.state import RUN_STATE, is_ours
 
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.result import ConversationName
@@ -270,7 +270,7 @@ def why_not_a_scenario(item: pytest.Item) -> str | None:
 
 def _lacks_handle(item: pytest.Item) -> bool:
     """Return whether a TestCase method takes `ltm`, which neither pytest nor a decorator gives it."""
-    if RUN not in item.config.stash:
+    if RUN_STATE not in item.config.stash:
         return False
     try:
         parameters = inspect.signature(
@@ -293,7 +293,11 @@ def _why_left_out(item: pytest.Item) -> str | None:
             "--ltm-suite=none"
         )
     info: Any = getattr(item, "_fixtureinfo", None)
-    if info is None or RUN not in item.config.stash or HANDLE in info.name2fixturedefs:
+    if (
+        info is None
+        or RUN_STATE not in item.config.stash
+        or HANDLE in info.name2fixturedefs
+    ):
         return None
     theirs = next(
         (

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -64,15 +65,15 @@ def lazy_parser(place: str) -> Callable[[str], Any]:
     return lazy(f"pytest_ltm.{place}")
 
 
-# What `pytest --help` shows together, the groups in this order.
-GROUPS = RUN, AGENTS, GATE, REPORTS, DATA_SETS, ADVANCED = (
-    "run",
-    "agents and judges",
-    "gate",
-    "reports and costs",
-    "data sets",
-    "advanced",
-)
+class OptionGroup(Enum):
+    """What `pytest --help` shows together, the groups in this order."""
+
+    RUN = "run"
+    AGENTS = "agents and judges"
+    GATE = "gate"
+    REPORTS = "reports and costs"
+    DATA_SETS = "data sets"
+    ADVANCED = "advanced"
 
 
 class Option(NamedTuple):
@@ -82,7 +83,7 @@ class Option(NamedTuple):
     metavar: str
     help: str
     default: str = ""
-    group: str = ADVANCED
+    group: OptionGroup = OptionGroup.ADVANCED
     parse: Callable[[str], Any] = str
     """Returns what a text means; LtmError, without the option's name, for what means nothing."""
     many: bool = False
@@ -117,7 +118,7 @@ OPTIONS = (
         "pkg.mod:function, a name from the ini value ltm_agents, or a spec for the hook pytest_ltm_make_agent; "
         "several with commas or by repeating the option; NAME=SPEC gives it a label. Starts an LTM run: only LTM "
         "scenarios are run.",
-        group=RUN,
+        group=OptionGroup.RUN,
         many=True,
         has_twin=False,
         repeats=False,
@@ -127,7 +128,7 @@ OPTIONS = (
         "latest|RUN",
         "resume an interrupted run (its ID, its folder or 'latest') with its original agents, options and paths; "
         "recorded messages are not sent again",
-        group=RUN,
+        group=OptionGroup.RUN,
         has_twin=False,
         repeats=False,
     ),
@@ -136,7 +137,7 @@ OPTIONS = (
         "latest|RUN",
         "score a recorded run again (its ID, its folder or 'latest') with the current evaluators, scoring rules "
         "and judge; no agent is called, and the differences are printed",
-        group=RUN,
+        group=OptionGroup.RUN,
         has_twin=False,
         repeats=False,
     ),
@@ -144,7 +145,7 @@ OPTIONS = (
         "--ltm",
         "",
         "start an LTM run with the agents of the ini value ltm_agents",
-        group=RUN,
+        group=OptionGroup.RUN,
         has_twin=False,
         repeats=False,
     ),
@@ -152,7 +153,7 @@ OPTIONS = (
         "--ltm-dry-run",
         "",
         "show the planned schedule with its tokens, time and expected cost; calls no agent or judge, writes nothing",
-        group=RUN,
+        group=OptionGroup.RUN,
         has_twin=False,
         repeats=False,
     ),
@@ -161,7 +162,7 @@ OPTIONS = (
         "",
         "run each agent that a dotted path names in a process of its own, so that nothing it does can end or hang"
         " the run",
-        group=AGENTS,
+        group=OptionGroup.AGENTS,
         has_twin=False,
         repeats=False,
     ),
@@ -170,7 +171,7 @@ OPTIONS = (
         "",
         "skip the isolation probe, which asks each agent, before any conversation, for what it was told in "
         "another (at most 6 messages for each agent)",
-        group=AGENTS,
+        group=OptionGroup.AGENTS,
         has_twin=False,
         repeats=False,
     ),
@@ -179,7 +180,7 @@ OPTIONS = (
         "SPAN[,SPAN...]",
         "memory spans in tokens, such as 2k,32k, or 'isolated'",
         "2k",
-        RUN,
+        OptionGroup.RUN,
         repeats=False,
     ),
     Option(
@@ -188,13 +189,13 @@ OPTIONS = (
         "built-in suite, *.ltm-suite.yml file, data set with parameters (locomo?data=FILE&tasks=events; ltm list "
         "suites has them all), or 'none'",
         "standard",
-        RUN,
+        OptionGroup.RUN,
     ),
     Option(
         "--ltm-definitions",
         "DIR",
         "play the definition files in DIR instead of generating examples",
-        group=DATA_SETS,
+        group=OptionGroup.DATA_SETS,
         is_path=True,
     ),
     Option(
@@ -202,7 +203,7 @@ OPTIONS = (
         "CODE[,CODE...]",
         "language of scenarios and filler: en, de; en:de: told in one, asked in the other; a list: each in turn",
         "en",
-        RUN,
+        OptionGroup.RUN,
         parse=lazy_parser("locales:parse_language_list"),
     ),
     Option(
@@ -210,14 +211,14 @@ OPTIONS = (
         "N|fresh|env:NAME",
         "seed for everything random: a number, a fresh one, or a secret in an environment variable",
         "0",
-        RUN,
+        OptionGroup.RUN,
         parse=lazy_parser("_core.model.plan:parse_seed"),
     ),
     Option(
         "--ltm-examples",
         "N",
         "examples of each scenario, overriding marker and suite",
-        group=RUN,
+        group=OptionGroup.RUN,
         parse=IntegerParser(1),
     ),
     Option(
@@ -225,7 +226,7 @@ OPTIONS = (
         "N",
         "fresh conversations for each agent and span, for statistics",
         "1",
-        RUN,
+        OptionGroup.RUN,
         parse=IntegerParser(1),
     ),
     Option(
@@ -259,21 +260,21 @@ OPTIONS = (
         "strip|keep",
         "what scenarios, judges and the model see of a reply: only its speech (strip) or all of it (keep)",
         "strip",
-        AGENTS,
+        OptionGroup.AGENTS,
         parse=one_of("strip", "keep"),
     ),
     Option(
         "--ltm-sessions",
         "N|every:TIME",
         "the user comes back to a fresh agent with only its memory: N sessions in each memory span, or one every:8h",
-        group=AGENTS,
+        group=OptionGroup.AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_sessions_option"),
     ),
     Option(
         "--ltm-compact",
         "every:TOKENS|at:SHARE",
         "the agent compacts after every 8k tokens, say, or at 0.5 of each span: what is left of what it was told?",
-        group=AGENTS,
+        group=OptionGroup.AGENTS,
         parse=lazy_parser("_core.model.schedule:parse_compact_option"),
     ),
     Option(
@@ -281,14 +282,14 @@ OPTIONS = (
         "SPEC",
         "judge beyond rules: openai:MODEL[@URL], pkg.mod:Class, or none; with parameters: 'openai:MODEL?votes=5'",
         "none",
-        AGENTS,
+        OptionGroup.AGENTS,
     ),
     Option(
         "--ltm-time",
         "MODE",
         "how time passes: simulated, jump, signal or sleep",
         "simulated",
-        AGENTS,
+        OptionGroup.AGENTS,
         parse=one_of("simulated", "jump", "signal", "sleep"),
     ),
     Option(
@@ -296,7 +297,7 @@ OPTIONS = (
         "SECONDS",
         "time limit for one reply; 0: none",
         "300",
-        AGENTS,
+        OptionGroup.AGENTS,
         parse=parse_time_limit,
     ),
     Option(
@@ -311,7 +312,7 @@ OPTIONS = (
         "N",
         "times that a message is sent again after a transient fault",
         "4",
-        AGENTS,
+        OptionGroup.AGENTS,
         parse=IntegerParser(0),
     ),
     Option(
@@ -319,7 +320,7 @@ OPTIONS = (
         "N|auto",
         "how many conversations one process plays at once; auto: as many as suit each agent",
         "1",
-        AGENTS,
+        OptionGroup.AGENTS,
         parse=lazy_parser("_core.session.collection:parse_concurrency"),
         repeats=False,
     ),
@@ -341,21 +342,21 @@ OPTIONS = (
         "--ltm-price",
         "[LABEL=]IN/OUT[/CACHED]",
         "dollars per million tokens, for an agent or for 'judge'",
-        group=REPORTS,
+        group=OptionGroup.REPORTS,
         many=True,
     ),
     Option(
         "--ltm-max-cost",
         "DOLLARS",
         "stop when agents and judge have cost this much; continue with --ltm-resume",
-        group=REPORTS,
+        group=OptionGroup.REPORTS,
         parse=lazy_parser("_core.journal.cost:read_dollars"),
     ),
     Option(
         "--ltm-max-tokens",
         "N",
         "stop when agents and judge have used N tokens, input and output: 200k, 1.5m",
-        group=REPORTS,
+        group=OptionGroup.REPORTS,
         parse=lazy_parser("_core.journal.cost:read_tokens"),
     ),
     Option(
@@ -376,7 +377,7 @@ OPTIONS = (
         "DIR",
         "where run folders are written",
         ".ltm",
-        REPORTS,
+        OptionGroup.REPORTS,
         is_path=True,
     ),
 )
@@ -426,9 +427,11 @@ def option_table(config: pytest.Config) -> OptionTable:
 def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     """Declare all options in groups, and their ini twins; those of features as these come."""
     more = " (pytest --help -v lists more options)"
-    for name in GROUPS:
-        title = f"long-term memory (pytest-ltm), {name}{more * (name == RUN)}"
-        parser.getgroup(f"ltm {name}", title)
+    for group in OptionGroup:
+        title = f"long-term memory (pytest-ltm), {group.value}"
+        if group is OptionGroup.RUN:
+            title += more
+        parser.getgroup(f"ltm {group.value}", title)
     parser.addini(
         "ltm_agent_process",
         "ini twin of --ltm-agent-process",
@@ -493,7 +496,7 @@ def _shown_help(option: Option, text: str) -> str:
     asks_for_all = any(
         re.fullmatch("-v+|-[a-z]*h[a-z]*v|--verbose", word) for word in sys.argv
     )
-    if option.group == ADVANCED and not asks_for_all:
+    if option.group is OptionGroup.ADVANCED and not asks_for_all:
         return argparse.SUPPRESS
     return text.replace("%", "%%")
 
@@ -509,7 +512,7 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
         how = {"action": "store_true"}
     elif not option.has_twin and option.many:
         how["default"] = []
-    parser.getgroup(f"ltm {option.group}").addoption(
+    parser.getgroup(f"ltm {option.group.value}").addoption(
         option.flag, dest=option.dest, help=_shown_help(option, text), **how
     )
     if option.has_twin:

@@ -9,7 +9,7 @@ from pytest_ltm._core.session.collection import Selection
 from pytest_ltm._core.session.neighbours import Neighbours
 from pytest_ltm._core.session.session import LtmRun
 from pytest_ltm._core.session.settings_from_options import read_run_settings
-from pytest_ltm._core.session.state import RUN
+from pytest_ltm._core.session.state import RUN_STATE
 
 
 def start_run(config: pytest.Config) -> None:
@@ -50,7 +50,7 @@ def make_run(config: pytest.Config) -> None:
     """Parse and check the options, and register the plugins of an LTM run."""
     selection = Selection(config)
     settings = read_run_settings(config, has_paths=selection.has_paths)
-    run = config.stash[RUN] = LtmRun(config, settings, selection)
+    run = config.stash[RUN_STATE] = LtmRun(config, settings, selection)
     manager = config.pluginmanager
     if not manager.hasplugin("ltm-run"):
         manager.register(run.items, "ltm-items")

@@ -65,7 +65,7 @@ class ItemSide(Protocol):
 
 
 # The LTM run of this pytest session; absent in any other session.
-RUN: pytest.StashKey[RunState] = pytest.StashKey()
+RUN_STATE: pytest.StashKey[RunState] = pytest.StashKey()
 # Until the item has been reported.
 LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
 # Of an item that has been reported, by its conversation: pytest need not run it.

@@ -189,7 +189,7 @@ def lazy_exports(
     """Return `__getattr__` and `__dir__` (PEP 562) of a package whose names are imported when they are first used.
 
     `homes`: a module of the package, or of another by its whole name -> the names that
-    come from it, with spaces between them.
+    come from it, its own modules among them, with spaces between them.
     """
     home_of = {
         name: home if home.startswith("pytest_ltm.") else f"{package}.{home}"
@@ -200,6 +200,9 @@ def lazy_exports(
     def attribute(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(home_of[name]), name)
+        home = importlib.import_module(home_of[name])
+        if not hasattr(home, name):
+            importlib.import_module(f"{home.__name__}.{name}")
+        return getattr(home, name)
 
     return attribute, lambda: sorted(home_of)

@@ -10,10 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_ltm._core.model.agent import Usage, usage_of
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import AgentError, did_you_mean
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.model import Usage, usage_of
+from pytest_ltm.api.storage import AgentError, DottedPath, did_you_mean
 from pytest_ltm.providers import (
     Completions,
     ModelSpec,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.reader.history_qa import USER, iter_sayings, split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ
+from pytest_ltm.api.storage import lazy_pattern
 
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _OWN = lazy_pattern(r"\b(?:I|I'm|I've|I'll|my|me|mine|we|our|us)\b", re.IGNORECASE)

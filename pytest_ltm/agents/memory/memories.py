@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.tokens import load_encoding
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance
 from pytest_ltm.agents.memory.searching import (
     EmbeddingFunction,
@@ -20,6 +19,7 @@ from pytest_ltm.agents.memory.searching import (
     fuse_rankings,
 )
 from pytest_ltm.agents.reader.memory_policies import ENCODING
+from pytest_ltm.api.model import load_encoding
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.memory.parameters import MemorySettings

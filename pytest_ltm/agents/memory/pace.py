@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from statistics import quantiles
 
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.storage import ConfigurationError, pluralize, stopwatch_seconds
 
 LIMIT = 120.0
 """Seconds after which a text that is polled for counts as missed."""

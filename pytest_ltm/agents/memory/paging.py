@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.agent import Reply
-from pytest_ltm._core.storage.errors import did_you_mean
-from pytest_ltm._core.storage.schema import load_packaged_yaml
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range
 from pytest_ltm.agents.memory.pipeline import Thinks
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts
@@ -32,6 +29,8 @@ from pytest_ltm.agents.memory.reading import (
 from pytest_ltm.agents.memory.roles import Summary, asks_something, own_statements
 from pytest_ltm.agents.memory.thinker import Replying, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.model import Reply
+from pytest_ltm.api.storage import did_you_mean, load_packaged_yaml
 from pytest_ltm.providers import ModelResponse
 from pytest_ltm.providers.completions import Message
 

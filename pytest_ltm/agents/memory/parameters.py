@@ -10,10 +10,15 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm._core.storage.errors import AgentError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import Field, load_yaml, to_record
 from pytest_ltm.agents.memory.reading import Reading, parse_reading
+from pytest_ltm.api.storage import (
+    AgentError,
+    Field,
+    did_you_mean,
+    lazy_pattern,
+    load_yaml,
+    to_record,
+)
 
 T = TypeVar("T")
 Unit: TypeAlias = Literal[

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import convert, structs, to_builtins
 
-from pytest_ltm._core.model.agent import Mishap, Reply, ReportsUsage, TakesTurns, Usage
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents.memory import roles
 from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
 from pytest_ltm.agents.memory.reading import (
@@ -38,6 +36,8 @@ from pytest_ltm.agents.memory.thinker import (
 )
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.unbuilt import FRAME
+from pytest_ltm.api.model import Mishap, Reply, ReportsUsage, TakesTurns, Usage
+from pytest_ltm.api.storage import AgentError, AgentFault
 
 if TYPE_CHECKING:
     from pytest_ltm.agents.memory.parameters import MemorySettings

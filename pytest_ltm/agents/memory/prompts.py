@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.schema import Field, load_packaged_yaml, load_yaml
+from pytest_ltm.api.storage import Field, load_packaged_yaml, load_yaml, read_regular
 
 _VERSION = "version"
 

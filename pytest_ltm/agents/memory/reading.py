@@ -9,9 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.clock import describe_duration
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.storage import Field, describe_duration
 
 Role: TypeAlias = Literal["user", "assistant", ""]
 """Who said something; "": neither did, as with a summary."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.memory.extracts import (
     Statement,
     choose_statements,
@@ -31,6 +30,7 @@ from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, shorten_to_to
 from pytest_ltm.agents.reader.history_qa import split_date
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.notes import COMMON, MAX_CLOSELY_READ, SMALL_NUMBERS
+from pytest_ltm.api.storage import lazy_pattern
 from pytest_ltm.language.dates import (
     DAYS,
     DateRange,

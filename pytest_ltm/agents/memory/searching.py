@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ltm._core.storage.errors import AgentFault, describe_error
-from pytest_ltm._core.storage.patterns import lazy_pattern
 from pytest_ltm.agents.reader.memory_policies import LENGTH, SATURATION
+from pytest_ltm.api.storage import AgentFault, describe_error, lazy_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,6 @@ from typing import Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
 
-from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, describe_error
 from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
@@ -35,6 +33,8 @@ from pytest_ltm.agents.memory.scopes import (
     takes_scope_object,
 )
 from pytest_ltm.agents.memory.thinker import Replying, Thinker
+from pytest_ltm.api.model import Reply, TakesTurns, Usage
+from pytest_ltm.api.storage import AgentError, AgentFault, describe_error
 
 VERSION = 2
 """Goes up when replies change: part of the fingerprint."""

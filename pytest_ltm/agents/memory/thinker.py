@@ -11,10 +11,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.agent import Usage, usage_of
-from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, did_you_mean
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import SILENCE
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts, load_role_prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
@@ -23,6 +19,8 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 from pytest_ltm.agents.sources import current_reading
 from pytest_ltm.agents.unbuilt import FRAME
+from pytest_ltm.api.model import RAW, Reading, Usage, usage_of
+from pytest_ltm.api.storage import AgentError, AgentFault, Field, did_you_mean
 from pytest_ltm.providers import (
     PARAMETERS,
     Completions,

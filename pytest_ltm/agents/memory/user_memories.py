@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from pytest_ltm._core.model.agent import Reply, TakesTurns, Usage
+from pytest_ltm.api.model import Reply, TakesTurns, Usage
 
 _USERS = "users"
 

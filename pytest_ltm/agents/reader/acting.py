@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pytest_ltm._core.model.tools import Tools
 from pytest_ltm.agents.reader.notes import (
     IncomingTurn,
     Patterns,
     ReaderNotebook,
     first_match,
 )
+from pytest_ltm.api.model import Tools
 
 _RE = Patterns("acting")
 TOLD = "acting"

@@ -12,9 +12,8 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from pytest_ltm._core.model.transcript import TextFile
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.model import TextFile
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, lazy_pattern
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
 # texts that are added one by one.
@@ -415,6 +414,6 @@ def tokens_of(policy: str, argument: str) -> int:
 
 def count_tokens(text: str) -> int:
     """Return the text's tokens in `ENCODING`."""
-    from pytest_ltm._core.model.tokens import token_counter
+    from pytest_ltm.api.model import token_counter
 
     return token_counter(ENCODING).count(text)

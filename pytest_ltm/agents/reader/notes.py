@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.transcript import TextFile
-from pytest_ltm._core.storage.patterns import lazy_pattern, made_later
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.model import TextFile
+from pytest_ltm.api.storage import lazy_pattern, load_packaged_yaml, made_later
 from pytest_ltm.language.numbers import NUMBERS, ONES
 
 T = TypeVar("T")

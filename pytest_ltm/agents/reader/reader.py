@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import structs
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.locales import ENGLISH, Language, detect_language, load_language
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.model.tools import Tools
     from pytest_ltm.agents.reader.notes import IncomingTurn, ReaderNotebook
+    from pytest_ltm.api.model import Tools
 
 
 _LANGUAGE = "language"

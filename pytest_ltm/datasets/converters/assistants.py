@@ -11,8 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, read_regular
 from pytest_ltm.datasets.converters.messages import (
     REPLACED,
     THOUGHT_PARTS,

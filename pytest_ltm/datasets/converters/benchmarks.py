@@ -17,9 +17,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import field
 
-from pytest_ltm._core.model.filler import split_by_tokens
-from pytest_ltm._core.storage.disk import open_text
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.model import split_by_tokens
+from pytest_ltm.api.storage import DatasetError, open_text
 from pytest_ltm.datasets.converters.published_files import (
     Foreign,
     date_as,

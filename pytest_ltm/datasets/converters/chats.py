@@ -12,8 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from pytest_ltm._core.storage.dotted import lazy
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, lazy
 from pytest_ltm.datasets.converters.messages import (
     ExportedMessage,
     Splitting,

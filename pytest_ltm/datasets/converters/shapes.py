@@ -11,8 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.storage.disk import open_regular, open_text
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, open_regular, open_text
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
 from pytest_ltm.datasets.rows import check_size, no_json, read_at_once

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from pytest_ltm._core.storage.disk import open_text
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError, open_text
 from pytest_ltm.datasets.converters.messages import (
     UNSEEN,
     ExportedMessage,

@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.storage import load_packaged_yaml
 from pytest_ltm.language.values.cldr import month_names
 
 ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}

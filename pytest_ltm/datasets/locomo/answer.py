@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_ltm._core.model.judge import (
+from pytest_ltm.api.model import UNDECIDED, Score, Unscored
+from pytest_ltm.api.scenarios import (
     PROMPTS,
+    Definition,
     Judge,
     JudgeDecision,
     JudgePrompt,
     ask_judge,
 )
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     LocomoQuestion,

@@ -11,22 +11,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.scenarios import (
+    Ask,
+    Definition,
     KeptHistory,
+    Questions,
+    Suite,
+    SuiteEntry,
     ToldConversation,
+    Wait,
     by_unique_label,
     label_of,
     told_after,
 )
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    DatasetError,
-    did_you_mean,
-)
+from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import (

@@ -18,10 +18,8 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.storage.disk import read_image, read_regular
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.storage import DatasetError, Field, read_image, read_regular
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.rows import (
     faults_of_data,

@@ -11,7 +11,7 @@ import re
 import string
 from collections import Counter
 
-from pytest_ltm._core.model.words import content_stems, plain_words, word_stem
+from pytest_ltm.api.model import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.lexicon import LEXICON

@@ -8,14 +8,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge, full_thoughts
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.suite import SuiteEntry
-from pytest_ltm._core.model.words import content_stems
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.model import PastExchange, Score, Unscored, content_stems
+from pytest_ltm.api.scenarios import (
+    PROMPTS,
+    Ask,
+    Definition,
+    Judge,
+    SuiteEntry,
+    Wait,
+    ask_judge,
+    full_thoughts,
+)
+from pytest_ltm.api.storage import ConfigurationError, DottedPath
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
 from pytest_ltm.datasets.locomo.samples import (
     LocomoSession,

@@ -20,11 +20,15 @@ from typing import Any, NamedTuple, overload
 import msgspec
 from msgspec import structs
 
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.disk import open_regular
-from pytest_ltm._core.storage.errors import DatasetError, DefinitionError, did_you_mean
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.storage import (
+    START,
+    DatasetError,
+    DefinitionError,
+    Field,
+    did_you_mean,
+    open_regular,
+)
 from pytest_ltm.datasets.interchange import (
     FORMAT,
     MATCHES,

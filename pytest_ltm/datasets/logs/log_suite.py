@@ -8,18 +8,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.scenarios import (
+    Ask,
+    Definition,
     KeptHistory,
+    Suite,
+    SuiteEntry,
     ToldConversation,
+    Wait,
     by_unique_label,
 )
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    DatasetError,
-    did_you_mean,
-)
+from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.logs.log_file import (
     EVERYBODY,
     LogQuestion,

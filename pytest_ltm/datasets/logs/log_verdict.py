@@ -9,12 +9,9 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.model.judge import PROMPTS, Judge, ask_judge
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored
-from pytest_ltm._core.model.words import plain_words
-from pytest_ltm._core.storage.dotted import DottedPath
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.model import UNDECIDED, Score, Unscored, plain_words
+from pytest_ltm.api.scenarios import PROMPTS, Definition, Judge, ask_judge
+from pytest_ltm.api.storage import ConfigurationError, DottedPath
 from pytest_ltm.datasets.locomo.strict import token_f1
 from pytest_ltm.datasets.longmemeval.evaluation import (
     RULE,

@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.secrets import HIDDEN, without_credentials
+from pytest_ltm.api.storage import (
+    HIDDEN,
+    DatasetError,
+    read_regular,
+    without_credentials,
+)
 
 SHORTEST_SALT = 16
 """Characters."""

@@ -11,21 +11,20 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
-from pytest_ltm._core.model.dataset import (
+from pytest_ltm.api.model import PastExchange
+from pytest_ltm.api.scenarios import (
     INDEX_FOLDER,
+    Ask,
+    Definition,
     KeptHistory,
+    Suite,
+    SuiteEntry,
     ToldConversation,
+    Wait,
     by_unique_label,
     told_after,
 )
-from pytest_ltm._core.model.filler import PastExchange
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.suite import Suite, SuiteEntry
-from pytest_ltm._core.storage.errors import (
-    ConfigurationError,
-    DatasetError,
-    did_you_mean,
-)
+from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import (
     HistorySession,

@@ -9,16 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from pytest_ltm._core.model.judge import (
+from pytest_ltm.api.model import UNDECIDED, Score, Unscored, plain_words, with_bounds
+from pytest_ltm.api.scenarios import (
     PROMPTS,
+    Definition,
     Judge,
     JudgeDecision,
     JudgePrompt,
     ask_judge,
 )
-from pytest_ltm._core.model.scenario import Definition
-from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored, with_bounds
-from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
 from pytest_ltm.datasets.prompt_file import verbatim_prompt

@@ -18,14 +18,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.disk import open_regular, read_regular, write_whole
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.storage import (
     DatasetError,
     DefinitionError,
     DiskFault,
+    Field,
     did_you_mean,
+    open_regular,
+    read_regular,
+    write_whole,
 )
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.rows import (
     check_size,

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 
 # Scenario, example, span label, trial: what is the same in both runs. Never the agent.

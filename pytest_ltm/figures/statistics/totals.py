@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import CallDurations, Pace, ScenarioResult
-from pytest_ltm._core.journal.timings import ReplyTime, SettleTime, TellTime, Timing
+from pytest_ltm.api.journal import (
+    CallDurations,
+    Pace,
+    ReplyTime,
+    ScenarioResult,
+    SettleTime,
+    TellTime,
+    Timing,
+)
 from pytest_ltm.figures.statistics.counts import pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.model.score import SCORINGS, Evaluator, Score, Scoring, Unscored
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.patterns import lazy_pattern
+from pytest_ltm.api.model import SCORINGS, Evaluator, Score, Scoring, Unscored
+from pytest_ltm.api.storage import DatasetError, lazy_pattern
 from pytest_ltm.commands.arguments import add_json
 from pytest_ltm.datasets.rows import read_json_rows
 

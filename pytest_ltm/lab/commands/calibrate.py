@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.scenario import read_json
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.scenarios import read_json
+from pytest_ltm.api.storage import ConfigurationError, pluralize
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm.datasets.published import (
     ENDING,

@@ -14,25 +14,28 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import span_place
-from pytest_ltm._core.model.plan import PlannedExample, definition_rng
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.suite import (
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.wrapping import padded_spec
+from pytest_ltm.api.journal import span_place
+from pytest_ltm.api.model import BULLET, Score
+from pytest_ltm.api.scenarios import (
     SUFFIX,
+    PlannedExample,
     Suite,
     SuiteEntry,
     built_in,
     built_in_names,
+    definition_rng,
     import_scenario,
 )
-from pytest_ltm._core.model.words import BULLET
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.wording import one_line, pluralize
-from pytest_ltm.agents.registry import find_agent
-from pytest_ltm.agents.wrapping import padded_spec
+from pytest_ltm.api.storage import (
+    LtmError,
+    for_file,
+    lazy_pattern,
+    one_line,
+    pluralize,
+    write_output,
+)
 from pytest_ltm.commands.arguments import add_output, add_pytest_options
 from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.statistics.totals import group_by

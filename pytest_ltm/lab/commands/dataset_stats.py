@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import fmean, median
 
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.locomo.samples import Category, Sample, load_locomo
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     HALF,
     IMPORTED,
     PUBLISHED_GRADE,
@@ -22,17 +22,17 @@ from pytest_ltm._core.journal.result import (
     QuestionResult,
     ScenarioResult,
 )
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Definition
-from pytest_ltm._core.model.score import UNDECIDED
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.model.transcript import Exchange, Kind
-from pytest_ltm._core.storage.clock import START
-from pytest_ltm._core.storage.disk import write_whole
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.model import UNDECIDED, Exchange, Kind, token_counter
+from pytest_ltm.api.scenarios import Ask, Definition, Plan, PlannedExample
+from pytest_ltm.api.storage import (
+    START,
+    DatasetError,
+    for_file,
+    json_text,
+    one_line,
+    pluralize,
+    write_whole,
+)
 from pytest_ltm.commands.arguments import add_json, add_ltm_dir, new_run_folder
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.figures.statistics.counts import cohen_kappa

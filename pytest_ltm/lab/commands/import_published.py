@@ -11,21 +11,24 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import Chain
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     IMPORTED,
     CallDurations,
+    Chain,
     ConversationResult,
     Pace,
     RunResult,
+    events,
     write_results,
 )
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.disk import build_folder
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
-from pytest_ltm._core.storage.schema import json_text
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    DatasetError,
+    build_folder,
+    json_text,
+    pluralize,
+)
 from pytest_ltm.commands.arguments import add_ltm_dir, new_run_folder
 from pytest_ltm.datasets.rows import json_of
 from pytest_ltm.figures.columns import Column, result_columns

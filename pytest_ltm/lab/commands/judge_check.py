@@ -11,14 +11,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.judge import PROMPTS, AnsweredBy, Inquiry, decide_by_votes
-from pytest_ltm._core.model.judge_spec import JudgeSpec
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.model.spec_files import spec_text
-from pytest_ltm._core.storage import schema as _yaml
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.model import Unscored, spec_text
+from pytest_ltm.api.scenarios import (
+    PROMPTS,
+    AnsweredBy,
+    Inquiry,
+    JudgeSpec,
+    decide_by_votes,
+)
+from pytest_ltm.api.storage import ConfigurationError, Field, did_you_mean, one_line
+from pytest_ltm.api.storage import schema as _yaml
 from pytest_ltm.commands.arguments import add_json
 from pytest_ltm.figures.statistics.counts import (
     Interval,

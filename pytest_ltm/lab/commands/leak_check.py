@@ -10,10 +10,14 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.suite import SUFFIX, built_in_names
-from pytest_ltm._core.storage.disk import open_regular
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.scenarios import SUFFIX, built_in_names
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    did_you_mean,
+    one_line,
+    open_regular,
+    pluralize,
+)
 from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
 from pytest_ltm.commands.pytest_runs import play_run
 from pytest_ltm.datasets.locomo.samples import load_locomo

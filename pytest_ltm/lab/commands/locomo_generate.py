@@ -12,14 +12,15 @@ from typing import Any
 
 from msgspec import structs
 
-from pytest_ltm._core.storage.disk import read_regular, write_output
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.api.storage import (
     DatasetError,
     DefinitionError,
     describe_error,
+    load_yaml,
+    pluralize,
+    read_regular,
+    write_output,
 )
-from pytest_ltm._core.storage.schema import load_yaml
-from pytest_ltm._core.storage.wording import pluralize
 from pytest_ltm.commands.arguments import add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.lab.author import AUTHORS, author_session

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.wording import pluralize as counted_of
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import DatasetError, read_regular
+from pytest_ltm.api.storage import pluralize as counted_of
 from pytest_ltm.commands.arguments import add_output, positive_integer, token_count
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.lab.author import AUTHORS, author_session

@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.scenario import format_json, read_json
-from pytest_ltm._core.model.words import content_stems
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.disk import read_regular, write_whole
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.model import content_stems
+from pytest_ltm.api.scenarios import format_json, read_json
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    pluralize,
+    read_regular,
+    wall_time,
+    write_whole,
+)
 from pytest_ltm.commands.arguments import add_output
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.lab.author import (

@@ -16,11 +16,8 @@ from typing import Any, cast
 from msgspec import Struct
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.words import evidence_snippet
-from pytest_ltm._core.storage.errors import DatasetError, did_you_mean
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.api.model import Score, evidence_snippet
+from pytest_ltm.api.storage import DatasetError, did_you_mean, lazy_pattern, load_yaml
 from pytest_ltm.commands.arguments import add_json
 from pytest_ltm.datasets.rows import read_json_rows
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario

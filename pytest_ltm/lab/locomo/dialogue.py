@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.locomo.samples import Category, format_locomo_date, written_day
 from pytest_ltm.lab.locomo.dialogue_text import (
     HAPPENED,
@@ -250,7 +250,7 @@ def of_tokens(tokens: int, sessions: int | None, rng: random.Random) -> Size:
 
 def tokens_of(generated: Generated) -> int:
     """Return the tokens of what is said, as the paper counts them: without speakers and captions."""
-    from pytest_ltm._core.model.tokens import token_counter
+    from pytest_ltm.api.model import token_counter
 
     return token_counter(_TOKENIZER).count(
         "\n".join(turn.text for turn in generated.turns)

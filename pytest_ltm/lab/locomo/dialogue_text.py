@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import upper_first
+from pytest_ltm.api.model import upper_first
 from pytest_ltm.lab.locomo.world import (
     Detail,
     Event,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import content_stems
+from pytest_ltm.api.model import content_stems
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     format_locomo_date,

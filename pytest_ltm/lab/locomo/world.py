@@ -13,8 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.errors import DatasetError
-from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.api.storage import DatasetError, load_yaml
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.numbers import ONES
 

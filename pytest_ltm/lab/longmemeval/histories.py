@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import content_stems
-from pytest_ltm._core.storage.errors import DatasetError, DefinitionError
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.model import content_stems
+from pytest_ltm.api.storage import DatasetError, DefinitionError, Field
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
     format_longmemeval_date,

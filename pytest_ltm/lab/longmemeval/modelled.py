@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import content_stems
-from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.api.model import content_stems
+from pytest_ltm.api.storage import load_yaml
 from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
 from pytest_ltm.lab.longmemeval.needles import (
     EvidenceSession,

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.model.words import content_stems, upper_first
+from pytest_ltm.api.model import content_stems, upper_first
 from pytest_ltm.datasets.longmemeval.record import ABSTENTION, format_longmemeval_date
 from pytest_ltm.lab.longmemeval.session_text import (
     SESSION_TOKENS,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.model.words import upper_first
-from pytest_ltm._core.storage.schema import load_yaml
+from pytest_ltm.api.model import TokenCounter, upper_first
+from pytest_ltm.api.storage import load_yaml
 
 if TYPE_CHECKING:
     Count = Callable[[str], int]

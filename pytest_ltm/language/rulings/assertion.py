@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import STOP_WORDS, content_stems, plain_words
+from pytest_ltm.api.model import STOP_WORDS, content_stems, plain_words
 from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,

@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     casefold_plain,
     content_of,
     content_stems,

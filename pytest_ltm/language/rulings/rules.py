@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     STOP_WORDS,
     casefold_plain,
     content_stems,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from pytest_ltm._core.model.words import (
+from pytest_ltm.api.model import (
     STOP_WORDS,
     casefold_plain,
     content_stems,

@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from pytest_ltm._core.model.words import STOP_WORDS
+from pytest_ltm.api.model import STOP_WORDS
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.numerals import Number, read_numbers
 from pytest_ltm.language.values.sameness import Sameness

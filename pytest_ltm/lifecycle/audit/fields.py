@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.errors import ConfigurationError, did_you_mean
-from pytest_ltm._core.storage.schema import load_packaged_yaml
+from pytest_ltm.api.storage import ConfigurationError, did_you_mean, load_packaged_yaml
 from pytest_ltm.lifecycle.audit.memory_records import Dump, Row
 
 # Share of a field's values that must be of a kind for the field to be of that kind.

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from pytest_ltm._core.model.words import STOP_WORDS, plain_words, word_stem
-from pytest_ltm._core.storage.secrets import HIDDEN, is_secret_name, redact_secrets
+from pytest_ltm.api.model import STOP_WORDS, plain_words, word_stem
+from pytest_ltm.api.storage import HIDDEN, is_secret_name, redact_secrets
 from pytest_ltm.datasets.logs.redaction import Redactor
 from pytest_ltm.lifecycle.audit.fields import Memory, word_lists
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.disk import open_regular, read_regular
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError, open_regular, read_regular
 
 # For pytest: what is wrong with the file is in the message.
 __tracebackhide__ = True

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import one_line
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.lifecycle.audit.fields import Fields, Memory
 from pytest_ltm.lifecycle.audit.findings import (

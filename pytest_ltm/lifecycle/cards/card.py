@@ -12,10 +12,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.schema import from_record, to_record
 from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    from_record,
+    read_regular,
+    to_record,
+)
 from pytest_ltm.lifecycle.cards.figures import CardFigures, Rate
 from pytest_ltm.lifecycle.cards.play import (
     CardPlay,

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.memory.pace import percentiles
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.lifecycle.cards.script import ANN, BO, FactLife, Script
 from pytest_ltm.lifecycle.subject import Hit, NotSupported, Subject
 

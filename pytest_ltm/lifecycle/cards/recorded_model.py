@@ -21,8 +21,12 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from pytest_ltm._core.storage.disk import read_regular, write_output
-from pytest_ltm._core.storage.errors import ConfigurationError, describe_error
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    describe_error,
+    read_regular,
+    write_output,
+)
 
 FORMAT = "pytest-ltm recorded model 1"
 ADDRESS = "OPENAI_BASE_URL"

@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm._core.engine.scoring import usage_totals
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal import result as _result
-from pytest_ltm._core.journal.cost import Bill, Tariff
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.engine import usage_totals
+from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
+    Bill,
+    ConversationRecord,
+    Tariff,
+    events,
 )
-from pytest_ltm._core.session.state import mark_unreached, not_reached
-from pytest_ltm._core.storage.disk import write_whole
-from pytest_ltm._core.storage.errors import LtmError
-from pytest_ltm._core.storage.sanitize import for_file
-from pytest_ltm._core.storage.schema import from_record
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import result as _result
+from pytest_ltm.api.session import mark_unreached, not_reached
+from pytest_ltm.api.storage import (
+    LtmError,
+    for_file,
+    from_record,
+    pluralize,
+    write_whole,
+)
 from pytest_ltm.judges.model_calls import ModelUse
 from pytest_ltm.modes.live import read_resumable
 from pytest_ltm.modes.xdist import wire as _wire
@@ -35,7 +38,7 @@ from pytest_ltm.modes.xdist.wire import Brief, ReportLedger, conversation_of
 from pytest_ltm.reports.summary import user_properties
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.api.session import LtmRun
 
 
 @dataclass(frozen=True, slots=True)

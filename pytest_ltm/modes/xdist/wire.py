@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ltm._core.journal.result import ConversationName, node_label
-from pytest_ltm._core.storage.clock import stopwatch_seconds
-from pytest_ltm._core.storage.errors import LtmInternalError
+from pytest_ltm.api.journal import ConversationName, node_label
+from pytest_ltm.api.storage import LtmInternalError, stopwatch_seconds
 
 if TYPE_CHECKING:
     from pytest_ltm.modes.xdist.scheduling import WorkUnit

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_ltm._core.internals.item_context import worker_interactor
-from pytest_ltm._core.internals.setup import last_teardown
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import ConversationName
-from pytest_ltm._core.journal.run_file import FILE as RUN_FILE
-from pytest_ltm._core.journal.run_file import RESULTS
-from pytest_ltm._core.session.items import LTM_ITEM
-from pytest_ltm._core.session.state import LANE
-from pytest_ltm._core.storage.disk import make_private, read_text
-from pytest_ltm._core.storage.schema import to_record
+from pytest_ltm.api.internals import last_teardown, worker_interactor
+from pytest_ltm.api.journal import FILE as RUN_FILE
+from pytest_ltm.api.journal import RESULTS, ConversationName, events
+from pytest_ltm.api.session import LANE, LTM_ITEM
+from pytest_ltm.api.storage import make_private, read_text, to_record
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.wire import Brief, Filter, conversation_of
 from pytest_ltm.reports.expected_length import (
@@ -28,8 +23,7 @@ from pytest_ltm.reports.expected_length import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.session.conversation_run import PlayedConversation
-    from pytest_ltm._core.session.session import LtmRun
+    from pytest_ltm.api.session import LtmRun, PlayedConversation
 
 
 _TOLD = (

@@ -17,11 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.sanitize import for_file, for_library
-from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.api.journal import ConversationRecord, ScenarioResult
+from pytest_ltm.api.storage import for_file, for_library, json_text, write_output
 from pytest_ltm.figures.text import text_of
 from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reports.exports.output import ExportTarget

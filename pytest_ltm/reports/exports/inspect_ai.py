@@ -10,12 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.model.transcript import Exchange, needle_gap
-from pytest_ltm._core.storage.sanitize import escape_unprintable, for_library
-from pytest_ltm._core.storage.schema import fields_of, to_record
+from pytest_ltm.api.journal import ConversationRecord, ScenarioResult
+from pytest_ltm.api.model import Exchange, Usage, needle_gap
+from pytest_ltm.api.storage import escape_unprintable, fields_of, for_library, to_record
 from pytest_ltm.figures.text import format_distance
 from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reports.exports.output import ExportTarget, import_library

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import for_screen, one_line, write_output
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.reports.exports.output import ExportTarget
 from pytest_ltm.reports.exports.result_rows import seconds_of

@@ -15,33 +15,30 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overloa
 
 from msgspec import structs
 
-from pytest_ltm._core.engine.lane import CreditedQuestion
-from pytest_ltm._core.engine.scoring import (
+from pytest_ltm.api.engine import (
+    CreditedQuestion,
     classify_ending,
     ending_told,
     question_result,
 )
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import (
-    ConversationName,
-    ConversationResult,
-    RunResult,
-    ScenarioResult,
-    at_span,
-)
-from pytest_ltm._core.journal.run_file import (
+from pytest_ltm.api.journal import (
     JOURNAL,
     LATEST,
     RESULTS,
     TIMINGS,
+    Began,
+    ConversationName,
+    ConversationRecord,
+    ConversationResult,
+    RunResult,
+    ScenarioResult,
+    at_span,
     find_run,
+    iter_timings,
 )
-from pytest_ltm._core.journal.timings import Began, iter_timings
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.storage.disk import read_regular
-from pytest_ltm._core.storage.errors import DefinitionError, LtmError
-from pytest_ltm._core.storage.sanitize import for_library
+from pytest_ltm.api.model import Check
+from pytest_ltm.api.scenarios import Plan, PlannedExample
+from pytest_ltm.api.storage import DefinitionError, LtmError, for_library, read_regular
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.figures import figure_numbers
 from pytest_ltm.figures.metrics import metrics_json

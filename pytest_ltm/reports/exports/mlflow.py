@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_ltm._core.storage.sanitize import escape_unprintable, for_library
+from pytest_ltm.api.storage import escape_unprintable, for_library
 from pytest_ltm.reports.exports.loaded import (
     Results,
     RunSlice,

@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.storage.disk import build_folder
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError, build_folder
 
 
 class ExportTarget(Struct, frozen=True):

@@ -16,23 +16,22 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
+    JOURNAL,
+    TIMINGS,
     Cause,
+    ConversationRecord,
     ConversationResult,
     Outcome,
     QuestionResult,
+    ReplyTime,
     ScenarioResult,
+    TellTime,
+    events,
 )
-from pytest_ltm._core.journal.run_file import (
-    JOURNAL,
-    TIMINGS,
-)
-from pytest_ltm._core.journal.timings import ReplyTime, TellTime
-from pytest_ltm._core.journal.timings import load_all_timings as load_timings
-from pytest_ltm._core.model.transcript import Exchange, Kind
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import load_all_timings as load_timings
+from pytest_ltm.api.model import Exchange, Kind
+from pytest_ltm.api.storage import LtmError
 
 
 class PlacedRow(Struct, frozen=True, kw_only=True):

@@ -13,10 +13,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.sanitize import csv_cell
-from pytest_ltm._core.storage.schema import escape_json_text
-from pytest_ltm._core.storage.wording import join_words, one_line
+from pytest_ltm.api.storage import (
+    csv_cell,
+    escape_json_text,
+    join_words,
+    one_line,
+    write_output,
+)
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.markdown import markdown_table
 from pytest_ltm.figures.text import NOTHING

@@ -15,7 +15,7 @@ from pytest_ltm.reports.agent_sentences import (
 )
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.journal.section import Curve, Section
+    from pytest_ltm.api.journal import Curve, Section
     from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 

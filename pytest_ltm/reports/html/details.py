@@ -8,17 +8,16 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.journal.fold import ConversationRecord, Example
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
+    ConversationRecord,
+    Example,
     ExampleMetric,
     NeedleRef,
     QuestionResult,
     ScenarioResult,
 )
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.clock import describe_duration
-from pytest_ltm._core.storage.patterns import lazy_pattern
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.model import Exchange
+from pytest_ltm.api.storage import describe_duration, lazy_pattern, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import format_distance, text_of, verdict_text
 from pytest_ltm.reports.failure import distance_text

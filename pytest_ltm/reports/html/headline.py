@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ltm._core.journal.result import at_span, span_place
-from pytest_ltm._core.storage.wording import first_and_rest, join_words, pluralize
+from pytest_ltm.api.journal import at_span, span_place
+from pytest_ltm.api.storage import first_and_rest, join_words, pluralize
 from pytest_ltm.figures.columns import LEFT_OPEN, Column
 from pytest_ltm.figures.comparison_text import ComparisonText, comparison_text
 from pytest_ltm.figures.guessing import columns_with_memory

@@ -18,12 +18,14 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.section import Section, sections_of
-from pytest_ltm._core.model.transcript import TextFile
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.sanitize import escape_unprintable, for_screen
-from pytest_ltm._core.storage.secrets import dump_json_redacted
+from pytest_ltm.api.journal import ConversationRecord, Section, sections_of
+from pytest_ltm.api.model import TextFile
+from pytest_ltm.api.storage import (
+    dump_json_redacted,
+    escape_unprintable,
+    for_screen,
+    write_output,
+)
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.memory_measures import needle_rows
 from pytest_ltm.figures.metrics import agent_metrics

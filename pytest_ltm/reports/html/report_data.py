@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
-from pytest_ltm._core.journal.result import ScenarioResult, at_span
-from pytest_ltm._core.storage.wording import join_words
+from pytest_ltm.api.journal import ScenarioResult, at_span
+from pytest_ltm.api.storage import join_words
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun
 from pytest_ltm.figures.sentences import precheck_sentences

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.storage.wording import pluralize
+from pytest_ltm.api.journal import ConversationRecord
+from pytest_ltm.api.storage import pluralize
 from pytest_ltm.figures.figures import figure_meaning, figure_notes, shown_figures
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by, mean_or_none
 from pytest_ltm.figures.text import NOTHING, score_text

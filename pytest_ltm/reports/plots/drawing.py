@@ -21,9 +21,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 from msgspec import Struct
 
-from pytest_ltm._core.storage.errors import LtmError, did_you_mean
-from pytest_ltm._core.storage.sanitize import for_screen
-from pytest_ltm._core.storage.wording import one_line
+from pytest_ltm.api.storage import LtmError, did_you_mean, for_screen, one_line
 from pytest_ltm.figures.statistics.frontier import pareto_frontier
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.figures.text import shorten_text, wrap_text

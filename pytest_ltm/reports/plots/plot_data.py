@@ -7,11 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ScenarioResult, span_place
-from pytest_ltm._core.model.plan import natural_sort_key
-from pytest_ltm._core.storage.errors import LtmError, did_you_mean
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.journal import ConversationRecord, ScenarioResult, span_place
+from pytest_ltm.api.scenarios import natural_sort_key
+from pytest_ltm.api.storage import LtmError, did_you_mean, one_line, pluralize
 from pytest_ltm.figures.columns import GUESSED, UNSCORED, Column, ScenarioCell
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm.figures.run_loading import LoadedRun

@@ -16,15 +16,14 @@ from json_server import Post, serving
 
 from pytest_ltm import Ltm, Tools
 from pytest_ltm import providers as chat_models
-from pytest_ltm._core.model.tools import make_tool
-from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpAgent, read_settings
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import make_tool
+from pytest_ltm.api.storage import AgentFault, Field
 from pytest_ltm.testing import run_conversation
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")

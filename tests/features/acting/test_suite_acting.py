@@ -11,12 +11,17 @@ import pytest
 from pytest_ltm.scenarios import acting
 
 from pytest_ltm import Call, Definition, Reply, Score, Tools
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
-from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents.reader.acting import _RE
 from pytest_ltm.agents.reader.notes import first_match
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import (
+    Ask,
+    PlannedExample,
+    Say,
+    built_in,
+    from_json,
+    to_json,
+)
 from pytest_ltm.testing import run_conversation, run_scenario
 
 TASKS = sorted(acting.TASKS)

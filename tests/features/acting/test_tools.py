@@ -10,20 +10,17 @@ from typing import Any
 import pytest
 
 from pytest_ltm import AnsweredCall, Call, Ltm, Reply, Tools
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.codec import strip_checksum
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.tools import (
-    LONGEST_ARGUMENTS,
-    MOST_CALLS,
+from pytest_ltm._core.model.tools import LONGEST_ARGUMENTS, MOST_CALLS
+from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.api.journal import ConversationRecord, Journal, events, strip_checksum
+from pytest_ltm.api.model import (
+    Score,
+    Unscored,
     make_tool,
     read_shown_tools,
     shown_tools,
 )
-from pytest_ltm._core.storage.errors import AgentFault, ScenarioError
-from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.api.storage import AgentFault, ScenarioError
 from pytest_ltm.testing import Played, run_conversation
 
 TOLD = "I never eat before ten."

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ltm import Call, Ltm, Reply, Tools
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.storage.errors import ScenarioError
-from pytest_ltm._core.storage.schema import Field
-from pytest_ltm._core.storage.workspace import LONGEST_FILE, TextFolder, Workspace
+from pytest_ltm._core.storage.workspace import LONGEST_FILE, Workspace
 from pytest_ltm.agents._command import make_command
+from pytest_ltm.api.journal import Journal
+from pytest_ltm.api.storage import Field, ScenarioError, TextFolder
 from pytest_ltm.testing import Played, run_conversation
 
 # --- The six commands.

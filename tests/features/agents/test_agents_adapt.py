@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import CAPABILITIES, Echo, Silent
 from pytest_ltm.agents.capabilities import capabilities_of, near_misses
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.storage import AgentError
 
 
 class Parrot:

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.model.agent import CAPABILITIES, MemoryOperation
-from pytest_ltm._core.model.tools import MOST_CALLS, Tools, make_tool
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
+from pytest_ltm._core.model.tools import MOST_CALLS
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import near_misses
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.calls import Retries
+from pytest_ltm.api.model import CAPABILITIES, MemoryOperation, Tools, make_tool
+from pytest_ltm.api.storage import AgentError, AgentFault
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._replying import CALLS
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.sources import agent_source, dotted_source
+from pytest_ltm.api.storage import AgentError
 
 
 def kind(**members: Any) -> type:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.model.agent import ExpectedReply, Prompted, Reply
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source
 from pytest_ltm.agents.wrapping import PADDINGS, POLITE, make_padded, padded_spec
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.model import ExpectedReply, Prompted, Reply
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.lab.cheat_agents import CHEATS, OKAY, SPECS
 
 TOLD = (

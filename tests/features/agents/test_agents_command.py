@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._process import STDERR
@@ -23,6 +21,7 @@ from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
 
 LOOP = """
 import json, os, sys, time

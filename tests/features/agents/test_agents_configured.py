@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.plan import agent_fingerprint
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.secrets import redact_secrets
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import agent_fingerprint
+from pytest_ltm.api.storage import AgentError, redact_secrets
 
 BOTS = """
 class Bot:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
 from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.fillers import TriviaFiller
 
 COUNT = token_counter("cl100k_base").count

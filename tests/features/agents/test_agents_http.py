@@ -10,19 +10,18 @@ from typing import Any
 import pytest
 from json_server import Answer, Post, serving
 
-from pytest_ltm._core.calls.retry import Trouble, classify_failure
-from pytest_ltm._core.calls.trace_context import carry_trace
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    AgentFault,
-    DefinitionError,
-    TransientFault,
-)
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Reply, Usage
 from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.calls import Trouble, carry_trace, classify_failure
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DefinitionError,
+    Field,
+    TransientFault,
+)
 
 pytest.importorskip("httpx2", reason="the extra `http` is not installed")
 NOW = datetime(2024, 5, 6, tzinfo=timezone.utc)

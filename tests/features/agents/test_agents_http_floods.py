@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import _http
+from pytest_ltm.api.storage import AgentError, Field
 
 pytest.importorskip("httpx2")
 LIMIT = 100_000

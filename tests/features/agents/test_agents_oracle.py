@@ -8,25 +8,15 @@ from benchmark_data import GOODAI, lines_of
 from scenario_runs import conversation, generated, values
 
 from pytest_ltm import Ltm
-from pytest_ltm._core.model.agent import ExpectedReply
-from pytest_ltm._core.model.scenario import (
-    Ask,
-    Definition,
-    Say,
-    Wait,
-    from_json,
-    to_json,
-)
-from pytest_ltm._core.model.score import NO_ORACLE, Score, Unscored
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo
 from pytest_ltm.agents._controls import Oracle
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.model import NO_ORACLE, Exchange, ExpectedReply, Score, Unscored
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait, from_json, to_json
+from pytest_ltm.api.storage import AgentError, Field
 from pytest_ltm.datasets.published import from_published, scenario_of
 from pytest_ltm.testing import run_conversation
 

@@ -12,10 +12,9 @@ import pytest
 from asked_agents import BLANK, HALF, ask, block, fault, interruptible, speaker
 
 from pytest_ltm._core.calls import time_limits as _deadline
-from pytest_ltm._core.calls.conversation_thread import OutOfTime
-from pytest_ltm._core.calls.time_limits import call_within
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import Reply, Usage
+from pytest_ltm.api.calls import OutOfTime, call_within
+from pytest_ltm.api.storage import AgentError, AgentFault
 
 # --- replies
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asked_agents import Later, ask, block, fault, interruptible, speaker
 
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm.api.storage import AgentFault
 
 # --- async agents
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from asked_agents import NOW, Later, speaker
 
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, LtmInternalError
 from pytest_ltm.agents import Usage
+from pytest_ltm.api.storage import AgentError, AgentFault, LtmInternalError
 
 # --- the other capabilities
 

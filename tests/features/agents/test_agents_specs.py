@@ -7,8 +7,6 @@ from typing import Any
 import journals
 import pytest
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import Echo, Reply, Silent
 from pytest_ltm.agents.registry import (
     find_agent,
@@ -16,6 +14,8 @@ from pytest_ltm.agents.registry import (
     split_specs,
 )
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentError, ConfigurationError
 from pytest_ltm.modes.agent_sources import _sees_clock
 
 BOT = """

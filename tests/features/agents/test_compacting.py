@@ -13,14 +13,14 @@ from pytest_ltm.scenarios import long_work
 
 from pytest_ltm import Definition, Ltm, Score, Unscored
 from pytest_ltm import providers as chat_models
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.model.agent import COMPACTION, HANDED_ON
 from pytest_ltm._core.model.schedule import parse_compact_option
-from pytest_ltm._core.model.suite import built_in
-from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents._compacting import LOSSES
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.journal import Journal
+from pytest_ltm.api.model import COMPACTION, HANDED_ON
+from pytest_ltm.api.scenarios import built_in
+from pytest_ltm.api.storage import AgentError, ConfigurationError
 from pytest_ltm.testing import Played, run_conversation
 
 

@@ -7,9 +7,9 @@ import threading
 from _talks import After, Agent, patient, simple, talk, watching
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.scenarios import Ltm
+from pytest_ltm.api.storage import AgentFault
 
 
 def test_a_fault_is_raised_in_the_body_and_ends_that_example_only() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
 from pytest_ltm.agents.registry import find_agent, split_specs
+from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError
 
 # slow to import
 pytestmark = pytest.mark.skipif(

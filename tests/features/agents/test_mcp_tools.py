@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._core.storage.errors import AgentError, DefinitionError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._mcp_tools import (
     PRESETS,
     Tool,
@@ -26,6 +24,7 @@ from pytest_ltm.agents._mcp_tools import (
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import AgentError, DefinitionError, Field
 
 OURS = ("text", "role", "new_id")
 SERVER = Path(__file__).parents[2] / "servers" / "graph_server.py"

@@ -11,11 +11,11 @@ from chat_server import Asked, ChatServer, Says, calls, says
 
 from pytest_ltm import Ltm
 from pytest_ltm import providers as chat_models
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents._memory_folder import FolderAgent, MemoryFolder
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.testing import run_conversation
 
 TOLD = "My favourite colour is ochre."

@@ -14,10 +14,6 @@ import pytest
 from chat_server import Asked, ChatServer, Says, calls, refuses, says, wrong_schema
 
 from pytest_ltm import providers as model_calls
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.model.agent import Mishap
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.memories import Range
 from pytest_ltm.agents.memory.parameters import PRESETS, preset_file_text
 from pytest_ltm.agents.memory.prompts import PROMPTS, load_role_prompts
@@ -36,6 +32,9 @@ from pytest_ltm.agents.memory.roles import (
 from pytest_ltm.agents.memory.thinker import make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.model import Mishap
+from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)
 SAID = (

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script, calls
 
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.paging import (
     STEPS,
     MemoryToolCall,
@@ -21,6 +20,7 @@ from pytest_ltm.agents.memory.paging import (
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES
 from pytest_ltm.agents.memory.parameters import memory_settings as read
 from pytest_ltm.agents.memory.thinker import Rules, prompt_tokens
+from pytest_ltm.api.storage import Field
 from pytest_ltm.providers.specs import Spec
 
 MONDAY = datetime(2024, 3, 4, 9, tzinfo=timezone.utc)

@@ -13,9 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.errors import AgentError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.parameters import (
@@ -31,6 +28,8 @@ from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
 from pytest_ltm.agents.memory.thinker import Replying, Rules, Task, prompt_tokens
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import find_agent, source_of_kind
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentError, Field
 from pytest_ltm.commands import main
 from pytest_ltm.providers.chat_responses import ModelResponse, Used
 from pytest_ltm.providers.specs import Spec

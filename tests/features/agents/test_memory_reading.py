@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm import providers as calls
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, DefinitionError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Reading,
@@ -22,6 +20,7 @@ from pytest_ltm.agents.memory.reading import (
 )
 from pytest_ltm.agents.memory.thinker import Replying, Rules, Thinker, make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
+from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 

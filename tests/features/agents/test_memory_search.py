@@ -15,15 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.memories import Log, Span
 from pytest_ltm.agents.memory.reading import Utterance
 from pytest_ltm.agents.memory.roles import spoken_of
 from pytest_ltm.agents.memory.searching import Vectors, Words, fuse_rankings
 from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentError, AgentFault, Field
 
 NOON = datetime(2024, 3, 6, 12, tzinfo=timezone.utc)  # a Wednesday
 

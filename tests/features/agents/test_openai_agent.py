@@ -24,21 +24,20 @@ from chat_server import (
 from habits import delta, stream
 
 from pytest_ltm import providers as calls
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.model.agent import Reply, Usage
-from pytest_ltm._core.model.transcript import RAW, Reading
-from pytest_ltm._core.storage.errors import (
-    AgentError,
-    AgentFault,
-    DefinitionError,
-    TransientFault,
-)
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import SHRINKS, History, kept
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.registry import source_of_kind
 from pytest_ltm.agents.sources import rereading
 from pytest_ltm.agents.unbuilt import FRAME
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.model import RAW, Reading, Reply, Usage
+from pytest_ltm.api.storage import (
+    AgentError,
+    AgentFault,
+    DefinitionError,
+    Field,
+    TransientFault,
+)
 from pytest_ltm.providers import ContextOverflow, RequestRefused
 from pytest_ltm.providers import limiter as _places
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls.trace_context import carry_trace
-from pytest_ltm._core.storage.errors import AgentError, DefinitionError, TokenizerError
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm._core.storage.errors import TokenizerError
 from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
 from pytest_ltm.agents.registry import find_agent, source_of_kind
+from pytest_ltm.api.calls import carry_trace
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentError, DefinitionError, Field
 
 
 def made(spec: str) -> Any:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.agent import Reply
 from pytest_ltm._core.storage import clock
-from pytest_ltm._core.storage.errors import AgentFault
 from pytest_ltm.agents import _process
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.model import Reply
+from pytest_ltm.api.storage import AgentFault
 from pytest_ltm.modes.concurrency import allow_files
 
 

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import AgentError, ConfigurationError
 from pytest_ltm.agents import (
     AcceptsHistory,
     Agent,
@@ -18,6 +16,8 @@ from pytest_ltm.agents import (
     TimeAware,
 )
 from pytest_ltm.agents.reader.reader import Reader, make_reader
+from pytest_ltm.api.model import token_counter
+from pytest_ltm.api.storage import AgentError, ConfigurationError
 from pytest_ltm.fillers import reply_of
 from pytest_ltm.fillers._quiz import QuizFact, message_of
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.memory_policies import Memory, Retrieving, make_memory
+from pytest_ltm.api.storage import ConfigurationError
 
 
 def filled(

@@ -9,9 +9,9 @@ import pytest
 from _interleaving import play
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Step, Wait
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Step, Wait
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 
 FOLDERS = {

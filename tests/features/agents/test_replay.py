@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from journals import filler, header, message, reply, write
 
-from pytest_ltm._core.journal.events import Event
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents import AcceptsHistory, Agent
 from pytest_ltm.agents.replay import MasterLogReplay, replay_source
+from pytest_ltm.api.journal import Event
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.fillers import INSTRUCTION, answers_of
 
 

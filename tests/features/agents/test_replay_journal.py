@@ -6,10 +6,6 @@ import journals
 import pytest
 from journals import fault, header, reply, write
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents import AcceptsHistory, Checkpointable, ShowsRetrieval
 from pytest_ltm.agents.replay import (
     JournalReplay,
@@ -17,6 +13,9 @@ from pytest_ltm.agents.replay import (
     replay_agent,
     text_difference,
 )
+from pytest_ltm.api.journal import ConversationRecord, events
+from pytest_ltm.api.model import Usage
+from pytest_ltm.api.storage import AgentError, AgentFault
 
 
 def message(number: int, text: str, by: str = "cat/0") -> events.MessageSent:

@@ -15,12 +15,11 @@ from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
 from pytest_ltm import providers as calls
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.calls.retry import classify_failure
-from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._chat_agent import CUT_SILENTLY
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.calls import classify_failure
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentFault, Field
 
 NOW = datetime(2024, 3, 4, tzinfo=timezone.utc)
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError, AgentFault
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import AgentError, AgentFault
 from pytest_ltm.commands import main
 
 NOON = datetime(2024, 3, 4, 12, tzinfo=timezone.utc)

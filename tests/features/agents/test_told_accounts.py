@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 from json_server import Answer, serving
 
-from pytest_ltm._core.calls.retry import classify_failure
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import make_http
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.calls import classify_failure
+from pytest_ltm.api.storage import AgentFault, Field, wall_time
 
 Asker = Callable[[dict[str, Any]], str]
 

@@ -13,7 +13,7 @@ from gate_sides import FULL, held, side
 from past_runs import BAD, GOOD, run_folder, trials
 from run_folders import HOSTILE
 
-from pytest_ltm._core.journal.run_file import RunFile, write_run_file
+from pytest_ltm.api.journal import RunFile, write_run_file
 from pytest_ltm.commands import main
 from pytest_ltm.commands.sharing import COLOURS
 from pytest_ltm.gate.sides import save_baseline

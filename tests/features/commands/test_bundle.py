@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import (
     FORMAT,

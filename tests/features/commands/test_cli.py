@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm.__main__ import run
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.journal import run_file
-from pytest_ltm._core.model import suite as _suite
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.journal import run_file
+from pytest_ltm.api.scenarios import suite as _suite
 from pytest_ltm.commands import COMMANDS, GROUPS, main, make_parser
 from pytest_ltm.commands.arguments import BASELINES, LATEST
 from pytest_ltm.gate.baseline import FOLDER

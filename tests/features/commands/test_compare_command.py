@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gate_sides import FULL, WORSE, held, side
 
-from pytest_ltm._core.journal.result import write_results
+from pytest_ltm.api.journal import write_results
 from pytest_ltm.commands import main
 from pytest_ltm.gate.sides import save_baseline
 

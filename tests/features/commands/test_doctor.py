@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from journals import begin, fault, header, message, reply, write
 
-from pytest_ltm._core.journal.events import End, Event
-from pytest_ltm._core.journal.run_file import RunFile, write_run_file
-from pytest_ltm._core.storage.locks import FolderLock
+from pytest_ltm._core.journal.events import End
+from pytest_ltm.api.journal import Event, RunFile, write_run_file
+from pytest_ltm.api.storage import FolderLock
 from pytest_ltm.commands import main
 from pytest_ltm.commands.environment import DISTRIBUTIONS
 from pytest_ltm.commands.run_diagnosis import Diagnosis, diagnose_run, run_lines

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.commands.sharing import _ask_exporter
 
 

@@ -11,8 +11,7 @@ import pytest
 import yaml
 from alone import alone
 
-from pytest_ltm._core.storage.disk import write_output
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.storage import LtmError, write_output
 from pytest_ltm.commands import USAGE, main, new_files
 from pytest_ltm.commands.gate_proof import Forecast
 from pytest_ltm.commands.init import TEMPLATE_FILES

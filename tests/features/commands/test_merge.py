@@ -11,11 +11,9 @@ import journals
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._core.journal.result import write_results
-from pytest_ltm._core.journal.run_file import folders_by_age
-from pytest_ltm._core.journal.timings import ReplyTime, Timings
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.api.journal import ReplyTime, Timings, folders_by_age, write_results
+from pytest_ltm.api.scenarios import Plan, PlannedExample
+from pytest_ltm.api.storage import json_text
 from pytest_ltm.commands import main
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.records import amendments as _amendments

@@ -13,10 +13,9 @@ import journals
 import pytest
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import QuestionResult, RunResult, ScenarioResult
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import QuestionResult, RunResult, ScenarioResult, events
+from pytest_ltm.api.model import Check
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.commands.review import Cases, read_cases
 from pytest_ltm.gate.changes import GateSide

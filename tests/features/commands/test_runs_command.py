@@ -11,11 +11,8 @@ import pytest
 from journals import begin, header, message, reply, write
 from past_runs import BAD, COMMIT, GOOD, run_folder, trials
 
-from pytest_ltm._core.journal.events import Event
-from pytest_ltm._core.journal.result import write_results
-from pytest_ltm._core.journal.run_file import RunFile, write_run_file
-from pytest_ltm._core.storage.locks import FolderLock
-from pytest_ltm._core.storage.sanitize import escape_unprintable
+from pytest_ltm.api.journal import Event, RunFile, write_results, write_run_file
+from pytest_ltm.api.storage import FolderLock, escape_unprintable
 from pytest_ltm.commands import main
 
 SAID: list[Event] = [

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets.converters.chats import read_chats
 from pytest_ltm.datasets.converters.messages import Splitting

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.scenario import Definition, Wait
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Definition, Wait
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
 from pytest_ltm.datasets.converters.benchmarks import _beam_questions

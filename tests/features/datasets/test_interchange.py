@@ -9,9 +9,15 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.judge import FakeJudge
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait, from_json, to_json
-from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import (
+    Ask,
+    Definition,
+    FakeJudge,
+    Wait,
+    from_json,
+    to_json,
+)
 from pytest_ltm.datasets import LOGS, History, Question, Session, ToolCall, Turn
 from pytest_ltm.datasets.interchange import (
     FORMAT,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model.scenario import Ask, Definition
-from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import Ask, Definition
 from pytest_ltm.datasets.locomo.answer import LocomoAnswer, evidence_recall
 from pytest_ltm.testing import FakeJudge
 

@@ -11,8 +11,8 @@ import pytest
 from locomo_files import SECRET, second, talk, written
 
 from pytest_ltm import Ltm
-from pytest_ltm._core.model.dataset import told_after
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.scenarios import told_after
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.locomo.samples import (

@@ -12,7 +12,7 @@ import pytest
 from benchmark_data import LOCOMO
 from locomo_files import SECRET, second, talk, written
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.locomo.answer import load_audit
 from pytest_ltm.datasets.locomo.samples import Sample, load_locomo
 

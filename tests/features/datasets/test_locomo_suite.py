@@ -10,10 +10,8 @@ from typing import Any, cast
 import pytest
 from locomo_files import AUDIT, second, talk, written
 
-from pytest_ltm._core.model.dataset import Dataset
-from pytest_ltm._core.model.plan import Questions
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.api.scenarios import Ask, Dataset, Definition, Questions, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import CONVERTED, LOCOMO, LOGS, LONGMEMEVAL
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 

@@ -12,10 +12,9 @@ from typing import Any, cast
 import pytest
 from locomo_files import second, talk, written
 
-from pytest_ltm._core.model.judge import PROMPTS, Inquiry
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
 from pytest_ltm.agents.reader.memory_policies import make_memory
+from pytest_ltm.api.scenarios import PROMPTS, Ask, Definition, Inquiry, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOCOMO
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.locomo.tasks import (

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from benchmark_data import LOCOMO, lines_of
 
-from pytest_ltm._core.model.judge import PROMPTS
+from pytest_ltm.api.scenarios import PROMPTS
 from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.judges.by_rules import RulesJudge
 from pytest_ltm.language.dates import DateRange, dated_stretches

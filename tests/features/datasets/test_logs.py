@@ -10,10 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_ltm._core.model.judge import FakeJudge
-from pytest_ltm._core.model.scenario import Ask, Definition, Wait
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import Ask, Definition, FakeJudge, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOGS
 from pytest_ltm.datasets.logs import log_file as _file
 from pytest_ltm.datasets.logs.log_file import LogsFile

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._core.model.judge import FakeJudge, Judge
-from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import FakeJudge, Judge
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval.evaluation import (
     LongMemEvalAnswer,

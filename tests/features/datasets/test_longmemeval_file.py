@@ -13,7 +13,7 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 from longmemeval_files import records, written
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets.longmemeval import record as _index
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, ability_of
 

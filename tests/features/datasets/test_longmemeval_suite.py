@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 from longmemeval_files import records, written
 
-from pytest_ltm._core.model.scenario import Ask, Wait
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.api.scenarios import Ask, Wait
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LONGMEMEVAL
 from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite
 

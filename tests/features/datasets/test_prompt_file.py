@@ -12,9 +12,9 @@ from locomo_files import second, talk
 from locomo_files import written as written_locomo
 from longmemeval_files import records, written
 
-from pytest_ltm._core.model.judge import CUT, PROMPTS, Inquiry
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.storage.errors import ConfigurationError, DatasetError
+from pytest_ltm.api.model import Unscored
+from pytest_ltm.api.scenarios import CUT, PROMPTS, Inquiry
+from pytest_ltm.api.storage import ConfigurationError, DatasetError
 from pytest_ltm.datasets import LOCOMO, LONGMEMEVAL
 from pytest_ltm.datasets.locomo.locomo_suite import LocomoSuite
 from pytest_ltm.datasets.longmemeval.conversations import LongMemEvalSuite

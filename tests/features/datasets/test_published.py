@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._core.model.scenario import (
+from pytest_ltm.api.scenarios import (
     Ask,
     Definition,
     Say,
@@ -20,8 +20,7 @@ from pytest_ltm._core.model.scenario import (
     to_json,
     write_definition,
 )
-from pytest_ltm._core.storage.errors import DefinitionError
-from pytest_ltm._core.storage.schema import Field
+from pytest_ltm.api.storage import DefinitionError, Field
 from pytest_ltm.datasets.published import (
     FOLDERS,
     DefinitionsFolder,

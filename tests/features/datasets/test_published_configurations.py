@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_ltm._core.model.suite import Suite, built_in, scenario_names
-from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm.api.scenarios import Suite, built_in, scenario_names
+from pytest_ltm.api.storage import ConfigurationError, DefinitionError
 from pytest_ltm.datasets.published import load_any_suite
 from pytest_ltm.datasets.suite_parameters import check_parameters
 

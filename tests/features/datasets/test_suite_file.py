@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.model.suite import (
+from pytest_ltm.api.scenarios import (
     SuiteEntry,
     built_in,
     built_in_names,
     scenarios_folder,
 )
-from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
+from pytest_ltm.api.storage import ConfigurationError, DefinitionError
 from pytest_ltm.datasets.suite_file import load_suite
 
 KNOWN = ("colours", "jokes", "prospective_memory")

@@ -10,8 +10,8 @@ from _examples import share
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core.model.judge import FakeJudge, parse_grade
-from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import FakeJudge, parse_grade
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,

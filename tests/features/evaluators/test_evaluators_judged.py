@@ -8,9 +8,9 @@ import pytest
 from test_evaluators_recall import EXCUSES, JOKES, QUOTE, joke
 from test_evaluators_restaurant import ANSWERS, GOULASH, MENU, TAGINE, TROUT, WAITER
 
-from pytest_ltm._core.model.judge import FakeJudge, Inquiry, LtmJudge
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.storage.errors import JudgeError
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import FakeJudge, Inquiry, LtmJudge
+from pytest_ltm.api.storage import JudgeError
 from pytest_ltm.evaluators import (
     PlaysGuest,
     QuoteAtReply,

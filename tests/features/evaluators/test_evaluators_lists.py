@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.model.score import Replies, Score
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.model import Replies, Score
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,

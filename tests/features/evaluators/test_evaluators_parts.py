@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pytest_ltm._core.model.score import Check, Replies, Score, Scoring
+from pytest_ltm.api.model import Check, Replies, Score, Scoring
 from pytest_ltm.evaluators import NamesUser
 from pytest_ltm.evaluators._rules import RuleCheck, Ruled
 

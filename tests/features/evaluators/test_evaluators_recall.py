@@ -4,9 +4,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pytest_ltm._core.model.judge import PROMPTS, FakeJudge, Inquiry
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm.api.model import Exchange, Score, Unscored
+from pytest_ltm.api.scenarios import PROMPTS, FakeJudge, Inquiry
 from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
 
 JOKES = (

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._core.model.judge import FakeJudge
-from pytest_ltm._core.model.score import Score, Unscored
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import FakeJudge
 from pytest_ltm.evaluators import (
     Menu,
     PlaysGuest,

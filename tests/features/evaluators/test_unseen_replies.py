@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.model.score import Score
+from pytest_ltm.api.model import Score
 from pytest_ltm.evaluators import (
     AnswersWord,
     DecodesMessages,

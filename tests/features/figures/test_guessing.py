@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm.api.journal import RunResult
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.guessing import guessing_test, only_guesses
 

@@ -12,12 +12,9 @@ from _talks import Dots, example
 
 from pytest_ltm import Ask, Definition, Ltm, Reply, Say, Wait
 from pytest_ltm._core.engine.scoring import scenario_result
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.fold import ConversationRecord
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.model.plan import Plan, plan_differences
-from pytest_ltm._core.model.scenario import from_json, to_json
-from pytest_ltm._core.storage.errors import ScenarioError
+from pytest_ltm.api.journal import ConversationRecord, Journal, ScenarioResult
+from pytest_ltm.api.scenarios import Plan, from_json, plan_differences, to_json
+from pytest_ltm.api.storage import ScenarioError
 from pytest_ltm.figures.memory_measures import MEASURES, count_lost
 from pytest_ltm.figures.memory_use import invents
 from pytest_ltm.testing import run_conversation

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, lines_of
 
-from pytest_ltm._core.journal.result import ScenarioResult
+from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.figures.statistics.totals import (
     filler_share,
     ltm_reach,

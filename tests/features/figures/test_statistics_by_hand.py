@@ -9,8 +9,7 @@ from math import fsum, sqrt
 
 import pytest
 
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.journal.timings import TellTime
+from pytest_ltm.api.journal import ScenarioResult, TellTime
 from pytest_ltm.figures.statistics.comparison import (
     MOST_TRIALS,
     Flips,

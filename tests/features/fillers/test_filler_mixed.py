@@ -12,10 +12,9 @@ from random import Random
 
 import pytest
 
-from pytest_ltm._core.model.filler import Filler, FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
+from pytest_ltm.api.model import Filler, FillerExchange, TokenCounter, token_counter
+from pytest_ltm.api.storage import FillerError
 from pytest_ltm.fillers import filler_from_spec
 from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES, VERSION

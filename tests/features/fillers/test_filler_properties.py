@@ -10,8 +10,7 @@ from _examples import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter, token_counter
+from pytest_ltm.api.model import FillerExchange, TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
 from pytest_ltm.fillers._deck import Pool
 from pytest_ltm.fillers._mixed import MixedFiller

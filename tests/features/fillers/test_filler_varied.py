@@ -12,12 +12,11 @@ from random import Random
 import pytest
 from suite_texts import said
 
-from pytest_ltm._core.model.filler import Filler, FillerExchange
-from pytest_ltm._core.model.suite import built_in_names, scenarios_folder
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.session.options import DEFAULTS
-from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
+from pytest_ltm.api.model import Filler, FillerExchange, token_counter
+from pytest_ltm.api.scenarios import built_in_names, scenarios_folder
+from pytest_ltm.api.session import DEFAULTS
+from pytest_ltm.api.storage import FillerError
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.fillers._relays import iter_relayed_texts
 from pytest_ltm.fillers._talk import BANDS, VERSION

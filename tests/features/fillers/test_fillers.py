@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from benchmark_data import TRIVIAQA
 
-from pytest_ltm._core.model.tokens import TokenCounter, token_counter
-from pytest_ltm._core.storage.errors import FillerError
+from pytest_ltm.api.model import TokenCounter, token_counter
+from pytest_ltm.api.storage import FillerError
 from pytest_ltm.fillers import (
     INSTRUCTION,
     QuizFact,

@@ -11,7 +11,7 @@ import pytest
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm.api.storage import ConfigurationError, LtmError
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, compare_sides
 from pytest_ltm.gate.plan_facts import unequal_plans, value_or_digest

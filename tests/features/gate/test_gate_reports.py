@@ -12,7 +12,7 @@ import run_folders
 import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 
-from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.api.journal import ConversationResult, ExampleMetric, RunResult
 from pytest_ltm.figures.markdown import markdown_text
 from pytest_ltm.figures.sentences import span_sentences, spans_json
 from pytest_ltm.gate.change_report import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._core.journal.result import ScenarioResult
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.journal import ScenarioResult
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.figures.statistics.totals import pass_k
 from pytest_ltm.gate.gate_rules import (
     parse_change_rule,

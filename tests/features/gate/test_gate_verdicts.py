@@ -11,8 +11,8 @@ import sample_runs
 from gate_sides import FULL, WAYS, WORSE, held, side
 from msgspec import structs
 
-from pytest_ltm._core.journal.result import ConversationResult, RunResult
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.journal import ConversationResult, RunResult
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.gate.change_report import (
     change_lines,
     changes_json,

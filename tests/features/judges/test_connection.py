@@ -13,21 +13,20 @@ from typing import Any
 import pytest
 
 from pytest_ltm._core.engine.channel import Channel
-from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
-from pytest_ltm._core.engine.port import LivePort, Recorded
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import Timings
-from pytest_ltm._core.model.filler import FillerExchange
-from pytest_ltm._core.model.tokens import TokenCounter
-from pytest_ltm._core.storage.clock import (
-    START,
-    Clock,
-    SignallingClock,
-    SimulatedClock,
-    WallClock,
-)
-from pytest_ltm._core.storage.errors import AgentError, AgentFault, ConversationOver
+from pytest_ltm._core.engine.port import Recorded
+from pytest_ltm._core.storage.clock import SignallingClock, WallClock
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.engine import Checkpoints, LivePort, RecordedAgent
+from pytest_ltm.api.journal import Journal, Timings
+from pytest_ltm.api.model import FillerExchange, TokenCounter
+from pytest_ltm.api.storage import (
+    START,
+    AgentError,
+    AgentFault,
+    Clock,
+    ConversationOver,
+    SimulatedClock,
+)
 
 
 class Plain:

@@ -9,12 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.model.judge import (
-    PROMPTS,
-    Inquiry,
-)
-from pytest_ltm._core.model.opinion import KnownQuestion
+from pytest_ltm.api.journal import events
+from pytest_ltm.api.scenarios import PROMPTS, Inquiry, KnownQuestion
 from pytest_ltm.judges.hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 from pytest_ltm.records.judge_checks import (
     FAILING_CHECKS,

@@ -22,16 +22,16 @@ from chat_server import (
     wrong_schema,
 )
 
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.model.judge import (
+from pytest_ltm.api.calls import Retries
+from pytest_ltm.api.model import Unscored
+from pytest_ltm.api.scenarios import (
     PROMPTS,
     Inquiry,
     JudgeDecision,
     decide_by_votes,
     parse_grade,
 )
-from pytest_ltm._core.model.score import Unscored
-from pytest_ltm._core.storage.errors import ConfigurationError, JudgeError
+from pytest_ltm.api.storage import ConfigurationError, JudgeError
 from pytest_ltm.commands import main
 from pytest_ltm.judges.by_rules import RulesJudge
 from pytest_ltm.judges.judge_registry import find_judge

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.model.judge import PROMPTS
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.scenarios import PROMPTS
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.judges.judge_registry import NamedJudge, find_judge
 
 MODULE = """

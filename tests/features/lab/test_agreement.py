@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI
 
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.lab.commands.agreement import (
     AgreementReport,

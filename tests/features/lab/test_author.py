@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.lab.author import AskedModel, _complete_with_retries
 
 

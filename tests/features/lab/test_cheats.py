@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pytest_ltm._core.journal.result import Cause, ScenarioResult
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import Cause, ScenarioResult
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.lab.commands.cheats import (
     Attack,
     as_json,

@@ -7,8 +7,8 @@ from pathlib import Path
 import journals
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentError
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.storage import AgentError
 from pytest_ltm.lab.cheat_agents import skipped_window
 from pytest_ltm.lab.filler_learners import LEARNERS, read_lessons
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ltm._core.model.suite import SuiteEntry, built_in, built_in_names
+from pytest_ltm.api.scenarios import SuiteEntry, built_in, built_in_names
 from pytest_ltm.lab.commands.cheats import (
     MARGIN,
     FloorSearch,

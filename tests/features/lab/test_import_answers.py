@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmark_data import ABSENT, LOCOMO, LONGMEMEVAL
 
-from pytest_ltm._core.journal.result import read_results
+from pytest_ltm.api.journal import read_results
 from pytest_ltm.commands import main
 from pytest_ltm.lab import answer_rows
 from pytest_ltm.lab.answer_rows import PublishedAnswer, read_published_answers

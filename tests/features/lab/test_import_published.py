@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI
 
-from pytest_ltm._core.journal.result import RunResult, ScenarioResult
-from pytest_ltm._core.model.plan import Plan
-from pytest_ltm._core.storage.errors import DatasetError
+from pytest_ltm.api.journal import RunResult, ScenarioResult
+from pytest_ltm.api.scenarios import Plan
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.run_loading import LoadedRun, read_run

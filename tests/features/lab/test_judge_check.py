@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.storage.errors import DefinitionError
+from pytest_ltm.api.storage import DefinitionError
 from pytest_ltm.commands import main
 from pytest_ltm.lab.commands.judge_check import BUNDLED_LABELS, KINDS, load_labelled
 

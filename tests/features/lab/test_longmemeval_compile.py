@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmark_data import LONGMEMEVAL
 
-from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.api.model import token_counter
 from pytest_ltm.commands import main
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile, read_date
 from pytest_ltm.lab.longmemeval.histories import (

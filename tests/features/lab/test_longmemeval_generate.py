@@ -13,7 +13,7 @@ import pytest
 from benchmark_data import LONGMEMEVAL
 from longmemeval_solver import solve
 
-from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.api.model import token_counter
 from pytest_ltm.commands import main
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from longmemeval_solver import solve
 
-from pytest_ltm._core.model.tokens import token_counter
+from pytest_ltm.api.model import token_counter
 from pytest_ltm.datasets.longmemeval.record import read_date
 from pytest_ltm.lab.longmemeval.histories import (
     GeneratedFillers,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm import evaluators
-from pytest_ltm._core.model.words import evidence_snippet
+from pytest_ltm.api.model import evidence_snippet
 from pytest_ltm.lab.commands.verdict_check import (
     VerdictCheckReport,
     bounds_of,

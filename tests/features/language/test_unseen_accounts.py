@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_ltm._core.model.account import sort_end
+from pytest_ltm.api.model import sort_end
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.speech import speech
 from pytest_ltm.providers.refusal import (

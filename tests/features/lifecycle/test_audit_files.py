@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.commands import main
 from pytest_ltm.lifecycle.audit.fields import find_fields, read_date, read_memories
 from pytest_ltm.lifecycle.audit.memory_records import read_dump

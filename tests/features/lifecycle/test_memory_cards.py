@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from life_stores import RIGHT, Empty, RightStore, words_of
 
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.memory.pace import Pace
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.commands import main
 from pytest_ltm.lifecycle.cards.card import (
     Card,

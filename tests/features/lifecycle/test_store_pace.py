@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage.errors import AgentFault, ConfigurationError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.memory import pace as paces
 from pytest_ltm.agents.memory.pace import Pace, PaceClock, lag_sentence, parse_pace
 from pytest_ltm.agents.memory.reading import Reading
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import make_thinker
+from pytest_ltm.api.storage import AgentFault, ConfigurationError, Field
 from pytest_ltm.lifecycle.bench import Bench
 from pytest_ltm.lifecycle.items import run_test
 from pytest_ltm.lifecycle.subject import Subject

@@ -15,11 +15,10 @@ from pytest_ltm.scenarios._poison import LANGUAGES
 from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm import Ask, Say, evaluators, locales
-from pytest_ltm._core.model.score import Replies, Score
-from pytest_ltm._core.model.suite import scenario_names
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.storage.errors import ConfigurationError
 from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
+from pytest_ltm.api.model import Replies, Score, token_counter
+from pytest_ltm.api.scenarios import scenario_names
+from pytest_ltm.api.storage import ConfigurationError
 from pytest_ltm.fillers import answers_of, filler_from_spec
 from pytest_ltm.locales import (
     CODES,

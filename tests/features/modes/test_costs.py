@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 from journals import header, message, reply, write
 
-from pytest_ltm._core.journal.cost import (
+from pytest_ltm._core.journal.cost import read_dollars, read_tokens
+from pytest_ltm.api.journal import (
     JUDGE,
     Bill,
+    Event,
+    JudgeTime,
     Limits,
     Price,
     Tariff,
-    read_dollars,
+    Timings,
+    UserTime,
     read_price,
     read_prices,
-    read_tokens,
 )
-from pytest_ltm._core.journal.events import Event
-from pytest_ltm._core.journal.timings import JudgeTime, Timings, UserTime
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.storage.errors import BudgetSpent, ConfigurationError
-from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.api.model import Usage
+from pytest_ltm.api.storage import BudgetSpent, ConfigurationError, Shared
 from pytest_ltm.providers import list_price
 from pytest_ltm.records.budget import Budget, SpentBudget, doubled_limits, spent_in
 

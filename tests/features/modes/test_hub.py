@@ -16,18 +16,19 @@ import pytest
 from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._core.calls import conversation_thread as threads
-from pytest_ltm._core.calls.conversation_thread import (
-    OutOfTime,
-    call_in_own_thread,
-    own_thread,
-    sleep_here,
-)
-from pytest_ltm._core.calls.retry import Retries
-from pytest_ltm._core.calls.time_limits import call_within, limits_aside
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.model.handle import Ltm
-from pytest_ltm._core.storage.errors import AgentFault, Stopped
+from pytest_ltm._core.calls.conversation_thread import sleep_here
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.calls import (
+    OutOfTime,
+    Retries,
+    call_in_own_thread,
+    call_within,
+    limits_aside,
+    own_thread,
+)
+from pytest_ltm.api.journal import Journal
+from pytest_ltm.api.scenarios import Ltm
+from pytest_ltm.api.storage import AgentFault, Stopped
 from pytest_ltm.judges.model_calls import taking_turns
 from pytest_ltm.modes import hub as hub_module
 from pytest_ltm.modes.hub import (

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from journals import begin, header, judge, message, write
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import Automatic, ScenarioResult
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import Automatic, ScenarioResult, events
+from pytest_ltm.api.scenarios import Plan, PlannedExample
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.modes.verdict_changes import (
     compare_scorings,
     plan_differences,

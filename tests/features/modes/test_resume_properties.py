@@ -11,8 +11,7 @@ from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.timings import Resumed, iter_timings
+from pytest_ltm.api.journal import Resumed, events, iter_timings
 from pytest_ltm.records.recording import (
     cut_back,
     read_recording,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm._core.session.settings import Shard
+from pytest_ltm.api.session import Shard
 from pytest_ltm.modes.selection import shard_of
 
 NAMES = st.dictionaries(

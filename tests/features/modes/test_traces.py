@@ -22,14 +22,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
 
-from pytest_ltm._core.calls.trace_context import add_trace, carry_trace
-from pytest_ltm._core.model.agent import (
-    LONGEST_RECORD,
-    MOST_OPERATIONS,
-    MemoryOperation,
-)
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.errors import ConfigurationError
+from pytest_ltm._core.model.agent import LONGEST_RECORD
+from pytest_ltm.api.calls import add_trace, carry_trace
+from pytest_ltm.api.model import MOST_OPERATIONS, MemoryOperation
+from pytest_ltm.api.storage import ConfigurationError, wall_time
 from pytest_ltm.modes.traces import SpanInbox, SpanReceiver
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._core.journal.cost import Price, Tariff
-from pytest_ltm._core.journal.events import Event, TimeJumped, encode_event
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm._core.journal.events import TimeJumped, encode_event
+from pytest_ltm.api.journal import Event, Price, Tariff
+from pytest_ltm.api.model import Usage
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.controller import (
     JournalSnapshot,

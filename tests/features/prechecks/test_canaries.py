@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ltm._core.journal.cost import Price, Tariff
-from pytest_ltm._core.journal.result import Precheck
-from pytest_ltm._core.journal.timings import JudgeTime, Timings
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.api.journal import JudgeTime, Precheck, Price, Tariff, Timings
+from pytest_ltm.api.model import Usage
 from pytest_ltm.records import judge_checks
 from pytest_ltm.records.judge_checks import FILE, TIMINGS
 

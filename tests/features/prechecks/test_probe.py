@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.journal.cost import Price, Tariff
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.api.journal import Price, Tariff
+from pytest_ltm.api.model import Usage
 from pytest_ltm.prechecks.probe_questions import (
     QUESTIONS,
     Secret,

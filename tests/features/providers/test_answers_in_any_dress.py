@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_ltm import providers
-from pytest_ltm._core.calls.retry import classify_failure
-from pytest_ltm._core.storage.clock import wall_time
-from pytest_ltm._core.storage.errors import AgentFault
+from pytest_ltm.api.calls import classify_failure
+from pytest_ltm.api.storage import AgentFault, wall_time
 from pytest_ltm.providers import provider_of
 from pytest_ltm.providers.chat_model import ModelSpec
 from pytest_ltm.providers.completions import Completions

@@ -20,12 +20,10 @@ import pytest
 from chat_server import Asked, ChatServer, fails, refuses
 
 from pytest_ltm import providers as calls
-from pytest_ltm._core.agent_kinds import agent_kinds
-from pytest_ltm._core.storage.errors import AgentFault, TransientFault
-from pytest_ltm._core.storage.locks import Shared
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.api.features import agent_kinds
+from pytest_ltm.api.storage import AgentFault, Field, Shared, TransientFault
 from pytest_ltm.providers import ModelSpec, RequestRefused, open_model
 from pytest_ltm.providers import limiter as _limiter
 from pytest_ltm.providers import limiter as _places

@@ -14,17 +14,17 @@ from json_server import Answer, Loopback, serving
 
 import pytest_ltm
 from pytest_ltm import providers as calls
-from pytest_ltm._core.journal.cost import Price, read_price
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.model.judge import PROMPTS
-from pytest_ltm._core.storage.errors import (
+from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.journal import Price, read_price
+from pytest_ltm.api.model import Usage
+from pytest_ltm.api.scenarios import PROMPTS
+from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
     ConfigurationError,
     DatasetError,
     TransientFault,
 )
-from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.judges.judge_registry import find_judge
 from pytest_ltm.providers import (
     RequestRefused,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sample_runs
 
-from pytest_ltm._core.storage.errors import ConfigurationError, LtmError
+from pytest_ltm.api.storage import ConfigurationError, LtmError
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records.amendments import Amendment
 

@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 import sample_runs
 
-from pytest_ltm._core.journal.result import (
-    CallDurations,
-    Pace,
-    RunResult,
-    write_results,
-)
+from pytest_ltm.api.journal import CallDurations, Pace, RunResult, write_results
 from pytest_ltm.commands import main
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.summary import summary_json, verdicts_csv, write_summary

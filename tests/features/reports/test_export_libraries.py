@@ -15,7 +15,7 @@ import pytest
 from run_folders import HOSTILE, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._core.journal.timings import Began, Timings
+from pytest_ltm.api.journal import Began, Timings
 from pytest_ltm.commands import main
 from pytest_ltm.reports.exports.loaded import run_slices
 from pytest_ltm.reports.exports.mlflow import mlflow_name

@@ -19,9 +19,8 @@ import journals
 import pytest
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
-from pytest_ltm._core.journal.codec import strip_checksum
-from pytest_ltm._core.journal.result import ExampleMetric, RunResult
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import ExampleMetric, RunResult, strip_checksum
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.records.amendments import Amendment, amend_verdict
 from pytest_ltm.reports.html import build_report

@@ -19,12 +19,17 @@ from msgspec import structs
 from run_folders import HOSTILE, NOON, held, hostile_run, played, write_run
 
 import pytest_ltm
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.result import Automatic, ConversationResult, ExampleMetric
-from pytest_ltm._core.journal.timings import ReplyTime, Timings
-from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.model.plan import Plan, PlannedExample
-from pytest_ltm._core.storage.schema import json_text
+from pytest_ltm.api.journal import (
+    Automatic,
+    ConversationResult,
+    ExampleMetric,
+    ReplyTime,
+    Timings,
+    events,
+)
+from pytest_ltm.api.model import Usage
+from pytest_ltm.api.scenarios import Plan, PlannedExample
+from pytest_ltm.api.storage import json_text
 from pytest_ltm.commands import main
 from pytest_ltm.reports.exports import result_rows
 from pytest_ltm.reports.exports.column_list import column_lines

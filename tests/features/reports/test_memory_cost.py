@@ -7,11 +7,17 @@ from typing import Any
 
 import sample_runs
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.cost import Bill, Tariff
-from pytest_ltm._core.journal.result import CallDurations, Pace
-from pytest_ltm._core.journal.timings import ReplyTime, TellTime, Timing
-from pytest_ltm._core.model.agent import Usage
+from pytest_ltm.api.journal import (
+    Bill,
+    CallDurations,
+    Pace,
+    ReplyTime,
+    Tariff,
+    TellTime,
+    Timing,
+    events,
+)
+from pytest_ltm.api.model import Usage
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.figures import shown_figures
 from pytest_ltm.figures.run_loading import LoadedRun

@@ -14,8 +14,8 @@ from gate_sides import FULL, WAYS, WORSE, side
 from gate_sides import held as on_a_side
 from run_folders import HOSTILE, held, played, write_run
 
-from pytest_ltm._core.journal.result import ConversationResult
-from pytest_ltm._core.storage.errors import LtmError
+from pytest_ltm.api.journal import ConversationResult
+from pytest_ltm.api.storage import LtmError
 from pytest_ltm.commands import main
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.frontier import PUBLISHED, lafs
@@ -238,7 +238,7 @@ def test_an_agent_or_span_that_no_run_has_is_refused(run: Path) -> None:
 
 
 def _run(*talks: ConversationResult) -> Any:
-    from pytest_ltm._core.journal.result import RunResult
+    from pytest_ltm.api.journal import RunResult
     from pytest_ltm.figures.run_loading import LoadedRun
 
     return LoadedRun.from_results(RunResult(run_id="run", conversations=talks))

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from run_folders import held, played
 
-from pytest_ltm._core.journal.result import ConversationResult, RunResult
+from pytest_ltm.api.journal import ConversationResult, RunResult
 from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,

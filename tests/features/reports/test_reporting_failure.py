@@ -10,10 +10,9 @@ import pytest
 from sample_runs import row
 from test_reporting_terminal import HOSTILE, same_as_snapshot
 
-from pytest_ltm._core.journal.result import NeedleRef, QuestionResult, ScenarioResult
-from pytest_ltm._core.model.score import Check
-from pytest_ltm._core.model.transcript import Exchange
-from pytest_ltm._core.storage.clock import START
+from pytest_ltm.api.journal import NeedleRef, QuestionResult, ScenarioResult
+from pytest_ltm.api.model import Check, Exchange
+from pytest_ltm.api.storage import START
 from pytest_ltm.figures.text import columns_of
 from pytest_ltm.reports.failure import failure_text, live_line
 

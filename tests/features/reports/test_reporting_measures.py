@@ -9,7 +9,7 @@ import pytest
 from run_folders import write_run
 from sample_runs import conversation, run
 
-from pytest_ltm._core.journal.result import ConversationResult, ExampleMetric, RunResult
+from pytest_ltm.api.journal import ConversationResult, ExampleMetric, RunResult
 from pytest_ltm.figures.metrics import agent_metrics, metric_lines, metrics_json
 from pytest_ltm.figures.text import columns_of
 from pytest_ltm.reports.html import build_report

@@ -10,7 +10,7 @@ import sample_runs
 from run_folders import write_run
 from sample_runs import conversation
 
-from pytest_ltm._core.journal.result import RunResult
+from pytest_ltm.api.journal import RunResult
 from pytest_ltm.figures.run_loading import read_run, suite_of
 from pytest_ltm.reports.html import build_report
 from pytest_ltm.reports.markdown import run_markdown

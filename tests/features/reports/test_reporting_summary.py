@@ -17,15 +17,16 @@ from msgspec import structs
 from run_folders import played
 from sample_runs import row
 
-from pytest_ltm._core.journal.memory_ledger import FactMemory, MemoryResult
-from pytest_ltm._core.journal.result import (
+from pytest_ltm.api.journal import (
     CallDurations,
     ExampleMetric,
+    FactMemory,
+    MemoryResult,
     Pace,
     Precheck,
     RunResult,
 )
-from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm.api.model import Mishap
 from pytest_ltm.figures.figures import read_definitions
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.sentences import precheck_sentences

@@ -13,8 +13,8 @@ import pytest
 import sample_runs
 from sample_runs import conversation, row, run
 
-from pytest_ltm._core.journal.result import RunResult, ended_early
-from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm.api.journal import RunResult, ended_early
+from pytest_ltm.api.model import Mishap
 from pytest_ltm.figures.text import columns_of
 from pytest_ltm.reports.terminal import summary_lines
 

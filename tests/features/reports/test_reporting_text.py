@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from pytest_ltm._core.storage.sanitize import escape_unprintable
-from pytest_ltm._core.storage.wording import one_line, pluralize
+from pytest_ltm.api.storage import escape_unprintable, one_line, pluralize
 from pytest_ltm.figures.text import (
     clip_text,
     columns_of,

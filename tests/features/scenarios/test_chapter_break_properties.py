@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios import _town
 from pytest_ltm.scenarios.chapter_break import chapter_break, pages
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.datasets._chapterbreak import (
     _first_sentences,
     _last_sentences,

@@ -6,8 +6,8 @@ import pytest
 from _interleaving import RESETS, Talk, play
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.scenarios import Ask, Definition, Say
 from pytest_ltm.evaluators import NamesColour
 
 GENERATORS = {

@@ -12,21 +12,12 @@ from pytest_ltm.scenarios import _town, _town_days, _town_words
 from pytest_ltm.scenarios import chapter_break as scenario
 from pytest_ltm.scenarios.chapter_break import QUESTION, chapter_break
 
-from pytest_ltm._core.model.scenario import (
-    Ask,
-    Definition,
-    Say,
-    Wait,
-    from_json,
-    to_json,
-)
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.tokens import token_counter
-from pytest_ltm._core.model.words import plain_words
-from pytest_ltm._core.storage.errors import DatasetError
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.agents.reader.stories import town_statement, town_statements
+from pytest_ltm.api.model import Score, plain_words, token_counter
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait, from_json, to_json
+from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.datasets import chapter_from_book, chapter_from_dataset
 from pytest_ltm.evaluators import PicksOption
 from pytest_ltm.testing import run_scenario

@@ -12,7 +12,7 @@ from pytest_ltm.scenarios.conflicting_personal_information import (
     conflicting_personal_information,
 )
 
-from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm.api.scenarios import Definition
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 SEEDS = st.integers(0, 2**63)

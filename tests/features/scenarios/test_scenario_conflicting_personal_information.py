@@ -9,9 +9,9 @@ from pytest_ltm.scenarios import conflicting_personal_information as scenario
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.evaluators import KnowsCurrentFacts
 
 BODY = scenario.test_conflicting_personal_information

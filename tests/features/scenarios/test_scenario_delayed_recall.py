@@ -8,10 +8,10 @@ from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import delayed_recall
 from scenario_runs import generated, published, scores
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._core.model.score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.evaluators import RecallsFacts
 from pytest_ltm.evaluators._recall import recollection_keys
 

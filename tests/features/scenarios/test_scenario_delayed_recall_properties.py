@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.delayed_recall import KINDS, delayed_recall
 
-from pytest_ltm._core.model.scenario import Say
-from pytest_ltm._core.model.score import Score
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Say
 from pytest_ltm.evaluators import RecallsFacts
 
 SEEDS = st.integers(0, 2**63)

@@ -9,10 +9,10 @@ from pytest_ltm.scenarios import how_to_think
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.evaluators import AppliesRule
 
 BODY = how_to_think.test_how_to_think

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.how_to_think import how_to_think
 
-from pytest_ltm._core.model.scenario import Definition
+from pytest_ltm.api.scenarios import Definition
 from pytest_ltm.evaluators import AppliesRule
 
 SEEDS = st.integers(0, 2**63)

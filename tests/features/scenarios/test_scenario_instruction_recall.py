@@ -7,10 +7,10 @@ import pytest
 from pytest_ltm.scenarios import instruction_recall
 from scenario_runs import generated, published, scores
 
-from pytest_ltm._core.model.scenario import Definition, Say, Wait
-from pytest_ltm._core.model.score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Definition, Say, Wait
 from pytest_ltm.evaluators import RecallsSteps
 
 BODY = instruction_recall.test_instruction_recall

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.instruction_recall import KINDS, instruction_recall
 
-from pytest_ltm._core.model.scenario import Definition, Say
-from pytest_ltm._core.model.score import Score
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Definition, Say
 from pytest_ltm.evaluators import RecallsSteps
 
 SEEDS = st.integers(0, 2**63)

@@ -10,14 +10,11 @@ import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
 from pytest_ltm.scenarios._wording import capital, variants
 
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.words import plain_words
-from pytest_ltm._core.storage.errors import ConfigurationError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import Score, plain_words
+from pytest_ltm.api.scenarios import Ask, Definition, PlannedExample, Say, Wait
+from pytest_ltm.api.storage import ConfigurationError, Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import RecallsValue
 from pytest_ltm.testing import run_conversation

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import kv_pairs
 
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Ask, Say, from_json, to_json
 from pytest_ltm.evaluators import RecallsValue
 
 SEEDS = st.integers(0, 2**63)

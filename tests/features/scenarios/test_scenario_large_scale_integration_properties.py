@@ -14,7 +14,7 @@ from pytest_ltm.scenarios.large_scale_integration import (
     rule_of,
 )
 
-from pytest_ltm._core.model.scenario import Definition, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries({}, optional={"facts": st.integers(20, 60)})

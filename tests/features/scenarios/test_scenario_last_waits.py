@@ -12,7 +12,7 @@ import pytest
 from pytest_ltm.scenarios import _parameters
 
 from pytest_ltm import Definition, Step, Wait
-from pytest_ltm._core.model import suite as _suite
+from pytest_ltm.api.scenarios import suite as _suite
 
 LOW, HIGH = _parameters.LAST_WAITS
 PATIENT = [name for name in _suite.scenario_names() if name != "chapter_break"]

@@ -8,9 +8,9 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import DefinitionError
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import LeadsTo
 from pytest_ltm.testing import ScriptedAgent

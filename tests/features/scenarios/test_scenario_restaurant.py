@@ -13,13 +13,11 @@ from benchmark_data import GOODAI
 from pytest_ltm.scenarios import colours, restaurant
 from pytest_ltm.scenarios._wording import variants
 
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.words import plain_words
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import Score, plain_words
+from pytest_ltm.api.scenarios import Ask, Definition, PlannedExample, Say, Wait
 from pytest_ltm.datasets.published import DefinitionsFolder
 from pytest_ltm.evaluators import (
     Menu,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import restaurant
 
-from pytest_ltm._core.model.scenario import from_json, to_json
-from pytest_ltm._core.model.score import Score
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import from_json, to_json
 from pytest_ltm.testing import run_scenario
 
 SEEDS = st.integers(0, 2**63)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import sally_anne
 
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Ask, Say, from_json, to_json
 
 NAMES = "|".join(sally_anne.PUPPETS)
 WHO, WHAT = rf"(?P<who>{NAMES})", r"(?P<what>\w+)"

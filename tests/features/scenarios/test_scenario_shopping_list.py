@@ -10,9 +10,9 @@ from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import Say
-from pytest_ltm._core.model.words import plain_words, word_stem
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import plain_words, word_stem
 from pytest_ltm.evaluators import ListsItems
 from pytest_ltm.testing import ScriptedAgent
 

@@ -9,13 +9,11 @@ import pytest
 from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import colours, spy_meeting
 
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
-from pytest_ltm._core.model.score import Score
-from pytest_ltm._core.model.words import plain_words, space_delimited
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import Score, plain_words, space_delimited
+from pytest_ltm.api.scenarios import Ask, Definition, PlannedExample, Say, Wait
+from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import DefinitionsFolder, from_published
 from pytest_ltm.evaluators import DecodesMessages
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
@@ -245,7 +243,7 @@ def test_in_a_published_folder_the_messages_not_in_play_are_those_of_the_other_f
 def test_in_a_folder_of_our_own_definitions_the_messages_not_in_play_are_those_of_the_definition(
     tmp_path: Path,
 ) -> None:
-    from pytest_ltm._core.model.scenario import write_definition
+    from pytest_ltm.api.scenarios import write_definition
 
     (tmp_path / "spy_meeting").mkdir()
     for n in range(2):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import spy_meeting
 
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Ask, Say, from_json, to_json
 
 CODES = (*spy_meeting.PLACES, *spy_meeting.TIMES, *spy_meeting.ITEMS)
 BOOK = {clue: list(words) for clues, words in CODES for clue in clues}

@@ -14,14 +14,7 @@ from pytest_ltm.scenarios.standing_orders import (
     standing_orders,
 )
 
-from pytest_ltm._core.model.scenario import (
-    Ask,
-    Definition,
-    Say,
-    Wait,
-    from_json,
-    to_json,
-)
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.integers(2, 7).flatmap(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.time_of_need import Diary, time_of_need
 
-from pytest_ltm._core.model.scenario import Definition, Say, from_json, to_json
-from pytest_ltm._core.model.transcript import Exchange
+from pytest_ltm.api.model import Exchange
+from pytest_ltm.api.scenarios import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(

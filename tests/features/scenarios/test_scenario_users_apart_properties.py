@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios.users_apart import rule_of, users_apart
 
-from pytest_ltm._core.model.scenario import Definition, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Definition, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SHAPES = st.fixed_dictionaries(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios import who_said_so as scenario
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.model.scenario import from_json, to_json
+from pytest_ltm.api.scenarios import from_json, to_json
 from pytest_ltm.evaluators import KnowsSources
 
 rule_of, who_said_so = scenario.rule_of, scenario.who_said_so

@@ -27,8 +27,8 @@ from pytest_ltm.scenarios import (
 )
 from pytest_ltm.scenarios._wording import capital, variants, worded
 
-from pytest_ltm._core.model.scenario import Say
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.scenarios import Say
 
 ENOUGH = 60
 MOONS = next(kind for kind in delayed_recall.KINDS if "moons" in kind.named)

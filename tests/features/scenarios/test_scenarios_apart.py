@@ -9,7 +9,7 @@ import pytest
 from pytest_ltm.scenarios.time_of_need import TASKS
 from suite_texts import said
 
-from pytest_ltm._core.model.suite import scenarios_folder
+from pytest_ltm.api.scenarios import scenarios_folder
 from pytest_ltm.language.small_talk import read_templates
 
 SUITES = ("extended", "hygiene", "learning", "memory", "needle", "reasoning")

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
 
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.scenario import Definition, Say, from_json
-from pytest_ltm._core.model.score import Score
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import Definition, PlannedExample, Say, from_json
 from pytest_ltm.testing import Played, ScriptedAgent, run_conversation, run_scenario
 
 GENERATORS: dict[str, Callable[[random.Random, dict[str, Any]], Definition]] = {

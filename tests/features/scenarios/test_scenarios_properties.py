@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_ltm.scenarios import colours, jokes, prospective_memory
 
-from pytest_ltm._core.model.scenario import Ask, Definition, Say, Wait
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 
 SEEDS = st.integers(0, 2**63)
 

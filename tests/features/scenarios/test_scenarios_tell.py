@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.model.scenario import to_json
-from pytest_ltm._core.model.suite import scenario_names
-from pytest_ltm._core.model.words import has_value
+from pytest_ltm.api.model import has_value
+from pytest_ltm.api.scenarios import scenario_names, to_json
 
 # Told in sentences that each memory may put in its own words: no word or two are the
 # fact.

@@ -18,16 +18,8 @@ from pytest_ltm.scenarios import (
 from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import length
 
-from pytest_ltm._core.model.scenario import (
-    Ask,
-    Definition,
-    Say,
-    Wait,
-    from_json,
-    to_json,
-)
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.words import plain_words
+from pytest_ltm.api.model import Score, Unscored, plain_words
+from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
 
 

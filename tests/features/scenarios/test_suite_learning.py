@@ -12,8 +12,8 @@ from pytest_ltm.scenarios import _languages, gradual, transfer
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
-from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.evaluators import SpeaksLanguage
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
 

@@ -12,7 +12,7 @@ from pytest_ltm.scenarios.transfer import UNTOLD, transfer
 from pytest_ltm.scenarios.transfer import rule_of as rule_of_transfer
 
 from pytest_ltm import Definition
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Ask, Say, from_json, to_json
 
 SEEDS = st.integers(0, 2**63)
 SIZES = st.fixed_dictionaries(

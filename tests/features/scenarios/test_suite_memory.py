@@ -11,9 +11,9 @@ from pytest_ltm.scenarios import forget_on_request
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.model.suite import built_in
-from pytest_ltm._core.model.words import STOP_WORDS, plain_words
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import STOP_WORDS, plain_words
+from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.lab.commands.verdict_check import check_verdicts
 
 ENTRIES = {entry.name: entry for entry in built_in("memory").entries}

@@ -13,8 +13,8 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm import Say, Wait
-from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.evaluators import RecallsValue
 
 NAMES = tuple(entry.scenario for entry in built_in("needle").entries)

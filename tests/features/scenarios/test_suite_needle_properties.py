@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_ltm.scenarios import needle, needle_chain, needles
 
 from pytest_ltm import Definition
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
+from pytest_ltm.api.scenarios import Ask, Say, from_json, to_json
 from pytest_ltm.evaluators import RecallsValue
 
 SEEDS = st.integers(0, 2**63)

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.model import suite as _suite
-from pytest_ltm._core.model.plan import PlannedExample, definition_rng
-from pytest_ltm._core.model.scenario import to_json
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.scenarios import PlannedExample, definition_rng, to_json
+from pytest_ltm.api.scenarios import suite as _suite
 from pytest_ltm.datasets.suite_parameters import Noticing
 from pytest_ltm.lab.published_results import SKILLS
 from pytest_ltm.testing import run_conversation

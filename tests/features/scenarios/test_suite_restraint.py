@@ -15,11 +15,9 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import scores
 
 from pytest_ltm import Definition
-from pytest_ltm._core.model.judge import Inquiry
-from pytest_ltm._core.model.scenario import Ask, Say, from_json, to_json
-from pytest_ltm._core.model.score import Score, Unscored
-from pytest_ltm._core.model.suite import built_in
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.scenarios import Ask, Inquiry, Say, built_in, from_json, to_json
 from pytest_ltm.evaluators import ShowsRestraint
 from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
 

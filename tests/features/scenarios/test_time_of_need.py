@@ -14,9 +14,9 @@ from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._core.model.score import Score, Unscored
 from pytest_ltm._core.storage.clock import WallClock
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.evaluators import RemindsInTime
 
 BODY = time_of_need.test_time_of_need

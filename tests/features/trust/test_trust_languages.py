@@ -9,9 +9,9 @@ import pytest
 from pytest_ltm.scenarios import _poison, poison
 
 from pytest_ltm import Ask, Definition, Say
-from pytest_ltm._core.model.plan import PlannedExample
-from pytest_ltm._core.model.score import Score
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.api.model import Score
+from pytest_ltm.api.scenarios import PlannedExample
 from pytest_ltm.locales import detect_language, load_language
 from pytest_ltm.testing import run_conversation
 

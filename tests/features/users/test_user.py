@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm import Exchange, Ltm, ScenarioError, Unscored, UserError
-from pytest_ltm._core.engine.lane import Ending
+from pytest_ltm.api.engine import Ending
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 from pytest_ltm.users.simulated_user import (
     TRIES,

@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm import Ltm
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.events import Journal
+from pytest_ltm.api.journal import Journal, events
 from pytest_ltm.records.recording import (
     cut_back,
     read_recording,

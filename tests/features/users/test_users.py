@@ -10,15 +10,14 @@ import pytest
 from pytest_ltm.scenarios import users_apart
 
 from pytest_ltm import Ask, Definition, Say, Score, Unscored
-from pytest_ltm._core.model.scenario import from_json, to_json
-from pytest_ltm._core.storage.errors import AgentFault
-from pytest_ltm._core.storage.schema import Field
 from pytest_ltm.agents._command import make_command
 from pytest_ltm.agents._http import HttpSettings, JsonPath
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.scenarios import from_json, to_json
+from pytest_ltm.api.storage import AgentFault, Field
 from pytest_ltm.testing import Played, run_conversation
 
 

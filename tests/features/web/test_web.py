@@ -13,12 +13,8 @@ import pytest
 from asking import ask
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal.result import (
-    ConversationResult,
-    QuestionResult,
-    RunResult,
-)
-from pytest_ltm._core.storage.sanitize import for_screen
+from pytest_ltm.api.journal import ConversationResult, QuestionResult, RunResult
+from pytest_ltm.api.storage import for_screen
 from pytest_ltm.commands import main
 from pytest_ltm.reports.summary import summary_json, write_summary
 

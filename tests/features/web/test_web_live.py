@@ -11,10 +11,8 @@ import pytest
 from asking import ask
 from run_folders import held, played, write_run
 
-from pytest_ltm._core.journal import events
-from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.run_file import FILE, SUMMARY
-from pytest_ltm._core.storage.clock import START
+from pytest_ltm.api.journal import FILE, SUMMARY, Journal, events
+from pytest_ltm.api.storage import START
 
 pytest.importorskip("starlette", reason="the page needs the extra web")
 

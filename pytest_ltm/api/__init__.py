@@ -1,8 +1,9 @@
 """What a feature may import from the core; each name is imported when it is used.
 
 A feature is one `plugin.py` with hooks (`pytest_ltm.hookspec` has them all) beside its
-own modules. It imports this module and the faces of the features that it builds on, and
-nothing below `pytest_ltm._core`. Packages of others use the same names.
+own modules. It imports this package and the faces of the features that it builds on,
+and nothing below `pytest_ltm._core`. Here is what most features need; the modules of
+this package show more, one for each room of the core.
 """
 
 from __future__ import annotations

@@ -1,0 +1,57 @@
+"""The loop that plays a conversation, for what composes, retells or reports conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ltm._core.storage.dotted import lazy_exports
+
+if TYPE_CHECKING:
+    from pytest_ltm._core.engine import conversation
+    from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
+    from pytest_ltm._core.engine.factory import ConversationFactory
+    from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
+    from pytest_ltm._core.engine.lane import CreditedQuestion, Ending, Lane
+    from pytest_ltm._core.engine.port import MAX_CONSECUTIVE_FAULTS, Enclosed, LivePort
+    from pytest_ltm._core.engine.scoring import (
+        classify_ending,
+        ending_of,
+        ending_told,
+        question_result,
+        usage_totals,
+    )
+
+__all__ = [
+    "MAX_CONSECUTIVE_FAULTS",
+    "Checkpoints",
+    "Conversation",
+    "ConversationFactory",
+    "ConversationScript",
+    "CreditedQuestion",
+    "Enclosed",
+    "Ending",
+    "Lane",
+    "LivePort",
+    "RecordedAgent",
+    "classify_ending",
+    "conversation",
+    "ending_of",
+    "ending_told",
+    "question_result",
+    "usage_totals",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    "pytest_ltm._core",
+    {
+        "engine": "conversation",
+        "engine.conversation": "Conversation ConversationScript",
+        "engine.factory": "ConversationFactory",
+        "engine.held_agent": "Checkpoints RecordedAgent",
+        "engine.lane": "CreditedQuestion Ending Lane",
+        "engine.port": "Enclosed LivePort MAX_CONSECUTIVE_FAULTS",
+        "engine.scoring": (
+            "classify_ending ending_of ending_told question_result usage_totals"
+        ),
+    },
+)
