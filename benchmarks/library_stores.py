@@ -1,4 +1,4 @@
-"""The memories of libraries that are installed: card, suite lifecycle and suite standard of each, as a table."""
+"""The memories of libraries that are installed: card, suite lifecycle and suite standard of each, as two tables."""
 
 from __future__ import annotations
 
@@ -44,19 +44,25 @@ _SILENT = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
 
 
 def store_table(size: int, repeats: int) -> Iterator[str]:
-    """Yield a Markdown table, a row for each library; `size`: the span of standard in tokens."""
+    """Yield two Markdown tables, a row for each library; `size`: the span of standard in tokens."""
     del repeats
     titles = (title.replace("_", " ") for title in FIGURES)
-    yield f"| memory | {' | '.join(titles)} | lifecycle: ok, failed, - | fails | standard, {size // 1000}k |"
-    yield f"|---|{'---|' * (len(FIGURES) + 3)}"
+    rows_of_suites = []
+    yield f"| memory | {' | '.join(titles)} | lifecycle: ok, failed, - | fails |"
+    yield f"|---|{'---|' * (len(FIGURES) + 2)}"
     for package, store in STORES.items():
         if not is_installed(package):
-            yield f"| {package} | not installed |{' |' * (len(FIGURES) + 2)}"
+            yield f"| {package} | not installed |{' |' * (len(FIGURES) + 1)}"
             continue
         with tempfile.TemporaryDirectory(prefix="ltm-stores-") as name:
             folder = shutil.copytree(RECIPES, Path(name) / "recipe")
             play_store(store, folder, size)
             yield table_row(package, folder)
+            rows_of_suites.append(suite_row(package, folder))
+    yield ""
+    yield f"| memory | standard, {size // 1000}k | found among 100 | seconds a search |"
+    yield "|---|---|---|---|"
+    yield from rows_of_suites
 
 
 def is_installed(package: str) -> bool:
@@ -114,7 +120,21 @@ def table_row(package: str, folder: Path) -> str:
         fails = [*(test for test in fails if test not in CORRECTIONS), "corrections"]
     life = f"{counts['ok']}, {counts['failed']}, {counts['-']}"
     name = card["package"] or package
-    return f"| {name} | {' | '.join(cells)} | {life} | {', '.join(fails)} | {_standard(folder / 'std')} |"
+    return f"| {name} | {' | '.join(cells)} | {life} | {', '.join(fails)} |"
+
+
+def suite_row(package: str, folder: Path) -> str:
+    """Return the row of what a store earned in `standard`, and in the test `many` of `lifecycle`."""
+    name = _read(folder / "card.json")["rows"][0]["package"] or package
+    notes = {
+        look: detail
+        for line in _read(folder / "life" / "lifecycle.json")
+        if line["test"] == "many"
+        for look, _, detail in line["cells"]
+    }
+    found = notes.get("found", "-")
+    seconds = notes.get("seconds a search", "-")
+    return f"| {name} | {_standard(folder / 'std')} | {found} | {seconds} |"
 
 
 def _state(line: Mapping[str, Any]) -> str:
@@ -138,7 +158,7 @@ def _standard(folder: Path) -> str:
         return "none"
     summary = _read(folder / "runs" / latest.read_text().strip() / "summary.json")
     result = summary["results"][0]
-    return f"{result['total']:.2f}/{result['out_of']}"
+    return f"{result['total']:.2f} of {result['out_of']}"
 
 
 def _read(path: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import importlib.util
 import os
 import random
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from selection import Rules, Selection
+from turned import turn_collection
 
 if TYPE_CHECKING:  # some tests run a copy of this file, without the servers beside it
     from chat_server import ChatServer
@@ -245,6 +247,7 @@ def pytest_configure(config: pytest.Config) -> None:
     watched = Path(__file__).with_name("watched.txt")
     selection = Selection(config, OWN_TESTS, TOUCHED_BY, watched)
     config.pluginmanager.register(selection, "selection")
+    turn_collection(config)
     if selection.leaves_some_to_the_night:
         settings.load_profile("merge")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
@@ -289,8 +292,10 @@ def pytester(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
     """A folder of its own, and no plugin but pytest's, xdist and ours in what is run there."""
-    from alone import alone
+    from alone import alone, find_distributions
 
+    # for runs within this process
+    monkeypatch.setattr(importlib.metadata, "distributions", find_distributions)
     for name in (
         "PYTEST_ADDOPTS",
         "PYTEST_XDIST_WORKER",

@@ -13,6 +13,8 @@ def embed(texts):
 
 
 class TxtaiStore:
+    """txtai's embeddings database, in memory."""
+
     package = "txtai"
 
     def __init__(self):

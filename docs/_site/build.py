@@ -21,9 +21,9 @@ from typing import Any
 import public
 from sphinx.cmd.build import build_main
 
-from pytest_ltm.api.session import options
+from pytest_ltm.api.features import feature_hooks
+from pytest_ltm.api.session import Option, OptionGroup, options
 from pytest_ltm.commands import COMMANDS, PROGRAM, make_parser
-from pytest_ltm.datasets import LOCOMO, LOGS, LONGMEMEVAL
 
 PROJECT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -222,21 +222,8 @@ def toctree(pages: list[str], caption: str, tree: Path) -> str:
 
 def options_page() -> str:
     """Return the page of pytest's options, from the table that pytest itself gets them from."""
-    groups = {
-        name: [row for row in options.OPTIONS if row.group == name]
-        for name in options.GROUPS
-    }
-    for dataset in (LOCOMO, LONGMEMEVAL, LOGS):
-        groups[options.DATA_SETS] += [
-            options.Option(
-                dataset.flag(one.name),
-                one.metavar,
-                one.help,
-                one.default,
-                is_path=one.is_path,
-            )
-            for one in dataset.options
-        ]
+    rows = list(options.OPTIONS)
+    feature_hooks().pytest_ltm_options.call_historic(kwargs={"register": rows.append})
     about = """
         # Options of pytest
 
@@ -244,24 +231,35 @@ def options_page() -> str:
         a run, and what options mean in detail: [Options](../options.md).
     """
     lines = [inspect.cleandoc(about), ""]
-    for name, rows in groups.items():
-        lines += [f"## {name.capitalize()}", ""]
+    for group in OptionGroup:
+        lines += [f"## {group.value.capitalize()}", ""]
         for row in rows:
-            notes = [
-                f"ini: `{row.dest}`",
-                f"default: `{row.default}`" if row.default else "no default",
-            ]
-            notes += ["repeatable"] * row.many
-            lines += [
-                f"### `{row.flag}`",
-                "",
-                f"`{row.flag}={row.metavar}`",
-                "",
-                f"{_sentence(row.help)}",
-                "",
-            ]
-            lines += [f"({'; '.join(notes)})", ""]
+            if row.group is group:
+                lines += _describe_option(row)
     return "\n".join(lines)
+
+
+def _describe_option(option: Option) -> list[str]:
+    notes = []
+    if option.has_twin:
+        notes.append(f"ini: `{option.dest}`")
+    if option.default:
+        notes.append(f"default: `{option.default}`")
+    else:
+        notes.append("no default")
+    if option.many:
+        notes.append("repeatable")
+    value = "" if option.is_switch else f"={option.metavar}"
+    return [
+        f"### `{option.flag}`",
+        "",
+        f"`{option.flag}{value}`",
+        "",
+        _sentence(option.help),
+        "",
+        f"({'; '.join(notes)})",
+        "",
+    ]
 
 
 def _sentence(text: str) -> str:

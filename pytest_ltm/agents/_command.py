@@ -120,7 +120,9 @@ class CommandAgent:
         self._told.append((message, reply.text, user))
         return reply
 
-    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+    def _reply_with_tools(
+        self, message: str, user: str = "", tools: Tools | None = None
+    ) -> Reply:
         fields = _message_fields(message=message, user=user, now=self._now)
         reply = self._replied({**fields, **shown_tools(tools or Tools())})
         if not reply.calls:
@@ -191,7 +193,7 @@ class CommandAgent:
             return []
         return operation_rows(self._asked({"written": True}, "written")["written"])
 
-    def _settle(self) -> None:
+    def _wait_until_settled(self) -> None:
         if self._is_running:
             self._asked({"settle": True}, "ok")
 

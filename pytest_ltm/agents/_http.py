@@ -399,7 +399,9 @@ class HttpAgent:
         usage, cost = self._took(data)
         return self._replied(data, usage, cost)
 
-    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+    def _reply_with_tools(
+        self, message: str, user: str = "", tools: Tools | None = None
+    ) -> Reply:
         settings = self._settings
         if not tools or settings.tools is None:
             return self._reply(message, user)
@@ -453,7 +455,7 @@ class HttpAgent:
         self._rows = []
         return rows
 
-    def _settle(self) -> None:
+    def _wait_until_settled(self) -> None:
         self._post(self._settings.settle, self._common())
 
     def _delete(self, record: str) -> None:

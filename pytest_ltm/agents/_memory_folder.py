@@ -163,11 +163,11 @@ class FolderAgent(FreshPromptAgent):
         """Return the other agent's reply; the first message of a session comes after what its files say."""
         text = self._opened(message)
         self._is_new = False
-        return await self._act(text, () if tools is None else tools)
+        return await self._reply_with_tools(text, () if tools is None else tools)
 
     async def compact(self) -> str:
         """Have it write down what it needs, and begin a new session; return the files that are read first."""
-        await self._act(_SAVE, ())
+        await self._reply_with_tools(_SAVE, ())
         await await_result(self._agent.reset())
         self._is_new = True
         return self._files.read_first()
@@ -190,7 +190,9 @@ class FolderAgent(FreshPromptAgent):
         head = self._files.read_first() if self._is_new else ""
         return f"{head}\n\n{message}" if head else message
 
-    async def _act(self, message: str, offered: Tools | tuple[()]) -> Reply:
+    async def _reply_with_tools(
+        self, message: str, offered: Tools | tuple[()]
+    ) -> Reply:
         passed = [_PassedOn.of(tool, offered) for tool in offered]
         tools = Tools([*passed, self._memory_tool()])
         turns: list[Reply] = []

@@ -233,7 +233,8 @@ class LineProcess:
         if not isinstance(answer, dict):
             line_text = shorten_foreign_text(line.decode("utf-8", "replace"))
             raise OutOfStep(
-                f"wrote something to stdout that is not a JSON object: {line_text}. Let it print to stderr"
+                f"wrote something to stdout that is not a JSON object: {line_text}. A reply is a line such as "
+                '{"reply": "Hi."}. Let it print to stderr'
             )
         if not answer.keys() & {field_name, instead, "error"}:
             answer_text = shorten_foreign_text(json.dumps(answer))

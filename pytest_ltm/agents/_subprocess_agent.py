@@ -152,7 +152,9 @@ class AgentApart(Apart):
     def _reply(self, message: str, user: str = "") -> Reply:
         return self._replied({"message": message, "user": user})
 
-    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+    def _reply_with_tools(
+        self, message: str, user: str = "", tools: Tools | None = None
+    ) -> Reply:
         offered = Tools() if tools is None else tools
         request = {"message": message, "user": user, **shown_tools(offered)}
         return self._replied(request, offered)
@@ -207,7 +209,7 @@ class AgentApart(Apart):
         rows = self._asked({"written": True}, "written")["written"]
         return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
 
-    def _settle(self) -> None:
+    def _wait_until_settled(self) -> None:
         self._asked({"settle": True}, "ok")
 
     def _delete(self, record: str) -> None:

@@ -240,10 +240,12 @@ class _Child:
         else:
             scope = Scope(user=request["user"])
             arguments = user_arguments(self._agent.reply, scope)
-            reply = self._act(request, arguments)
+            reply = self._reply_with_tools(request, arguments)
         return {"reply": to_builtins(reply)}
 
-    def _act(self, request: dict[str, Any], arguments: dict[str, Any]) -> Reply:
+    def _reply_with_tools(
+        self, request: dict[str, Any], arguments: dict[str, Any]
+    ) -> Reply:
         """Return the reply to a message, with which there may be tools."""
         asked = _CalledTools(self._call_tool)
         if "tools" in request:

@@ -175,7 +175,9 @@ LEVELS = 4
 
 
 def cure_reply(value: object) -> str:
-    """Return what to return instead, as a sentence that follows another; "" if the text is nowhere to be seen."""
+    """Return what to return instead, as a sentence that follows another."""
+    if value is None:
+        return ". Return the text: what is printed is not heard"
     if inherits(value, AsyncGeneratorType):
         return ". Return ''.join([part async for part in it])"
     if any("__next__" in class_members(kind) for kind in true_classes(value)):
@@ -183,7 +185,7 @@ def cure_reply(value: object) -> str:
     if inherits(value, bytes):
         return ". Return it.decode()"
     path = look(lambda: path_to_text(value), "")
-    return f". Return its {path.removeprefix('.')}" if path else ""
+    return f". Return its {path.removeprefix('.') or 'text'}"
 
 
 def path_to_text(value: Any) -> str:

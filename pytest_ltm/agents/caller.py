@@ -101,8 +101,9 @@ class AgentCaller:
     `owned`: close the agent, too, at the end. `retries`: how passing faults are tried
     again (None: never); `retried` is told of each attempt that is followed by another.
     `count`: the tokens of a text, where an attempt used what nobody reports. `reading`:
-    what of a reply is read, so what is none. What the
-    agent says comes out without secrets, so that record and score agree.
+    what of a reply is read, so what is none. `placed`: errors say where the agent's
+    code raised, as nobody will see the traceback. What the agent says comes out without
+    secrets, so that record and score agree.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class AgentCaller:
         retried: Callable[[Failed], object] = lambda _: None,
         count: Callable[[str], int] | None = None,
         reading: Reading = RAW,
+        placed: bool = False,
     ) -> None:
         if timeout is not None and not 0 < timeout < math.inf:
             raise AgentError(
@@ -133,6 +135,7 @@ class AgentCaller:
             retries=retries,
             retried=retried,
             count=token_counter(APPROX).count if count is None else count,
+            placed=placed,
         )
         self.capabilities: Capabilities = self._door.examine(
             "could not be examined", capabilities_of, agent
@@ -175,7 +178,7 @@ class AgentCaller:
         leaves_no_trace = alone and "AnswersAlone" in self.capabilities
         attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
         if tools is not None:
-            attempt = partial(self._act, message, user, tools)
+            attempt = partial(self._reply_with_tools, message, user, tools)
         if self._takes_turns is not None and own_thread() is not None:
             attempt = partial(self._in_own_thread, attempt)
         return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
@@ -346,7 +349,7 @@ class AgentCaller:
                 )
         return self._check_account(reply)
 
-    def _act(self, message: str, user: str, tools: Tools) -> Reply:
+    def _reply_with_tools(self, message: str, user: str, tools: Tools) -> Reply:
         """Return the reply that comes once the agent calls no more tools, with what all its turns took."""
         self._must("TakesTools")
         tools.begin()

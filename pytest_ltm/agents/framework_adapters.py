@@ -20,6 +20,8 @@ class Framework(Struct, frozen=True, kw_only=True):
 
     package: str
     """What is imported of it."""
+    also_in: list[str] = []
+    """Other packages whose makers return the same."""
     title: str
     requires: str
     """What installs it."""
@@ -35,6 +37,10 @@ class Framework(Struct, frozen=True, kw_only=True):
     """What an object must have to be offered tools; "": nothing, the adapter says whether it is."""
     stand_in: str = ""
     """A module that makes such an object without a key; "" if there is none."""
+
+    def is_among(self, packages: set[str]) -> bool:
+        """Return whether a module that imports these packages may make such an object."""
+        return not packages.isdisjoint({self.package, *self.also_in})
 
     def adapter_text(self, module: str, name: str) -> str:
         """Return the adapter of one object."""

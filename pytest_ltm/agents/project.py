@@ -5,20 +5,24 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
-from pytest_ltm.api.storage import ConfigurationError, read_text
+from pytest_ltm.api.storage import read_text
 
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
 )
 _MOST_FILES = 2_000
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
+_MESSAGES = frozenset(
+    {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
+)
+"""Usual names of a parameter that takes the message."""
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
 # A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
 _MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
@@ -117,8 +121,11 @@ class Project(Struct, frozen=True):
     """A sentence for each file that cannot be parsed."""
 
     @classmethod
-    def read(cls, folder: Path) -> Project:
-        """Parse the modules of a folder."""
+    def read(cls, folder: Path, defining: str = "") -> Project:
+        """Parse the modules of a folder; `defining`: those alone that may define that name."""
+        defined = re.compile(
+            rf"^(?:(?:async )?(?:class|def) )?{defining}\b", re.MULTILINE
+        )
         modules = []
         unreadable = []
         for path in _source_files(folder):
@@ -129,6 +136,8 @@ class Project(Struct, frozen=True):
                 continue
             try:
                 text = read_text(path)
+                if defining and not defined.search(text):
+                    continue
                 modules.append(ProjectModule(".".join(parts), ast.parse(text), text))
             except SyntaxError as error:
                 place = f"{path.relative_to(folder)}:{error.lineno}"
@@ -151,7 +160,7 @@ class Project(Struct, frozen=True):
         return {
             name: framework
             for name, framework in load_frameworks().items()
-            if framework.package in imported
+            if framework.is_among(imported)
             and framework.package.partition(".")[0] not in self.own_packages
         }
 
@@ -196,35 +205,6 @@ KEYS = {
 }
 
 
-def choose_candidate(project: Project, ask: str) -> Candidate:
-    """Return the only bot of a project.
-
-    `ask`: the command that names one, in which `SPEC` stands for it. ConfigurationError,
-    which lists the candidates, if there are several or none.
-    """
-    candidates = project.candidates()
-    best = [
-        candidate
-        for candidate in candidates
-        if candidate.strength == candidates[0].strength
-    ]
-    if len(best) == 1 and best[0].strength < UNSURE:
-        return best[0]
-    broken = "".join(f"\n  {sentence}" for sentence in project.unreadable)
-    if not candidates:
-        raise ConfigurationError(
-            "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
-            f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{broken}"
-        )
-    listed = "".join(
-        f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
-        for candidate in candidates
-    )
-    raise ConfigurationError(
-        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{broken}"
-    )
-
-
 def best_names(path: Path) -> list[str]:
     """Return the names in one file that may be the bot, all with the same, the best evidence."""
     try:
@@ -254,20 +234,12 @@ def _module_candidates(module: ProjectModule, project: Project) -> Iterator[Cand
 def _class_candidates(
     module: ProjectModule, kind: ast.ClassDef, project: Project
 ) -> Iterator[Candidate]:
-    methods = _methods_of(kind, project)
-    if _is_abstract(kind) or _needed_arguments(methods.get("__init__"), bound=1):
+    methods = methods_of(kind, project)
+    if is_abstract(kind) or needed_arguments(methods.get("__init__"), bound=1):
         return
-    strengths = {
-        name: _method_strength(name)
-        for name, method in methods.items()
-        if len(_needed_arguments(method, bound=1)) == 1 and not _is_property(method)
-    }
+    strengths = replying_methods(methods)
     best = min(strengths.values(), default=UNSURE)
-    names = [
-        name
-        for name, strength in strengths.items()
-        if strength == best and best < UNSURE
-    ]
+    names = [name for name, strength in strengths.items() if strength == best]
     for name in names:
         yield Candidate(
             spec=f"{module.name}:{kind.name}" + (f".{name}" if len(names) > 1 else ""),
@@ -284,7 +256,7 @@ def _function_candidates(
     function: ast.FunctionDef | ast.AsyncFunctionDef,
     project: Project,
 ) -> Iterator[Candidate]:
-    needed = _needed_arguments(function)
+    needed = needed_arguments(function)
     product = _made_by(function, module, project)
     if product and not needed and isinstance(function, ast.FunctionDef):
         kind, framework = product
@@ -331,9 +303,16 @@ def _made_by(
     project: Project,
 ) -> tuple[str, str] | None:
     """Return what a function without arguments makes, if that may be a bot."""
+    calls_by_name: dict[str, ast.expr] = {}
     for node in ast.walk(function):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
-            product = _made_in(node.value, module, project)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            calls_by_name[node.targets[0].id] = node.value
+    for node in ast.walk(function):
+        returned = node.value if isinstance(node, ast.Return) else None
+        if isinstance(returned, ast.Name):
+            returned = calls_by_name.get(returned.id)
+        if isinstance(returned, ast.Call):
+            product = _made_in(returned, module, project)
             if product is not None:
                 return f"a function that makes {product[0]}", product[1]
     return None
@@ -346,30 +325,53 @@ def _made_in(
     maker = getattr(call.func, "attr", getattr(call.func, "id", ""))
     imported = module.imported_packages()
     for name, framework in project.used_frameworks().items():
-        if maker in framework.makers and framework.package in imported:
+        if maker in framework.makers and framework.is_among(imported):
             return f"a bot made with {framework.title}", name
     for other_module in project.modules:
-        for kind in other_module.classes:
-            if kind.name == maker and _replies_when_made(kind, project):
-                return f"a {maker} with its arguments", ""
+        for node in other_module.definitions:
+            if isinstance(node, ast.ClassDef) and node.name == maker:
+                methods = methods_of(node, project)
+                is_private = maker.startswith("_")
+                needs_arguments = needed_arguments(methods.get("__init__"), bound=1)
+                if replying_methods(methods) and (is_private or needs_arguments):
+                    suffix = " with its arguments" if needs_arguments else ""
+                    return f"an instance of {maker}{suffix}", ""
     return None
-
-
-def _replies_when_made(kind: ast.ClassDef, project: Project) -> bool:
-    """Return whether objects of a class that needs arguments reply."""
-    methods = _methods_of(kind, project)
-    if not _needed_arguments(methods.get("__init__"), bound=1):
-        return False
-    return any(
-        _method_strength(name) < UNSURE and len(_needed_arguments(method, bound=1)) == 1
-        for name, method in methods.items()
-    )
 
 
 # --- Words and signatures
 
 
-def _method_strength(name: str) -> int:
+def replying_methods(
+    methods: Mapping[str, _Function],
+) -> dict[str, int]:
+    """Return the strengths of the methods that may reply by name, and take a message alone."""
+    return {
+        name: method_strength(name)
+        for name, method in methods.items()
+        if method_strength(name) < UNSURE
+        and not _is_property(method)
+        and (len(method_arguments(method)) == 1 or _may_take_message(method))
+    }
+
+
+def _may_take_message(method: _Function) -> bool:
+    """Return whether a method needs nothing, and may be given a message all the same."""
+    if method_arguments(method):
+        return False
+    positional = [*method.args.posonlyargs, *method.args.args][1:]
+    is_message = bool(positional) and positional[0].arg in _MESSAGES
+    return is_message or (method.args.vararg is not None and method.name == "reply")
+
+
+def method_arguments(method: _Function) -> list[ast.arg]:
+    """Return the parameters that a call of a method must give."""
+    is_static = "staticmethod" in _decorators_of(method)
+    return needed_arguments(method, bound=0 if is_static else 1)
+
+
+def method_strength(name: str) -> int:
+    """Return how surely a method or function of that name replies."""
     if name == "reply":
         return REPLY
     if name in CALLS:
@@ -388,7 +390,7 @@ def _words(name: str) -> set[str]:
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
+def methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
     """Return the methods of a class by name, with those of its bases in the project."""
     methods: dict[str, _Function] = {}
     for base in _line_of_classes(kind, project):
@@ -408,27 +410,39 @@ def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]
     }
     line = [kind]
     for current in line:
-        for base in current.bases:
-            parent = by_name.get(getattr(base, "attr", getattr(base, "id", "")))
+        for name in _base_names(current):
+            parent = by_name.get(name)
             if parent is not None and parent not in line:
                 line.append(parent)
     return line
 
 
-def _is_abstract(kind: ast.ClassDef) -> bool:
-    bases = {getattr(base, "attr", getattr(base, "id", "")) for base in kind.bases}
-    return bool(bases & {"ABC", "Protocol"})
+def is_abstract(kind: ast.ClassDef) -> bool:
+    """Return whether no object is made of a class itself."""
+    return not {"ABC", "Protocol"}.isdisjoint(_base_names(kind))
+
+
+def _base_names(kind: ast.ClassDef) -> list[str]:
+    """Return the names of a class's bases, of `pkg.Base[int]` the `Base`."""
+    names = []
+    for base in kind.bases:
+        base = base.value if isinstance(base, ast.Subscript) else base  # noqa: PLW2901
+        names.append(getattr(base, "attr", getattr(base, "id", "")))
+    return names
 
 
 def _is_property(method: _Function) -> bool:
-    names = {
+    return bool(_decorators_of(method) & {"property", "cached_property"})
+
+
+def _decorators_of(method: _Function) -> set[str]:
+    return {
         getattr(decorator, "attr", getattr(decorator, "id", ""))
         for decorator in method.decorator_list
     }
-    return bool(names & {"property", "cached_property", "staticmethod", "classmethod"})
 
 
-def _needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
+def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
     """Return the parameters that must be given, without the first `bound` ones."""
     if function is None:
         return []
@@ -446,7 +460,7 @@ def _needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.ar
 
 def _may_be_message(function: _Function) -> bool:
     """Return whether the parameter of a function may be a message, or the messages so far, as it is annotated."""
-    argument = _needed_arguments(function)[0]
+    argument = needed_arguments(function)[0]
     if argument in function.args.kwonlyargs:
         return False
     if argument.annotation is None:

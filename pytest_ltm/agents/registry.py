@@ -107,11 +107,16 @@ def _look_up(
             return apart.source(spec, base=base)
         return dotted_source(spec, base=base, hint=hint)
     suggestion = (
-        suggest_provider(spec) or _address_hint(spec) or _file_hint(spec) or hint
+        suggest_provider(spec)
+        or _address_hint(spec)
+        or _file_hint(spec, base or Path.cwd())
+        or _name_hint(spec, base or Path.cwd())
+        or hint
     )
     otherwise = "any other is a dotted path such as mypkg.bot:Bot"
     raise AgentError(
-        f"unknown agent {spec!r}.{suggestion} There are {', '.join(names)}; {otherwise}."
+        f"unknown agent {spec!r}."
+        + (suggestion or f" There are {', '.join(names)}; {otherwise}.")
     )
 
 
@@ -237,13 +242,28 @@ def _address_hint(spec: str) -> str:
     return f" A server is named with its scheme, as in 'http://{spec}'."
 
 
-def _file_hint(spec: str) -> str:
+def _file_hint(spec: str, folder: Path) -> str:
     """Say how to name what somebody named as a file."""
     path, _, name = spec.replace("\\", "/").partition(":")
     if not path.endswith(".py") and "/" not in path:
         return ""
-    module = path.removesuffix(".py").strip("./").replace("/", ".")
-    return f" An agent in a file is named with dots, as in '{module}:{name or 'Bot'}'."
+    from pytest_ltm.agents.project import best_names
+
+    file = folder / f"{path.removesuffix('.py')}.py"
+    names = [name] if name else best_names(file)
+    module = path.removesuffix(".py").strip("./").removeprefix("src/").replace("/", ".")
+    return f" An agent in a file is named with dots, as in '{module}:{(names or ['Bot'])[0]}'."
+
+
+def _name_hint(spec: str, folder: Path) -> str:
+    """Say how to name what somebody named without its module."""
+    if not spec.isidentifier():
+        return ""
+    from pytest_ltm.agents.project import Project
+
+    candidates = Project.read(folder, defining=spec).candidates()
+    specs = [candidate.spec for candidate in candidates if candidate.name == spec]
+    return f" Did you mean {specs[0]!r}?" if specs else ""
 
 
 def is_module(name: str, base: Path | None, *, installed: bool) -> bool:

@@ -385,7 +385,9 @@ class JournalReplay(Announced):
             answer.mishaps,
         )
 
-    def _act(self, message: str, user: str = "", tools: Tools | None = None) -> Reply:
+    def _reply_with_tools(
+        self, message: str, user: str = "", tools: Tools | None = None
+    ) -> Reply:
         reply = self._reply(message, user)
         recorded = self._given[self._last]
         if tools is not None and isinstance(recorded, events.ReplyReceived):

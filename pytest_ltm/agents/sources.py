@@ -429,7 +429,7 @@ def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
     if keywords or len(positional) > 1:
         raise AgentError(
             f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; a factory needs no argument and a "
-            "function that replies needs one. If it is a method, name it on an instance."
+            "function that replies needs one. Wrap it: `def reply(message): ...`, or name a method on an instance."
         )
     if not positional and inspect.iscoroutinefunction(candidate):
         raise AgentError(
@@ -554,7 +554,7 @@ def grant_capabilities(
         if hasattr(agent, f"_{method}"):
             setattr(agent, method, getattr(agent, f"_{method}"))
     if "TakesTools" in having:
-        agent.reply = _acting_reply(agent._act, having)  # noqa: SLF001 - as those above
+        agent.reply = _acting_reply(agent._reply_with_tools, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:
         agent.max_message_tokens = max_message_tokens
 

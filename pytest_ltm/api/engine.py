@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm._core.engine import conversation
-    from pytest_ltm._core.engine.conversation import Conversation, ConversationScript
+    from pytest_ltm._core.engine.conversation import (
+        Action,
+        Close,
+        Conversation,
+        ConversationScript,
+        GiveUp,
+        Renew,
+        ScriptChanged,
+        Send,
+        SendFiller,
+        TellHistoryPart,
+    )
     from pytest_ltm._core.engine.factory import ConversationFactory
     from pytest_ltm._core.engine.held_agent import Checkpoints, RecordedAgent
     from pytest_ltm._core.engine.lane import CreditedQuestion, Ending, Lane
@@ -23,18 +33,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_CONSECUTIVE_FAULTS",
+    "Action",
     "Checkpoints",
+    "Close",
     "Conversation",
     "ConversationFactory",
     "ConversationScript",
     "CreditedQuestion",
     "Enclosed",
     "Ending",
+    "GiveUp",
     "Lane",
     "LivePort",
     "RecordedAgent",
+    "Renew",
+    "ScriptChanged",
+    "Send",
+    "SendFiller",
+    "TellHistoryPart",
     "classify_ending",
-    "conversation",
     "ending_of",
     "ending_told",
     "question_result",
@@ -44,8 +61,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     "pytest_ltm._core",
     {
-        "engine": "conversation",
-        "engine.conversation": "Conversation ConversationScript",
+        "engine.conversation": (
+            "Action Close Conversation ConversationScript GiveUp Renew "
+            "ScriptChanged Send SendFiller TellHistoryPart"
+        ),
         "engine.factory": "ConversationFactory",
         "engine.held_agent": "Checkpoints RecordedAgent",
         "engine.lane": "CreditedQuestion Ending Lane",

@@ -9,7 +9,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsConta
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm.agents.project import Project, choose_candidate
+from pytest_ltm.agents.project import Project
+from pytest_ltm.agents.project_choice import choose_candidate
 from pytest_ltm.api.storage import ConfigurationError
 
 LATEST = "latest"

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
-from pytest_ltm.agents.project import Project, choose_candidate
+from pytest_ltm.agents.project import Project
+from pytest_ltm.agents.project_choice import choose_candidate
 from pytest_ltm.api.storage import ConfigurationError, load_packaged_yaml, read_text
 from pytest_ltm.commands.arguments import add_flags, add_option
 from pytest_ltm.commands.gate_proof import GateProof, Setting

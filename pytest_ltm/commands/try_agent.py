@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -216,6 +217,7 @@ class Trial:
             name=self._source.spec,
             owned=self._source.owned,
             retries=Retries(most=2, rng=self.rng),
+            placed=True,
         )
         if not self.serves_many:
             self._only = caller
@@ -626,7 +628,8 @@ def try_agent(arguments: Namespace) -> int:
     share_in_thread()  # what is shared belongs to one loop, as in a run
     try:
         source = find_agent(spec, base=Path.cwd())
-        print(_plan_sentence(source, arguments, seconds), flush=True)
+        plan = _plan_sentence(source, arguments, seconds)
+        print("\n".join(wrap_text(plan, _width(), indent="  ")), flush=True)
         with TemporaryDirectory(prefix="ltm-try-") as folder:
             findings = _hold_conversations(source, arguments, seconds, Path(folder))
     except AgentError as error:
@@ -687,8 +690,14 @@ _SIGNS = {True: "+", False: "-", None: " "}
 
 def _print_finding(number: int, finding: Finding) -> None:
     label = f"{number} {_SIGNS[finding.good]} {finding.topic:13} "
-    lines = wrap_text(label + one_line(finding.text), 100, indent=" " * len(label))
+    text = label + one_line(finding.text)
+    lines = wrap_text(text, _width(), indent=" " * len(label))
     print("\n".join(map(redact_secrets, lines)), flush=True)
+
+
+def _width() -> int:
+    """Return the columns that a line may have."""
+    return max(60, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
 
 def _plan_sentence(source: AgentSource, arguments: Namespace, seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pytest_ltm.api.model import plain_words
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
@@ -67,7 +68,8 @@ RE = LEXICON.expressions(
 _THOUSANDS = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
 
 
-def read_quantities(text: str) -> list[Quantity]:
+@lru_cache(maxsize=64)
+def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in the order in which they stand there; lengths of several parts come last."""
     plain = write_digits(text)
     times = list(_iter_times(plain))
@@ -91,7 +93,7 @@ def read_quantities(text: str) -> list[Quantity]:
             lengths.append(Quantity(minutes, "minutes", run[0].start, one.end))
         else:
             run = [one] if scale is not None else []
-    return [*ordered, *lengths]
+    return (*ordered, *lengths)
 
 
 def _iter_times(plain: str) -> Iterator[Quantity]:

@@ -174,7 +174,7 @@ class Rehearsed(ConversationMode):
 
     def keep_result(
         self,
-        talk: Conversation,
+        conversation: Conversation,
         result: ConversationResult,
         *,
         stopped: bool,
@@ -183,7 +183,7 @@ class Rehearsed(ConversationMode):
         """Tell what it would take; nothing is written."""
         if stopped:
             return
-        transcript = talk.channel.transcript
+        transcript = conversation.channel.transcript
         gaps = [
             needle.gap
             for row in result.scenarios
@@ -217,11 +217,11 @@ class Rehearsed(ConversationMode):
                 users=self._users,
                 longest_gap=max(gaps, default=0),
                 simulated_seconds=result.simulated_seconds,
-                examples=len(talk.plan.examples),
+                examples=len(conversation.plan.examples),
                 unplayed=tuple(dict.fromkeys(self._unplayed)),
                 cut_short=self._cut,
                 schedule=Schedule(
-                    tuple(self._bars), result.tokens, len(talk.plan.examples)
+                    tuple(self._bars), result.tokens, len(conversation.plan.examples)
                 ),
                 assumed_reply=self.inputs.settings.assumed_reply,
             )

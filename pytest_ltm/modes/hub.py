@@ -384,7 +384,7 @@ class Hub:
                 break
             # Its limit was changed after this entry was made, and a heap cannot alter
             # an entry in its middle.
-            self._look(heapq.heappop(self._deadlines)[2])
+            self._push_deadline(heapq.heappop(self._deadlines)[2])
         if self._deadlines:
             limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
         else:
@@ -399,7 +399,7 @@ class Hub:
                 return
             goes_on = bool(request.ended)  # else it has other limits now
         if not goes_on:
-            self._look(request)
+            self._push_deadline(request)
             return
         green = self._waiting.pop(request, None)
         if green is not None:
@@ -435,7 +435,7 @@ class Hub:
         self._waiting[request], request.answers = green, self._answers
         if request.call is not None:
             thread.hand_over(request)
-        self._look(request)
+        self._push_deadline(request)
         with self._aside():
             self._main.switch()
         thread.lag += (
@@ -494,7 +494,7 @@ class Hub:
                 if request.ended:
                     return
 
-    def _look(self, request: HubRequest) -> None:
+    def _push_deadline(self, request: HubRequest) -> None:
         if request.at is not None and request in self._waiting:
             heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
 

@@ -331,20 +331,20 @@ class LiveMode(ConversationMode):
         )
         return users_for(self.inputs, opened, recalled=recalled)
 
-    def notices(self, talk: Conversation) -> list[str]:
+    def notices(self, conversation: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
         required = {
             capability
-            for example in talk.plan.examples
+            for example in conversation.plan.examples
             for capability in example.requires
         }
-        if talk.gone or required <= talk.channel.capabilities:
+        if conversation.ended_because or required <= conversation.channel.capabilities:
             return []
         return [*near_misses(self._live.agent, required).values()]
 
     def keep_result(
         self,
-        talk: Conversation,
+        conversation: Conversation,
         result: ConversationResult,
         *,
         stopped: bool,
@@ -370,8 +370,8 @@ class LiveMode(ConversationMode):
         write_results(self.inputs.folder / RESULTS, result)
         if (
             not stopped
-            and talk.gone is None
-            and not talk.channel.record.faults_in_a_row
+            and conversation.ended_because is None
+            and not conversation.channel.record.faults_in_a_row
         ):
             shutil.rmtree(self.inputs.folder / CHECKPOINTS, ignore_errors=True)
 

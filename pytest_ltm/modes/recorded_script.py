@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from pytest_ltm.api.engine import Ending, Lane
-from pytest_ltm.api.engine import conversation as _talk
+from pytest_ltm.api.engine import (
+    Action,
+    Close,
+    Conversation,
+    ConversationScript,
+    Ending,
+    GiveUp,
+    Lane,
+    Renew,
+    ScriptChanged,
+    Send,
+    SendFiller,
+    TellHistoryPart,
+)
 from pytest_ltm.api.journal import ConversationRecord, events
 from pytest_ltm.api.model import (
     SCORED,
@@ -40,7 +52,7 @@ _TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
 
 
-class RecordScript(_talk.ConversationScript):
+class RecordScript(ConversationScript):
     """Says a record again; `kept_ending(example)` returns how an example ended that cannot be scored again.
 
     `passed` must observe the conversation, so that the record keeps up with it.
@@ -69,20 +81,23 @@ class RecordScript(_talk.ConversationScript):
         ):
             self._playback.skip()
 
-    def next(self, talk: _talk.Conversation) -> _talk.Action | None:
+    def next(self, conversation: Conversation) -> Action | None:
         """Return what the record has next."""
-        self._lanes = self._lanes or {lane.example.key: lane for lane in talk.lanes}
-        action: _talk.Action | None = None
+        self._lanes = self._lanes or {
+            lane.example.key: lane for lane in conversation.lanes
+        }
+        action: Action | None = None
         match self._playback.next:
             case None if self._playback.record.complete:
-                lanes = (lane for lane in talk.lanes if not lane.ended)
+                lanes = (lane for lane in conversation.lanes if not lane.ended)
                 over = all(
-                    lane.body_ended and lane.example.key not in talk.kept
+                    lane.body_ended
+                    and lane.example.key not in conversation.changed_scripts
                     for lane in lanes
                 )
-                action = Finish() if over else _talk.GiveUp("its end is not recorded")
+                action = Finish() if over else GiveUp("its end is not recorded")
             case None:
-                action = _talk.GiveUp(self._why_over())
+                action = GiveUp(self._why_over())
             case events.Begin(example=name):
                 self._playback.skip()
                 lane = self._lanes.get(name)
@@ -94,9 +109,9 @@ class RecordScript(_talk.ConversationScript):
                 self._playback.skip()
                 action = JumpTime(to)
             case events.End(example=str(name)):
-                action = self._end(talk, name)
+                action = self._end(conversation, name)
             case events.SessionBegan(example=""):
-                action = _talk.Renew()
+                action = Renew()
             case (
                 events.WaitBegan(example=name)
                 | events.SessionBegan(example=name)
@@ -108,17 +123,15 @@ class RecordScript(_talk.ConversationScript):
                 if action is None:
                     self._playback.skip()  # of an example that is not here
             case event:
-                action = self._said(talk, event)
+                action = self._said(conversation, event)
         return action
 
-    def decide_ahead(
-        self, talk: _talk.Conversation, lane: Lane
-    ) -> Iterator[_talk.Action]:
+    def decide_ahead(self, conversation: Conversation, lane: Lane) -> Iterator[Action]:
         """Yield what the record holds of the ends of others before this one goes on; it may be over by then."""
         while (event := self._playback.next) is not None:
             match event:
                 case events.End(example=str(name)) if name != lane.example.key:
-                    action = self._end(talk, name)
+                    action = self._end(conversation, name)
                     if action is not None:
                         yield action
                 case events.MessageSent(kind="reset", by=by) if by != lane.example.key:
@@ -145,7 +158,7 @@ class RecordScript(_talk.ConversationScript):
         event = self._playback.next
         if isinstance(event_made, events.SessionBegan):
             if event_made != event:
-                raise _talk.ScriptChanged("it begins a session where it did not")
+                raise ScriptChanged("it begins a session where it did not")
         elif isinstance(event_made, (events.WaitBegan, events.Watcher)):
             if event_made != event:
                 is_same = (
@@ -153,16 +166,16 @@ class RecordScript(_talk.ConversationScript):
                     and example_of_event(event) == event_made.example
                 )
                 change = "for something else" if is_same else "where it did not"
-                raise _talk.ScriptChanged(f"it waits or watches {change}")
+                raise ScriptChanged(f"it waits or watches {change}")
         elif not isinstance(event, events.MessageSent) or event.by != lane.example.key:
-            raise _talk.ScriptChanged(
+            raise ScriptChanged(
                 f"it says {_shorten_repr(event_made.text)}, where it said nothing"
             )
         elif (event.kind, event.text) != (
             kind_of_request(event_made),
             as_recorded(event_made.text),
         ):
-            raise _talk.ScriptChanged(
+            raise ScriptChanged(
                 f"it says {_shorten_repr(event_made.text)}, where it said {_shorten_repr(event.text)}"
             )
 
@@ -183,10 +196,13 @@ class RecordScript(_talk.ConversationScript):
             )
 
     def wait(
-        self, talk: _talk.Conversation, lane: Lane, wait: events.WaitBegan
+        self,
+        conversation: Conversation,
+        lane: Lane,
+        wait: events.WaitBegan,
     ) -> None:
         """Remember that it waits."""
-        del talk, wait
+        del conversation, wait
         self._waiting.add(lane.index)
 
     def release(self, lane: Lane) -> str:
@@ -201,7 +217,7 @@ class RecordScript(_talk.ConversationScript):
         missing = self._playback.wanted
         self._playback.wanted = ""
         if missing:
-            raise _talk.ScriptChanged(missing)
+            raise ScriptChanged(missing)
         # An example that failed midway had more to say then; that is no change of its
         # script.
         by_itself = (
@@ -214,7 +230,7 @@ class RecordScript(_talk.ConversationScript):
             and self._playback.count_remaining(lane.example.key)
             and not lane.released
         ):
-            raise _talk.ScriptChanged("it ends where it went on")
+            raise ScriptChanged("it ends where it went on")
 
     # --- one event of the record
 
@@ -225,35 +241,35 @@ class RecordScript(_talk.ConversationScript):
         self._waiting.discard(lane.index)
         return ResumeLane(lane.index)
 
-    def _said(self, talk: _talk.Conversation, event: events.Event) -> _talk.Action:
+    def _said(self, conversation: Conversation, event: events.Event) -> Action:
         match event:
             case events.MessageSent(kind="history", text=text):
-                return self._history(talk, text)
+                return self._history(conversation, text)
             case events.MessageSent(by=by, kind=kind):
                 return (self._resumed(by) if kind in SPOKEN else None) or _repeat_send(
                     event
                 )
             case events.FillerSent(history=history, message=message, reply=reply):
                 if history:
-                    return self._history(talk, message)
-                return _talk.SendFiller(FillerExchange(message, reply))
+                    return self._history(conversation, message)
+                return SendFiller(FillerExchange(message, reply))
             case events.Fault():  # what the agent was told and would not have: its text is not recorded
-                return _talk.SendFiller(FillerExchange("", ""))
+                return SendFiller(FillerExchange("", ""))
         raise Divergence("the journal holds a reply to no message")
 
-    def _history(self, talk: _talk.Conversation, text: str) -> _talk.TellHistoryPart:
+    def _history(self, conversation: Conversation, text: str) -> TellHistoryPart:
         """Return the next part of the history, which must be what was told."""
         # The parts depend on how long a message may be, and so on the agent: they are
         # cut as they were then.
-        if not self._parts and self._told < len(talk.pastime.history):
-            self._parts.extend(talk.pastime.messages(self._told))
+        if not self._parts and self._told < len(conversation.filler_sender.history):
+            self._parts.extend(conversation.filler_sender.messages(self._told))
         if not self._parts or as_recorded(self._parts[0]) != text:
             raise ConversationOver("the recorded history is not the data set's")
-        part = _talk.TellHistoryPart(self._told, self._parts.popleft())
+        part = TellHistoryPart(self._told, self._parts.popleft())
         self._told += not self._parts
         return part
 
-    def _end(self, talk: _talk.Conversation, example: str) -> _talk.Action | None:
+    def _end(self, conversation: Conversation, example: str) -> Action | None:
         lane = self._lanes.get(example)
         record = self._playback.record
         early = record.ended_early
@@ -270,15 +286,17 @@ class RecordScript(_talk.ConversationScript):
         self._playback.skip()
         if lane is None or lane.ended:
             return None
-        if example in talk.kept:
-            return _talk.Close(lane.index, self._kept_ending(example))
+        if example in conversation.changed_scripts:
+            return Close(lane.index, self._kept_ending(example))
         obstacle = ""
         if lane.start is None:
-            obstacle = lane.unplayable(talk.counter, talk.channel.capabilities)
+            obstacle = lane.unplayable(
+                conversation.counter, conversation.channel.capabilities
+            )
         if obstacle and (not early or reason == obstacle):
             return Start(lane.index)
         if early and not lane.body_ended:
-            return _talk.GiveUp(early)
+            return GiveUp(early)
         return None
 
     def _why_over(self) -> str:
@@ -288,8 +306,8 @@ class RecordScript(_talk.ConversationScript):
         return early or CUT_SHORT
 
 
-def _repeat_send(event: events.MessageSent) -> _talk.Send:
-    return _talk.Send(event.by, event.kind, event.text, event.about, event.alone)
+def _repeat_send(event: events.MessageSent) -> Send:
+    return Send(event.by, event.kind, event.text, event.about, event.alone)
 
 
 def _shorten_repr(text: str) -> str:

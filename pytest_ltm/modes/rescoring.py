@@ -384,11 +384,11 @@ class RescoredConversation(_setup.ConversationMode):
         self, body: ItemBody, lane: Lane, ending: Ending, row: _result.ScenarioResult
     ) -> _result.ScenarioResult:
         """Return the recorded row where the example keeps that."""
-        if row.id in body.conversation.kept:
+        if row.id in body.conversation.changed_scripts:
             return self._rows.get(row.id, row)
         return row
 
-    def notices(self, talk: Conversation) -> list[str]:
+    def notices(self, conversation: Conversation) -> list[str]:
         """Return what the recorded results say of the conversation and its agent, but for the verdicts kept then."""
         if self._result is None:
             return []
@@ -397,7 +397,7 @@ class RescoredConversation(_setup.ConversationMode):
 
     def keep_result(
         self,
-        talk: Conversation,
+        conversation: Conversation,
         result: _result.ConversationResult,
         *,
         stopped: bool,
@@ -407,13 +407,17 @@ class RescoredConversation(_setup.ConversationMode):
         header = self._playback.record.header
         then = self._result
         ended = result.ended
-        if talk.gone is not None and self._script.cut_short:
+        if conversation.ended_because is not None and self._script.cut_short:
             ended = "interrupted"
-        elif talk.gone is not None and then is not None and then.ended != "complete":
+        elif (
+            conversation.ended_because is not None
+            and then is not None
+            and then.ended != "complete"
+        ):
             ended = then.ended
         kept_verdicts = tuple(
             _result.KeptVerdict(example=example, why=reason)
-            for example, reason in talk.kept.items()
+            for example, reason in conversation.changed_scripts.items()
         )
         spec = (then and then.agent_spec) or (
             header.agent.spec if header and header.agent else ""

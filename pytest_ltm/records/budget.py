@@ -135,16 +135,16 @@ class BudgetAccount:
     def release(self) -> None:
         """Let go of what was reserved: nothing was sent."""
         if self._reserved:
-            self._settle(None, SpentBudget())
+            self._settle_account(None, SpentBudget())
 
     def charge_reserved(self) -> None:
         """Count what was reserved: it was sent, and nobody waits for what comes back."""
         if self._reserved:
-            self._settle("gone", self._last)
+            self._settle_account("gone", self._last)
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
         """Write down what came to nothing; without a price it cost as much as the last reply."""
-        self._settle(
+        self._settle_account(
             "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
         )
 
@@ -164,7 +164,7 @@ class BudgetAccount:
         else was sent.
         """
         spent = SpentBudget(usd or 0.0, tokens, calls)
-        self._settle(side, spent)
+        self._settle_account(side, spent)
         if side == "agent" and calls:
             self._last = structs.replace(spent, calls=0)
         if (usd is None or not metered) and self._budget.limits.usd is not None:
@@ -175,7 +175,7 @@ class BudgetAccount:
                 "tokens), or limit tokens: --ltm-max-tokens=N"
             )
 
-    def _settle(self, side: Side | None, spent: SpentBudget) -> None:
+    def _settle_account(self, side: Side | None, spent: SpentBudget) -> None:
         """Write down what was spent in place of what was reserved; None: nothing was."""
 
         def alter(value: dict[str, Any]) -> dict[str, Any]:

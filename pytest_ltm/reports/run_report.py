@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import version
@@ -125,9 +125,7 @@ class Report:
         lines = [
             *self._agents_header(),
             f"ltm: memory spans (tokens): {', '.join(settings.spans)}; suite: {suite}",
-            f"ltm: seed: {settings.seed}; trials: {settings.trials}; time: {settings.time}; filler: {settings.filler}",
-            f"ltm: tokenizer: {settings.tokenizer}; scoring: {settings.scoring}",
-            *([f"ltm: sessions: {settings.sessions}"] if settings.sessions else []),
+            f"ltm: {'; '.join(self._settings_header(config))}",
         ]
         if settings.suite and settings.suite.lines:
             # which of its settings hold, and which stand there in vain
@@ -172,6 +170,18 @@ class Report:
                 "ltm: --splits takes scenarios out of conversations; --ltm-shard=I/N keeps them whole"
             )
         return lines
+
+    def _settings_header(self, config: pytest.Config) -> Iterator[str]:
+        """Yield what repeats the run; with `-v` also what is as it is by default."""
+        settings = self._run.settings
+        rows = _options.option_table(config).rows
+        yield f"seed: {settings.seed}"
+        for name in ("trials", "time", "filler", "tokenizer", "scoring"):
+            value = str(getattr(settings, name))
+            if config.get_verbosity() > 0 or value != rows[f"ltm_{name}"].default:
+                yield f"{name}: {value}"
+        if settings.sessions:
+            yield f"sessions: {settings.sessions}"
 
     def _agents_header(self) -> list[str]:
         sources = self._run.sources.items()
@@ -273,7 +283,7 @@ class Report:
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
-            self._note(
+            self._note_timing(
                 _timings.Began(after=round(stopwatch_seconds() - self._began, 3))
             )
 
@@ -355,7 +365,9 @@ class Report:
         """Write the verdicts, the summary and the report file, from which all other reports are made."""
         settings = self._run.settings
         folder = self._run.folder.path
-        self._note(_timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3)))
+        self._note_timing(
+            _timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3))
+        )
         # also of what was resumed
         parts, _ = _timings.load_all_timings(folder / TIMINGS)
         moments = [
@@ -622,7 +634,7 @@ class Report:
             f"{many} {explanation}: {few}, so its scores do not compare with a full run"
         ]
 
-    def _note(self, timing: _timings.Began | _timings.Ended) -> None:
+    def _note_timing(self, timing: _timings.Began | _timings.Ended) -> None:
         with (
             suppress(DiskFault, OSError),
             closing(

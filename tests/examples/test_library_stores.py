@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from _commands import ROOT, run
 
-from benchmarks.library_stores import FIGURES, RECIPES, STORES, is_installed, table_row
+from benchmarks.library_stores import (
+    FIGURES,
+    RECIPES,
+    STORES,
+    is_installed,
+    suite_row,
+    table_row,
+)
 from pytest_ltm.lifecycle.cards.card import read_card
 
 ADAPTERS = sorted(path.name for path in RECIPES.glob("*_store.py"))
@@ -106,4 +113,5 @@ def test_a_row_of_the_table_has_what_the_commands_wrote(tmp_path: Path) -> None:
     cells = [cell.strip() for cell in table_row("notes", tmp_path).split("|")]
     assert cells[1] == "notes"
     assert cells[2 + FIGURES.index("deleted_served")] == "-"
-    assert cells[-4:-1] == ["2, 0, 1", "", "none"]
+    assert cells[-3:-1] == ["2, 0, 1", ""]
+    assert suite_row("notes", tmp_path) == "| notes | none | - | - |"

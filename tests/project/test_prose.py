@@ -47,6 +47,7 @@ BANNED = {
     r"\bin their turn\b": "in turn",
 }
 """Phrases, as regular expressions, and what to write instead."""
+ANY_BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED), re.IGNORECASE)
 
 TEXTS = {
     "pytest_ltm/fillers/_knowledge.py": "quiz facts",
@@ -66,6 +67,8 @@ TEXTS = {
 def found_in(text: str) -> list[tuple[int, str]]:
     """Return the line, counted from 0, and the words of each banned phrase."""
     joined = re.sub(r"\s", " ", text)
+    if not ANY_BANNED.search(joined):
+        return []
     return sorted(
         (text.count("\n", 0, match.start()), match.group())
         for phrase in BANNED
@@ -75,10 +78,10 @@ def found_in(text: str) -> list[tuple[int, str]]:
 
 def prose(path: Path) -> list[tuple[int, str]]:
     """Return the docstrings and, unless they are texts of conversations, the string literals of a module, by line."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     docstrings = {
         id(statement.value)
-        for node in ast.walk(tree)
+        for node in nodes
         for node_body in [getattr(node, "body", None)]
         if isinstance(node_body, list)
         for statement in node_body
@@ -88,7 +91,7 @@ def prose(path: Path) -> list[tuple[int, str]]:
     conversations = any(name.startswith(folder) for folder in TEXTS)
     return [
         (node.lineno, node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and (id(node) in docstrings or not conversations)

@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def share(count: int) -> int:
-    """Return how many of so many examples are tried: a quarter before a merge, all at night."""
+    """Return how many of so many examples are tried: a tenth before a merge, all at night."""
     return max(1, count * settings().max_examples // 100)

@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -39,43 +39,38 @@ def pytest_addoption(
     """Load them where pytest would have loaded all that are installed."""
     sys.modules.update(imported_modules())
     wanted = {*OURS, *os.environ[WITH].split()}
-    for name, module, distribution in installed_plugins():
-        if name in wanted and not pluginmanager.has_plugin(module):  # by -p MODULE
-            show_once(distribution)
-            pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "distributions", find_distributions)
+        for point in metadata.entry_points(group="pytest11"):
+            # one that was named by its module is there already
+            if point.name in wanted and not pluginmanager.has_plugin(point.module):
+                pluginmanager.load_setuptools_entrypoints("pytest11", name=point.name)
+
+
+class ReadDistribution:
+    """An installed distribution whose files are read once; its own attributes parse them each time."""
+
+    def __init__(self, distribution: metadata.Distribution) -> None:
+        self._distribution = distribution
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._distribution, name)
+        setattr(self, name, value)
+        return value
+
+
+def find_distributions(**wanted: Any) -> list[Any]:
+    """Return the distributions that are installed, as `importlib.metadata.distributions`, read once in a process."""
+    if wanted:
+        return list(metadata.Distribution.discover(**wanted))
+    return read_distributions(tuple(sys.path))
 
 
 @cache
-def installed_plugins() -> list[tuple[str, str, Any]]:
-    """Return name, module and distribution of each installed plugin of pytest, in order; read once in a process."""
-    points = metadata.entry_points(group="pytest11")
-    return [
-        (point.name, point.module, read_distribution(point))
-        for point in points
-        if point.dist
-    ]
-
-
-def read_distribution(point: metadata.EntryPoint) -> Any:
-    """Return what pluggy and pytest ask of a distribution; its own attributes parse its metadata each time."""
-    distribution = point.dist
-    assert distribution is not None
-    return SimpleNamespace(
-        metadata=distribution.metadata,
-        version=distribution.version,
-        entry_points=distribution.entry_points,
-    )
-
-
-def show_once(distribution: Any) -> None:
-    """Have this be all that is installed for who asks next: pluggy would read it all again for each plugin."""
-    patch = pytest.MonkeyPatch()
-
-    def distributions() -> list[Any]:
-        patch.undo()
-        return [distribution]
-
-    patch.setattr(metadata, "distributions", distributions)
+def read_distributions(path: tuple[str, ...]) -> list[Any]:
+    """Return the distributions on a path of modules."""
+    found = metadata.Distribution.discover(path=list(path))
+    return [ReadDistribution(distribution) for distribution in found]
 
 
 def pytest_unconfigure() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -44,7 +43,9 @@ from pytest_ltm._core.model.agent import Usage
 from pytest_ltm._core.storage.errors import (
     AgentFault,
     LtmError,
+    cure_for,
     describe_error,
+    line_of_error,
     text_of,
 )
 
@@ -255,13 +256,7 @@ class ForeignCaller(Generic[E]):
             raise translated from fault
         except BaseException as error:
             self._pass_on(error)
-            frames = traceback.extract_tb(error.__traceback__) if self._placed else []
-            is_foreign = bool(frames) and not frames[-1].filename.startswith(_OURS)
-            place = (
-                f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
-                if is_foreign
-                else ""
-            )
+            place = line_of_error(error, (_OURS,)) if self._placed else ""
             raise self._made(
                 f"{self.who} {doing}: {describe_error(error)}{place}{_cure(error)}"
             ) from error
@@ -317,7 +312,7 @@ def _cure(error: BaseException) -> str:
     if "main thread" in text and (runs_in_own_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
     if not any(sign in text for sign in _OTHER_LOOP):
-        return ""
+        return cure_for(error)
     if blocker := lost_by():
         return f". {blocker} has blocked the event loop for good to which this belongs"
     return (

@@ -100,11 +100,11 @@ class ScriptChanged(_errors.ConversationOver):
 class ConversationScript:
     """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
 
-    def next(self, talk: Conversation) -> Action | None:
+    def next(self, conversation: Conversation) -> Action | None:
         """Return the next decision, None if there is nothing this time."""
         raise NotImplementedError
 
-    def decide_ahead(self, talk: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
+    def decide_ahead(self, conversation: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
         """Return the decision that comes before the next request of a body."""
         return ()
 
@@ -123,7 +123,9 @@ class ConversationScript:
     def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
         """Raise AgentFault if what was recorded of an exchange is not an answer."""
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+    def wait(
+        self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
+    ) -> None:
         """The example waits."""
 
     def release(self, lane: Lane) -> str:
@@ -158,18 +160,18 @@ class AgendaScript(ConversationScript):
         )
         self._compaction = _schedule.compaction_rhythm(plan.compact, span=plan.span)
 
-    def next(self, talk: Conversation) -> Action:
+    def next(self, conversation: Conversation) -> Action:
         """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
-        self._refuse(talk.channel.capabilities)
+        self._refuse(conversation.channel.capabilities)
         if self._opening:
             opening = self._opening
             self._opening = ""
             return Send("", "opening", opening)
-        self._advance(talk)
-        decision = self.agenda.decide(listening=talk.has_counting_watcher)
+        self._advance(conversation)
+        decision = self.agenda.decide(listening=conversation.has_counting_watcher)
         # After the last example there is no user to come back, and nothing to remember.
         if not isinstance(decision, _schedule.Finish):
-            due = self._due(talk)
+            due = self._find_interruption(conversation)
             if due is not None:
                 return due
         match decision:
@@ -194,19 +196,21 @@ class AgendaScript(ConversationScript):
                 f"--ltm-compact is given, and {_schedule.NO_COMPACTION}"
             )
 
-    def _due(self, talk: Conversation) -> Action | None:
+    def _find_interruption(self, conversation: Conversation) -> Action | None:
         """Return the session that begins, or the compaction that comes, before anybody else speaks."""
-        position = talk.channel.transcript.counted_tokens
-        now = talk.channel.clock.now
+        position = conversation.channel.transcript.counted_tokens
+        now = conversation.channel.clock.now
         if self._rhythm is not None and self._rhythm.is_over(position, now):
             return Renew()
         if self._compaction is not None and self._compaction.is_over(position, now):
             return Send("", "compact", Compact().text)
         return None
 
-    def wait(self, talk: Conversation, lane: Lane, wait: events.WaitBegan) -> None:
+    def wait(
+        self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
+    ) -> None:
         """Put the example on the agenda."""
-        self._advance(talk)  # a clock on the wall has moved on meanwhile
+        self._advance(conversation)  # a clock on the wall has moved on meanwhile
         self.agenda.suspend(
             lane.index, tokens=wait.tokens, time=wait.time, told=wait.history
         )
@@ -218,9 +222,10 @@ class AgendaScript(ConversationScript):
             return lane.example.reset
         return ""
 
-    def _advance(self, talk: Conversation) -> None:
+    def _advance(self, conversation: Conversation) -> None:
         self.agenda.advance(
-            position=talk.channel.transcript.counted_tokens, now=talk.channel.clock.now
+            position=conversation.channel.transcript.counted_tokens,
+            now=conversation.channel.clock.now,
         )
 
 
@@ -334,12 +339,12 @@ class Conversation:
         self.plan = plan
         self.script = script
         self.channel = channel
-        self.pastime = FillerSender(channel, filler, counter.count, history)
+        self.filler_sender = FillerSender(channel, filler, counter.count, history)
         self.counter = counter
         self.notices: list[str] = []
-        self.gone: str | None = None
+        self.ended_because: str | None = None
         """Why the conversation cannot go on, if so."""
-        self.kept: dict[str, str] = {}
+        self.changed_scripts: dict[str, str] = {}
         """Why an example does not follow its script any more, by example."""
         self.finished = False
         self.lanes = [
@@ -365,32 +370,33 @@ class Conversation:
     def step(self) -> None:
         """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
         try:
-            if self.gone is None:
-                self._act(self.script.next(self))
+            if self.ended_because is None:
+                self._run_action(self.script.next(self))
                 return
             if self.channel.port.replaying:  # the record is not changed
                 self.channel.journal.over = (
-                    self.channel.journal.over or _errors.ConversationOver(self.gone)
+                    self.channel.journal.over
+                    or _errors.ConversationOver(self.ended_because)
                 )
             for lane in (lane for lane in self.lanes if not lane.ended):
                 if lane.start is not None:
                     lane.body.unwind_body()
-                self._end(lane, Ending(unreached=self.gone))
-            self.channel.journal.note(events.End(reason=self.gone))
+                self._report_ending(lane, Ending(unreached=self.ended_because))
+            self.channel.journal.note(events.End(reason=self.ended_because))
             self.finished = True
         except _errors.DiskFault:
             raise
         except _errors.ConversationOver as over:
             self.give_up(str(over))
 
-    def _act(self, action: Action | None) -> None:
+    def _run_action(self, action: Action | None) -> None:
         match action:
             case _schedule.ResumeLane(index):
                 self._speak(self.lanes[index], self.lanes[index].body.resume(None))
             case _schedule.Start(index):
-                self._begin(self.lanes[index])
+                self._begin_example(self.lanes[index])
             case Close(index, ending):
-                self._end(self.lanes[index], ending)
+                self._report_ending(self.lanes[index], ending)
             case GiveUp(reason):
                 self.give_up(reason)
             case _schedule.Finish():
@@ -399,47 +405,49 @@ class Conversation:
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
-                            self._look(lane, watching, at_end=True)
-                    self._settle(lane)
+                            self._ask_watcher(lane, watching, at_end=True)
+                    self._finish_example(lane)
                 self.channel.journal.write(events.End(reason="complete"))
                 self.finished = True
             case None:
                 pass
             case _:
-                self._pass(action)
+                self._send(action)
 
-    def _pass(self, action: Action) -> None:
+    def _send(self, action: Action) -> None:
         match action:
             case Renew():
                 self._renew(events.SessionBegan())
             case _schedule.JumpTime(to):
-                self._jump(to)
+                self._jump_to(to)
             case _schedule.Tell(number):
-                if (time := self.pastime.history[number].at) > self.channel.clock.now:
-                    self._jump(time)
-                for message in self.pastime.messages(number):
-                    self._heard(self.pastime.tell(number, message))
+                if (
+                    time := self.filler_sender.history[number].at
+                ) > self.channel.clock.now:
+                    self._jump_to(time)
+                for message in self.filler_sender.messages(number):
+                    self._feed_watchers(self.filler_sender.tell(number, message))
             case TellHistoryPart(number, message):
-                self._heard(self.pastime.tell(number, message))
+                self._feed_watchers(self.filler_sender.tell(number, message))
             case _schedule.Fill(tokens):
                 # A watcher that counts replies needs real ones; else telling spares the
                 # agent's time and money.
-                self._attempt(
-                    lambda: self.pastime.send_filler(
+                self._send_safely(
+                    lambda: self.filler_sender.send_filler(
                         tokens, answered=self.has_counting_watcher
                     )
                 )
             case Send(by, kind, text, about, alone):
-                self._attempt(
+                self._send_safely(
                     lambda: self.channel.ask(by, kind, text, about, alone=alone)
                 )
             case SendFiller(filler):
-                self._attempt(lambda: self.channel.tell(filler))
+                self._send_safely(lambda: self.channel.tell(filler))
 
     def give_up(self, reason: str) -> None:
         """Send nothing more: what has not ended will be reported as not reached."""
-        if self.gone is None:
-            self.gone = reason
+        if self.ended_because is None:
+            self.ended_because = reason
             self.notices.append(ended_early(reason))
 
     def close(self, reason: str) -> None:
@@ -459,13 +467,13 @@ class Conversation:
 
     # --- what the script says
 
-    def _begin(self, lane: Lane) -> None:
+    def _begin_example(self, lane: Lane) -> None:
         lane.start = self.channel.transcript.counted_tokens
         # Before anything is written: what the agent cannot play never began.
         unplayable = lane.unplayable(self.counter, self.channel.capabilities)
         if unplayable:
-            self._release(lane)
-            self._end(lane, Ending(unplayable=unplayable))
+            self._release_rivals(lane)
+            self._report_ending(lane, Ending(unplayable=unplayable))
             return
         now = self.channel.clock.now
         self.channel.journal.write(
@@ -475,7 +483,7 @@ class Conversation:
         )
         self._speak(lane, lane.body.begin())
 
-    def _jump(self, to: datetime) -> None:
+    def _jump_to(self, to: datetime) -> None:
         self.channel.journal.write(events.TimeJumped(to=to))
         if not self.channel.port.replaying:
             self.channel.clock.advance(to)
@@ -492,7 +500,9 @@ class Conversation:
     def _speak(self, lane: Lane, request: Request | None) -> None:
         try:
             while request is not None:
-                if self.gone is not None and isinstance(request, (Say, Ask, Compact)):
+                if self.ended_because is not None and isinstance(
+                    request, (Say, Ask, Compact)
+                ):
                     return  # nothing more is sent; the next step unwinds it
                 try:
                     self._catch_up(lane)
@@ -514,10 +524,10 @@ class Conversation:
                 else:
                     request = lane.body.resume(value)
             lane.body_ended = True
-            self._settle(lane)
+            self._finish_example(lane)
         except ScriptChanged as changed:
             kept_verdict = KeptVerdict(example=lane.example.key, why=str(changed))
-            self.kept[kept_verdict.example] = kept_verdict.why
+            self.changed_scripts[kept_verdict.example] = kept_verdict.why
             self.notices.append(kept_verdict.notice_text)
             lane.body.unwind_body()
             # It keeps its recorded verdict, whatever it raises while it is unwound.
@@ -527,9 +537,9 @@ class Conversation:
 
     def _catch_up(self, lane: Lane) -> None:
         for action in self.script.decide_ahead(self, lane):
-            self._act(action)
-            if self.gone is not None:
-                raise _errors.ConversationOver(self.gone)
+            self._run_action(action)
+            if self.ended_because is not None:
+                raise _errors.ConversationOver(self.ended_because)
 
     def _wait(self, lane: Lane, wait: Wait) -> None:
         tokens, time = lane.targets(
@@ -537,7 +547,7 @@ class Conversation:
             position=self.channel.transcript.counted_tokens,
             now=self.channel.clock.now,
         )
-        history_length = len(self.pastime.history)
+        history_length = len(self.filler_sender.history)
         if wait.history > history_length:
             raise _errors.ScenarioError(
                 f"waits for {wait.history} exchanges of the history, and it has {history_length}"
@@ -574,7 +584,7 @@ class Conversation:
         images: Sequence[str] = ()
         alone = False
         if question is not None:
-            needles = lane.needles(question.about, self.pastime.told)
+            needles = lane.needles(question.about, self.filler_sender.told)
             apart = (
                 self.plan.questions == "alone"
                 if question.alone is None
@@ -605,7 +615,7 @@ class Conversation:
                 calls=() if question is None else question.calls,
             )
         except _errors.AgentFault as fault:
-            self._note(fault)
+            self._count_fault(fault)
             raise
         self.script.admit(self.channel.record, exchange)
         lane.note_exchange(request, exchange)
@@ -613,7 +623,7 @@ class Conversation:
             lane.questions.append(
                 CreditedQuestion(exchange.number, needles, answer or "")
             )
-        self._heard(exchange)
+        self._feed_watchers(exchange)
         if tools is not None:
             _settle_calls(tools, exchange)
         return exchange.reply
@@ -627,7 +637,7 @@ class Conversation:
                 lane.example.key, kind_of_request(request), request.text, answer=""
             )
         except _errors.AgentFault as fault:
-            self._note(fault)
+            self._count_fault(fault)
             raise
         return exchange.reply
 
@@ -683,19 +693,19 @@ class Conversation:
             )
         else:
             lane.unprompted = lane.unprompted or self.channel.prompts
-        self._look(lane, watching)
+        self._ask_watcher(lane, watching)
 
     # --- what follows from an exchange, and from an end
 
-    def _attempt(self, send: Callable[[], Exchange]) -> None:
+    def _send_safely(self, send: Callable[[], Exchange]) -> None:
         try:
             exchange = send()
         except _errors.AgentFault as fault:
-            self._note(fault)
+            self._count_fault(fault)
         else:
-            self._heard(exchange)
+            self._feed_watchers(exchange)
 
-    def _note(self, fault: _errors.AgentFault) -> None:
+    def _count_fault(self, fault: _errors.AgentFault) -> None:
         if fault.leak:
             return
         faults = self.channel.record.faults_in_a_row
@@ -703,7 +713,7 @@ class Conversation:
             times = f"{faults} faults in a row, the last: " if faults > 1 else ""
             self.give_up(f"the agent is gone ({times}{fault})")
 
-    def _heard(self, exchange: Exchange) -> None:
+    def _feed_watchers(self, exchange: Exchange) -> None:
         is_reply = not (exchange.told or exchange.alone or exchange.kind == "compact")
         if not is_reply or not self._watched:
             return
@@ -715,14 +725,16 @@ class Conversation:
                     and watching.since[-1].number < exchange.number
                 ):
                     watching.since.append(exchange)
-                    self._look(lane, watching)
+                    self._ask_watcher(lane, watching)
         # Only now, because the end of one may send its reset message, which the others
         # must hear after this one.
         for lane in watched:
             if lane.body_ended:
-                self._settle(lane)
+                self._finish_example(lane)
 
-    def _look(self, lane: Lane, watching: Watching, *, at_end: bool = False) -> None:
+    def _ask_watcher(
+        self, lane: Lane, watching: Watching, *, at_end: bool = False
+    ) -> None:
         try:
             lane.body.judging(lambda: watching.look(at_end=at_end))
         except lane.body.fatal:
@@ -733,9 +745,9 @@ class Conversation:
                 f"the watcher raised {type(error).__name__}: {_errors.text_of(error)}"
             )
 
-    def _settle(self, lane: Lane) -> None:
+    def _finish_example(self, lane: Lane) -> None:
         """The body has ended: report the example, unless one of its watchers has still to speak."""
-        if lane.example.key in self.kept:
+        if lane.example.key in self.changed_scripts:
             return
         self.script.settle(lane)
         if self.channel.journal.over is not None:
@@ -744,22 +756,24 @@ class Conversation:
         broken = lane.broken or lane.body.error
         if broken is None and lane.has_counting_watcher:
             return
-        self._release(lane)
+        self._release_rivals(lane)
         if not lane.ended and (
             broken is not None or all(w.verdict is not None for w in lane.watching)
         ):
-            self._end(lane, lane.ending())
+            self._report_ending(lane, lane.ending())
 
-    def _release(self, lane: Lane) -> None:
+    def _release_rivals(self, lane: Lane) -> None:
         """Let its rivals start: a watcher to the end of the conversation keeps no rival waiting."""
         if lane.released:
             return
         lane.released = True
         reset = self.script.release(lane)
-        if reset and self.gone is None:
-            self._attempt(lambda: self.channel.ask(lane.example.key, "reset", reset))
+        if reset and self.ended_because is None:
+            self._send_safely(
+                lambda: self.channel.ask(lane.example.key, "reset", reset)
+            )
 
-    def _end(self, lane: Lane, ending: Ending) -> None:
+    def _report_ending(self, lane: Lane, ending: Ending) -> None:
         # `note`, not `write`: an end must not fail where nothing may be written any
         # more.
         self.channel.journal.note(events.End(example=lane.example.key))

@@ -101,12 +101,12 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         self,
         send: Callable[[Request], Any],
         example: PlannedExample,
-        talk: Callable[[], Conversation],
+        get_conversation: Callable[[], Conversation],
         *,
         judge: Judge | None = None,
         **options: Any,
     ) -> Ltm:
-        """Return what the body of an example talks through; `talk` returns its conversation, once it talks."""
+        """Return what the body of an example talks through."""
         plan = self.plan
         return Ltm(
             send,
@@ -116,7 +116,9 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
             rng=lambda: body_rng(self.seed, plan.trial, example),
             definition=example.definition,
             scoring=cast("Scoring", plan.scoring),
-            heard=lambda: talk().channel.transcript.exchanges_of(example.key),
+            heard=lambda: get_conversation().channel.transcript.exchanges_of(
+                example.key
+            ),
             judge=judge,
             **options,
         )

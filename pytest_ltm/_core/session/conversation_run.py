@@ -309,18 +309,18 @@ class PlayedConversation:
         return result, text
 
     def _result(self, *, stopped: bool) -> ConversationResult:
-        talk = self.conversation
+        conversation = self.conversation
         plan = self.plan
         place = self.inputs.place
         account = self.inputs.account
-        fields = usage_totals(talk.channel.record, self._bill)
+        fields = usage_totals(conversation.channel.record, self._bill)
         questions = sum(
             exchange.kind == "ask" and not exchange.alone
-            for exchange in talk.channel.transcript
+            for exchange in conversation.channel.transcript
         )
         together = questions if plan.questions == "alone" else 0
         ended: Ended = "interrupted" if stopped else "complete"
-        if talk.gone:
+        if conversation.ended_because:
             if account is None or account.refused is None:
                 ended = "agent gone"
             else:
@@ -343,7 +343,7 @@ class PlayedConversation:
                 dict.fromkeys(self._notices(fields, together))
             ),  # what was recorded may be said again
             ended=ended,
-            gone=talk.gone or "",
+            gone=conversation.ended_because or "",
             journal=self._opened.journal.head,
             asked_together=together,
             **fields,
@@ -351,14 +351,14 @@ class PlayedConversation:
 
     def _notices(self, fields: Mapping[str, Any], together: int) -> Iterator[str]:
         """Yield what readers of the results must know; `together`: questions that should have been asked alone."""
-        talk = self.conversation
+        conversation = self.conversation
         bill = self._bill
         plan = self.plan
-        yield from talk.notices
-        yield from self._mode.notices(talk)
+        yield from conversation.notices
+        yield from self._mode.notices(conversation)
         if any(
             not exchange.told and not exchange.raw_reply
-            for exchange in talk.channel.transcript
+            for exchange in conversation.channel.transcript
         ):
             yield "the agent gave empty replies: accepted and scored as given"
         if bill.guesses:
@@ -373,13 +373,13 @@ class PlayedConversation:
                 "them count towards spans: the more it says, the less it is told between needle and question. See "
                 "--ltm-count"
             )
-        if times := len(talk.channel.record.sessions):
+        if times := len(conversation.channel.record.sessions):
             yield f"{times + 1} sessions: made anew {pluralize(times, 'time')}, the agent had its own memory only"
-        elif plan.sessions and not talk.gone:
+        elif plan.sessions and not conversation.ended_because:
             yield "one session only: the conversation ended before the second of --ltm-sessions was due"
         if together:
             yield f"{pluralize(together, 'question')} asked in one talk, not each alone: {NOT_ASKED_ALONE}"
-        if covers_all(talk.channel.transcript):
+        if covers_all(conversation.channel.transcript):
             yield (
                 "each question got at least as many memories as there were exchanges before it, so nothing was left "
                 "out and retrieval is not measured: choose a smaller k or a longer span"

@@ -240,13 +240,13 @@ class ConversationMode:
         """An example has ended; return the row that counts."""
         return row
 
-    def notices(self, talk: Conversation) -> list[str]:
+    def notices(self, conversation: Conversation) -> list[str]:
         """Return the notices about the conversation beyond its own."""
         return []
 
     def keep_result(
         self,
-        talk: Conversation,
+        conversation: Conversation,
         result: ConversationResult,
         *,
         stopped: bool,

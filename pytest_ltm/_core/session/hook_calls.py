@@ -76,9 +76,9 @@ class HookCalls:
             except _ENDING as error:
                 if not self.is_over and _ends_session(error, hook.function):
                     raise
-                self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
+                self._note_fault(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _FAULTS as error:
-                self._note(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
+                self._note_fault(f"{hook_name} of {_plugin_name(hook.plugin)}", error)
             except _Hung:
                 self._hung.add(id(hook))
                 self._note_hung(f"{hook_name} of {_plugin_name(hook.plugin)}")
@@ -128,23 +128,25 @@ class HookCalls:
                 if _ends_session(error, observer):
                     raise
                 is_out = True
-                self._note(_observer_name(observer), error)
+                self._note_fault(_observer_name(observer), error)
             except _Hung:
                 is_out = True
                 self._note_hung(_observer_name(observer))
 
         return observe
 
-    def _note(self, hook_name: str, error: BaseException) -> None:
-        self._add(f"the hook {hook_name} raised {describe_error(settle_error(error))}")
+    def _note_fault(self, hook_name: str, error: BaseException) -> None:
+        self._add_fault(
+            f"the hook {hook_name} raised {describe_error(settle_error(error))}"
+        )
 
     def _note_hung(self, hook_name: str) -> None:
-        self._add(
+        self._add_fault(
             f"the hook {hook_name} did not return within {self._limit:g} s, and is not called any more. "
             "If it may take longer, give --ltm-evaluator-timeout=SECONDS"
         )
 
-    def _add(self, fault: str) -> None:
+    def _add_fault(self, fault: str) -> None:
         if fault not in self.faults:
             self.faults.append(fault)
 

@@ -6,10 +6,15 @@ import importlib
 import importlib.util
 import pathlib
 import sys
-import traceback
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm._core.storage.errors import LtmError, describe_error, did_you_mean
+from pytest_ltm._core.storage.errors import (
+    LtmError,
+    cure_for,
+    describe_error,
+    did_you_mean,
+    line_of_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +68,8 @@ class DottedPath:
         folder = base or pathlib.Path.cwd()
         if self._import_top(folder, top) is None:
             raise self._wrong(
-                f"there is no module {top!r}, neither installed nor in {str(folder)!r}.{self.hint}"
+                f"there is no module {top!r}, neither installed nor in {str(folder)!r}."
+                f"{_module_hint(folder, top) or self.hint}"
             )
         names = module_name.split(".")
         starts = (
@@ -97,7 +103,7 @@ class DottedPath:
             if missing is not None and f"{name}.".startswith(f"{missing}."):
                 return None
             raise self._wrong(
-                f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}"
+                f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}{cure_for(error)}"
             ) from error
 
     def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
@@ -147,18 +153,23 @@ def _has_module(folder: pathlib.Path, name: str) -> bool:
     return (folder / name).is_dir() and importlib.util.find_spec(name) is None
 
 
+def _module_hint(folder: pathlib.Path, name: str) -> str:
+    """Return what is in the folder instead of a module: a notebook, or one with a near name."""
+    if (folder / f"{name}.ipynb").is_file():
+        return f" {name}.ipynb is a notebook: save the bot's cells as {name}.py"
+    names: set[str] = set()
+    for place in (folder, folder / "src"):
+        for path in place.glob("*"):
+            if path.suffix == ".py" or path.is_dir():
+                names.add(path.stem)
+    return did_you_mean(name, filter(str.isidentifier, names))
+
+
 def _line_of(error: BaseException) -> str:
     """Return where the code of a module raised while it was imported, ` (bot.py:3)`; "" where nothing of it ran."""
-    ours = {__file__, importlib.__file__}
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename not in ours
-    ]
-    lines = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
-    if not lines or isinstance(error, SyntaxError):  # whose text says it
+    if isinstance(error, SyntaxError):  # whose text says it
         return ""
-    return f" ({pathlib.Path(lines[-1].filename).name}:{lines[-1].lineno})"
+    return line_of_error(error, (__file__, importlib.__file__))
 
 
 def _describe_object(result: object) -> str:

@@ -22,6 +22,9 @@ LtmError
 
 from __future__ import annotations
 
+import sys
+import traceback
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pytest_ltm._core.storage.secrets import redact_secrets
@@ -231,6 +234,51 @@ def describe_error(error: BaseException) -> str:
     first = first if isinstance(first, BaseException) else None
     within = "" if first is None else f" [{describe_error(first)}]"
     return f"{name}: {short}{within}" if short else f"{name}{within}"
+
+
+def cure_for(error: BaseException) -> str:
+    """Return the way out of an error that somebody's code raised because of where it runs; else ""."""
+    if isinstance(error, EOFError):
+        return ". It reads from the keyboard, which nobody uses here: return the reply instead"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return f". Install it into {sys.prefix}, or mend the name {package!r}"
+    if isinstance(error, ImportError) and "relative import" in text_of(error):
+        return ". Name it with its package, from the folder above: 'package.module:Bot'"
+    if isinstance(error, KeyError) and _is_of_environment(error):
+        return ". Set that environment variable"
+    return ""
+
+
+def _is_of_environment(error: KeyError) -> bool:
+    """Return whether an environment variable was looked up that is not set."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and step.tb_frame.f_globals.get("__name__") == "os"
+
+
+def line_of_error(error: BaseException, ours: tuple[str, ...] = ()) -> str:
+    """Return where somebody's code raised, ` (bot.py:3)`; "" where none of it ran.
+
+    `ours`: beginnings of paths that do not count. A line of the user's own is
+    preferred to one of what is installed.
+    """
+    import sysconfig
+
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("<frozen ", *ours))
+    ]
+    installed = tuple(
+        {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+    )
+    own = [frame for frame in frames if not frame.filename.startswith(installed)]
+    nearest = (own or frames)[-1:]
+    return "".join(
+        f" ({Path(frame.filename).name}:{frame.lineno})" for frame in nearest
+    )
 
 
 for _public in (

@@ -133,7 +133,9 @@ class Reader:
         read_message = translate_turn(
             self._turn(_sign_message(message, user)), self._notes
         )
-        acted = None if tools is None else self._act(read_message.turn, tools)
+        acted = (
+            None if tools is None else self._reply_with_tools(read_message.turn, tools)
+        )
         parts = [self._respond(read_message.turn) if acted is None else acted]
         parts += [
             text
@@ -231,7 +233,7 @@ class Reader:
             text=message, position=self._position, now=self._now, told=told, reply=reply
         )
 
-    def _act(self, turn: IncomingTurn, tools: Tools) -> str | None:
+    def _reply_with_tools(self, turn: IncomingTurn, tools: Tools) -> str | None:
         from pytest_ltm.agents.reader.acting import act
         from pytest_ltm.agents.reader.trust import act_on_trust
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -97,6 +98,7 @@ class Gold:
         return content_stems(self.texts[0])
 
 
+@lru_cache(maxsize=256)
 def read_gold(answer: str, question: str) -> Gold:
     """Return what a gold answer asks of an answer to the question."""
     main = answer.strip()
@@ -141,7 +143,7 @@ def read_gold(answer: str, question: str) -> Gold:
     return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)
 
 
-def _plain_amounts(text: str) -> list[Quantity]:
+def _plain_amounts(text: str) -> Sequence[Quantity]:
     quantities = read_quantities(text)
     lengths = [quantity for quantity in quantities if quantity.unit == "minutes"]
     prices = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 from pytest_ltm.language.values import cldr
@@ -433,9 +433,13 @@ def _is_single_number(value: FoundValue) -> bool:
 
 def _is_amount_within(text: str, gold: str) -> bool:
     """Return whether an amount is expected, and a text is a sentence that may name it."""
+    return len(text) <= LONGEST_VALUE and "\n" not in text and _expects_amount(gold)
+
+
+@lru_cache(maxsize=256)
+def _expects_amount(gold: str) -> bool:
     expected = Text(gold, "")
-    is_amount = kind_of(expected.plain, expected.tokens) == "amount"
-    return is_amount and len(text) <= LONGEST_VALUE and "\n" not in text
+    return kind_of(expected.plain, expected.tokens) == "amount"
 
 
 def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -83,6 +84,7 @@ class Label:
 # --- Reading.
 
 
+@lru_cache(maxsize=256)
 def read_label(text: str, known: frozenset[str] = frozenset()) -> Label:
     """Return a text as a label: without articles, titles and the words that the question has.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -34,7 +36,7 @@ MEANINGS: Mapping[Kind, str] = {
     "duplicate": "has the words of an earlier memory",
     "near duplicate": "has nearly the words of an earlier memory, and every value of it",
     "echo": "tells that another memory was remembered, and repeats it",
-    "contradiction": "says that something is another thing than a memory of the same time says",
+    "contradiction": "says that something is another thing than an earlier memory of the same time says",
     "stale": "says what something was: a later memory says that it is something else",
     "other value": "says what an earlier memory says but for its last word: both may be true",
     "secret": "holds a password or a key",
@@ -52,7 +54,7 @@ SHORTEST_FRAME = 3
 
 _WORD = re.compile(r"\w+(?:['.,:/-]\w+)*")
 _TOLD_SECRET = re.compile(
-    r"(?P<lead>(?P<subject>(?:[\w-]+ ){1,6})(?:is|was)(?: now)? [\"'“]?)"
+    r"(?P<lead>(?P<subject>(?:[\w-]+ ){1,6})(?:is|was)(?: now)?:? [\"'“]?)"
     r"(?P<value>[^\s\"'”]{4,})",
     re.IGNORECASE,
 )
@@ -365,7 +367,7 @@ def why_junk(text: str, wording: Wording) -> str:
     """Return why a text tells nothing; "" if it may tell something."""
     if not any(letter.isalpha() for letter in text):
         return "no words"
-    if _CODE.match(text):
+    if is_code(text):
         return "code or data"
     if text.rstrip().endswith("?") and not re.search(r"[.!]\s", text):
         return "a question alone"
@@ -373,6 +375,23 @@ def why_junk(text: str, wording: Wording) -> str:
     if wording.values or not stems <= _telling_nothing():
         return ""
     return "only that something was said"
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text is code or data: by its mark, its lines' ends, or because Python has a block in it."""
+    if _CODE.match(text):
+        return True
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    if 2 * sum(line.endswith((";", "{", "}")) for line in lines) > len(lines):
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an odd backslash
+            statements = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    # What has no block may be a sentence, as "import goods" or "dog = Rex" are.
+    return any(hasattr(statement, "body") for statement in statements)
 
 
 @cache

@@ -90,7 +90,7 @@ class CardFigures:
     def _is_used(self, life: FactLife, served: Iterable[Served]) -> bool:
         """Return whether the embedded reader answers with the current value from what was served."""
         end = self._record.ended_at
-        notes = _READING.choose_notes(map(_note, served), end)
+        notes = _READING.choose_notes(map(_as_hit, served), end)
         task = Replying(
             message=life.told.question, now=end, notes=notes, reading=_READING
         )
@@ -186,7 +186,7 @@ def _count(texts: Iterable[str], fact: Fact) -> int:
     return sum(fact.is_in(text) for text in texts)
 
 
-def _note(served: Served) -> MemoryHit:
+def _as_hit(served: Served) -> MemoryHit:
     is_reply = served.role == "assistant"
     utterance = Utterance("assistant" if is_reply else "user", served.text, served.at)
     return MemoryHit(served.text, (utterance,))

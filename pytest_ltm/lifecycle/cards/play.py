@@ -102,7 +102,7 @@ class CardPlay:
         for life in self.script.lives_of(*self.users):
             if life.is_repeated:
                 self._tell(life.user, life.told.text)
-        self._settle()
+        self._wait_until_settled()
 
     def _tell(self, user: str, text: str) -> None:
         if self._told % _A_DAY == 0:
@@ -126,19 +126,19 @@ class CardPlay:
     def _change(self, lives: Sequence[FactLife]) -> None:
         """Replace and withdraw what the script says, once it has been looked for."""
         for life in lives:
-            self._look(life, "before", life.user, life.told.question)
+            self._search(life, "before", life.user, life.told.question)
         self.subject.pass_time(DAY)
         for life in lives:
             if life.newer:
                 self._tell(life.user, life.current_text)
-        self._settle()
+        self._wait_until_settled()
         try:
             for life in lives:
                 if life.is_withdrawn:
                     self.subject.delete(life.told.text, self._scope(life.user))
         except NotSupported as lack:
             self._lacks["deleted_served"] = str(lack)
-        self._settle()
+        self._wait_until_settled()
 
     def _maintain(self) -> None:
         if self.subject.can("maintain"):
@@ -146,14 +146,14 @@ class CardPlay:
                 self.subject.maintain(self._scope(user))
 
     def _ask(self, life: FactLife) -> None:
-        self._look(life, "question", life.user, life.told.question)
-        self._look(life, "other words", life.user, life.told.other_words)
-        self._look(life, "own words", life.user, life.current_text)
+        self._search(life, "question", life.user, life.told.question)
+        self._search(life, "other words", life.user, life.told.other_words)
+        self._search(life, "own words", life.user, life.current_text)
         for user in self.users:
             if user != life.user:
-                self._look(life, "across", user, life.told.question)
+                self._search(life, "across", user, life.told.question)
 
-    def _look(self, life: FactLife, way: str, user: str, query: str) -> None:
+    def _search(self, life: FactLife, way: str, user: str, query: str) -> None:
         hits = self.subject.search(query, self._scope(user), k=MOST)[:MOST]
         places = tuple(self._place(hit) for hit in hits)
         self._looks.append(Look(life.name, way, places))
@@ -172,7 +172,7 @@ class CardPlay:
                 }
         return {}
 
-    def _settle(self) -> None:
+    def _wait_until_settled(self) -> None:
         for user in self.users:
             self.subject.settle(self._scope(user))
 

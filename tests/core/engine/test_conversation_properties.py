@@ -89,7 +89,13 @@ def test_every_gap_is_at_least_the_waits_within_it(case: Case) -> None:
                     for step in steps[first:last]
                     if isinstance(step, Pause)
                 ]
-                assert needle_gap(needle, asked) >= sum(wait.tokens for wait in waits)
+                waited_tokens = sum(wait.tokens for wait in waits)
+                after_needle = record.transcript.counted_before(needle.number + 1)
+                before_question = record.transcript.counted_before(asked.number)
+                assert before_question - after_needle >= waited_tokens
+                # A fixed allowance counts more than a short reply has.
+                if "+" not in case.count:
+                    assert needle_gap(needle, asked) >= waited_tokens
                 assert asked.now - needle.now >= max(
                     (wait.time for wait in waits), default=asked.now - asked.now
                 )
@@ -268,7 +274,7 @@ def test_isolated_examples_hear_no_opening_no_reset_and_no_filler_without_a_watc
 def test_nothing_is_sent_after_the_agent_is_gone(case: Case) -> None:
     record = play(case)
     assert record.voice.after_the_end == 0
-    assert record.voice.gone == (record.conversation.gone is not None)
+    assert record.voice.gone == (record.conversation.ended_because is not None)
 
 
 @conversations

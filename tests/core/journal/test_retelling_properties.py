@@ -150,7 +150,7 @@ REFUSED = _one((Speak(20, asked=False), Pause(0.9, 0.0, 0), Speak(20, asked=True
 def test_a_record_that_is_told_again_comes_to_the_same_end(case: Case) -> None:
     whole = play(case)
     retold = retell(case, whole)
-    assert retold.conversation.kept == {}
+    assert retold.conversation.changed_scripts == {}
     assert not retold.asked
     assert {key: str(ending) for key, ending in retold.record.endings.items()} == {
         key: str(ending) for key, ending in whole.endings.items()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm._core.session import hook_calls
 from pytest_ltm._core.session.hook_calls import HookCalls
 
 pytestmark = pytest.mark.skipif(
@@ -78,3 +79,20 @@ def test_without_a_limit_a_hook_may_take_its_time() -> None:
         return "here"
 
     assert list(calls_of(waits, limit=None).ask_all("pytest_ltm_odd")) == ["here"]
+
+
+def test_no_other_conversation_goes_on_while_a_function_of_ours_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The airlock would switch; with -x others would then fail after the first failure."""
+    told: list[Any] = []
+
+    def observe(event: Any) -> None:
+        told.append(event)
+
+    observe.__module__ = "pytest_ltm.figures.plugin"
+    monkeypatch.setattr(hook_calls, "read_attribute", pytest.fail)
+    observer = calls_of().guard(observe)
+    observer(1)  # type: ignore[arg-type]
+    observer(2)  # type: ignore[arg-type]
+    assert told == [1, 2]

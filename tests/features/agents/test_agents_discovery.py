@@ -213,7 +213,11 @@ def test_a_reply_of_another_type_says_where_its_text_is(
 
 
 @pytest.mark.parametrize(
-    "given", [None, 3, {}, [], {"a": "x", "b": "y"}, ModuleType("x"), object()]
+    "given", [3, {}, [], {"a": "x", "b": "y"}, ModuleType("x"), object()]
 )
-def test_a_reply_without_a_text_has_no_cure(given: object) -> None:
-    assert cure_reply(given) == ""
+def test_a_reply_without_a_text_is_asked_for_one(given: object) -> None:
+    assert cure_reply(given) == ". Return its text"
+
+
+def test_who_prints_is_told_to_return() -> None:
+    assert cure_reply(None) == ". Return the text: what is printed is not heard"

@@ -104,8 +104,11 @@ def test_every_described_agent_can_be_made_as_described(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_name_is_corrected() -> None:
-    text = unknown("fulll")
-    assert "Did you mean 'full'?" in text
+    assert unknown("fulll") == "unknown agent 'fulll'. Did you mean 'full'?"
+
+
+def test_a_name_like_no_other_is_told_which_there_are() -> None:
+    text = unknown("zzzz")
     assert (
         "There are agree, anthropic, bm25, candidates, claude-code, cmd, codex, "
         in text

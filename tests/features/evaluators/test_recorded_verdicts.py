@@ -15,7 +15,7 @@ CASES = recorded_verdicts.cases()
 PARTS = [
     pytest.param(name, slice(start, start + size), id=f"{name}-{start}")
     for name, cases in CASES.items()
-    for size in (max(1, 400 // recorded_verdicts.neighbours(cases)),)
+    for size in (max(1, 4_000 // recorded_verdicts.neighbours(cases)),)
     for start in range(0, len(cases), size)
 ]
 

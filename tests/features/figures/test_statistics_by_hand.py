@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import product
 from math import fsum, sqrt
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,10 @@ from pytest_ltm.figures.statistics.totals import (
     weighted_reach,
 )
 
-stats = pytest.importorskip("scipy.stats")
+
+@pytest.fixture(scope="module")
+def stats() -> Any:
+    return pytest.importorskip("scipy.stats")
 
 
 def units(gains: list[float]) -> list[SignUnit]:
@@ -62,6 +66,7 @@ def test_the_bounds_of_flips_leave_out_the_smallest_and_largest_means() -> None:
 )
 def test_scatter_is_the_error_of_a_mean_with_the_degrees_that_its_kurtosis_leaves(
     gains: list[float],
+    stats: Any,
 ) -> None:
     found = standard_error(units(gains))
 
@@ -78,7 +83,9 @@ def test_units_without_scatter_keep_their_degrees() -> None:
 
 
 @pytest.mark.parametrize("held", [0, 2, 30])
-def test_a_drop_that_no_pair_showed_is_found_from_the_fewest_degrees(held: int) -> None:
+def test_a_drop_that_no_pair_showed_is_found_from_the_fewest_degrees(
+    held: int, stats: Any
+) -> None:
     degrees = min(11, held - 1) if held else 11
     q = (stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)) ** 2 / 12
 
@@ -107,7 +114,7 @@ def pairs(gains: list[float]) -> Sequence[Pair]:
     return pair_rows(before, after).pairs
 
 
-def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough() -> None:
+def test_trials_to_tell_are_the_fewest_whose_error_is_small_enough(stats: Any) -> None:
     gains = [0.3, -0.1, 0.2, 0.05]
     apart, gain = float(stats.tstd(gains)), fsum(gains) / 4
     # what the later run, the better one, loses if these shares of conversations collapse
@@ -151,7 +158,7 @@ def test_kappa_wants_a_square_table_of_counts(table: list[list[int]]) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("values", [[2.0], [1.0, 4.0], [0.0, 0.5, 3.0, 3.5, 9.0]])
 def test_percentiles_are_those_of_definition_seven(
-    values: list[float], share: float
+    values: list[float], share: float, stats: Any
 ) -> None:
     assert percentile_of(values, share) == pytest.approx(
         float(stats.mstats.mquantiles(values, share, 1, 1)[0])
@@ -252,6 +259,7 @@ def test_no_agreement_is_more_than_perfect() -> None:
 )
 def test_kappa_is_at_least_as_uncertain_as_its_large_sample_error_says(
     table: list[list[int]],
+    stats: Any,
 ) -> None:
     # Fleiss, Cohen and Everitt (1969), written anew
     cases, size = sum(map(sum, table)), range(len(table))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from _examples import share
 from aside_forms import aside_forms
 
 from pytest_ltm.datasets.locomo.strict import strict_verdict
@@ -176,7 +177,7 @@ OTHERS = ("Marmalade", "17 minutes", "a rye loaf", "Lisbon", "twice a week", "12
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(share(3)))
 def test_hardly_a_value_passes_that_is_named_aside_in_any_way(seed: int) -> None:
     draw = random.Random(seed)
     passed, tried = [], 0

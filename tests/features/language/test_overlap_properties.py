@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.stem.porter import PorterStemmer
-from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from pytest_ltm.language import porter
 from pytest_ltm.language.overlap import bleu_scores
@@ -24,14 +22,20 @@ _WORDS = st.builds(
 _SENTENCES = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=14)
 
 
+def stem_by_nltk(word: str) -> str:
+    from nltk.stem.porter import PorterStemmer
+
+    return str(PorterStemmer().stem(word))
+
+
 @given(_WORDS)
 def test_a_stem_is_that_of_nltk(word: str) -> None:
-    assert porter_stem(word) == PorterStemmer().stem(word)
+    assert porter_stem(word) == stem_by_nltk(word)
 
 
 @pytest.mark.parametrize("word", [*porter._IRREGULAR, "a", "", "2026"])
 def test_an_odd_word_has_the_stem_of_nltk(word: str) -> None:
-    assert porter_stem(word) == PorterStemmer().stem(word)
+    assert porter_stem(word) == stem_by_nltk(word)
 
 
 def test_a_word_of_any_length_has_a_stem() -> None:
@@ -40,6 +44,8 @@ def test_a_word_of_any_length_has_a_stem() -> None:
 
 @given(_SENTENCES, _SENTENCES)
 def test_bleu_is_that_of_nltk(wanted: list[str], said: list[str]) -> None:
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
     scores = bleu_scores(" ".join(wanted), " ".join(said))
     if set(wanted).isdisjoint(said):
         assert set(scores.values()) == {0.0}

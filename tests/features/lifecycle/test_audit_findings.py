@@ -252,6 +252,7 @@ def test_a_log_of_what_was_retrieved_decides_over_the_dump() -> None:
 
 SECRETS = {
     "The password of the router is hunter2!": "hunter2",
+    "The wifi password of Vuna is: kx82hfk3hd": "kx82hfk3hd",
     "API key: sk-proj-abcdef0123456789abcdef": "abcdef0123456789",
     "Her number is +371 2612 3456, mail ann@post.example": "ann@post.example",
 }
@@ -264,6 +265,31 @@ def test_evidence_shows_no_secret(text: str) -> None:
     for finding in found:
         assert SECRETS[text] not in finding.evidence
     assert SECRETS[text] not in quote_safely(text)
+
+
+CODE = [
+    "def f(x):\n    return x + 1",
+    "for i in range(3): print(i)",
+    "function f() {\n  return 1;\n}",
+    "SELECT * FROM users WHERE id = 3;",
+    '{"tool": "search"}',
+    "with open('\\d') as file: print(file)",
+]
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_is_junk(text: str) -> None:
+    [finding] = find_faults([Memory("1", text)])
+    assert finding.kind == "junk"
+    assert finding.evidence.startswith("code or data: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import goods from China", "return the book", "Note: call Ben", "dog = Rex"],
+)
+def test_a_sentence_that_python_could_read_is_not_code(text: str) -> None:
+    assert find_faults([Memory("1", text)]) == []
 
 
 def shuffled_words(rng: random.Random) -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
+from _examples import share
 from conversations_by_hand import conversation_of, played_out
 
 from pytest_ltm._core.calls import conversation_thread as threads
@@ -120,7 +121,7 @@ def test_every_order_of_replies_leaves_the_journals_of_conversations_played_alon
         journal_of(name, alone)
     assert len(set(alone.values())) == len(NAMES)
     assert all(one.count('"reply"') > 5 for one in alone.values())
-    for seed in range(SCHEDULES):
+    for seed in range(share(SCHEDULES)):
         found: dict[str, str] = {}
         played(Seeded(seed), *(partial(journal_of, name, found) for name in NAMES))
         assert found == alone, f"schedule {seed}"

@@ -7,7 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from gate_sides import FULL, WAYS, WORSE, side
@@ -21,8 +21,10 @@ from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.frontier import PUBLISHED, lafs
 from pytest_ltm.gate.changes import compare_sides, one_agent
 from pytest_ltm.reports.plots import plot_data
-from pytest_ltm.reports.plots.drawing import RenderedPlot
 from pytest_ltm.reports.plots.plot_data import Content
+
+if TYPE_CHECKING:  # it imports matplotlib
+    from pytest_ltm.reports.plots.drawing import RenderedPlot
 
 NEEDED = "pictures need matplotlib: pip install 'pytest-ltm[plot]'"
 SPANS: dict[str, int | None] = {"2k": 2_000, "32k": 32_000, "isolated": None}

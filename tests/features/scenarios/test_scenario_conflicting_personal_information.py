@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from _examples import share
 from pytest_ltm.scenarios import conflicting_personal_information as scenario
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
@@ -32,19 +33,20 @@ def test_full_knows_what_is_so(span: int | None, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("statements", [1, 9])
-def test_full_knows_every_topic(seed: int, statements: int) -> None:
-    definition = generated(
-        GENERATE, 1, seed, topics=len(scenario.TOPICS), statements=statements
-    )[0]
-    reader = FULL()
-    replies = [
-        reader.reply(step.text)
-        for step in definition.steps
-        if not isinstance(step, Wait)
-    ]
-    assert evaluator(definition)(replies[-len(scenario.TOPICS) :]).value == 1
+def test_full_knows_every_topic(statements: int) -> None:
+    for seed in range(share(60)):
+        (definition,) = generated(
+            GENERATE, 1, seed, topics=len(scenario.TOPICS), statements=statements
+        )
+        reader = FULL()
+        replies = [
+            reader.reply(step.text)
+            for step in definition.steps
+            if not isinstance(step, Wait)
+        ]
+        score = evaluator(definition)(replies[-len(scenario.TOPICS) :])
+        assert (seed, score.value) == (seed, 1)
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])
@@ -143,12 +145,12 @@ def test_a_wrong_parameter_is_named(name: str, wrong: object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
-def test_full_tells_a_habit_from_its_exception(seed: int) -> None:
-    (definition,) = generated(
-        GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS)
-    )
-    assert scores(BODY, [definition], FULL, span=None) == [1.0]
+def test_full_tells_a_habit_from_its_exception() -> None:
+    for seed in range(share(60)):
+        definitions = generated(
+            GENERATE, 1, seed, conflict="exception", topics=len(scenario.HABITS)
+        )
+        assert (seed, scores(BODY, definitions, FULL, span=None)) == (seed, [1.0])
 
 
 def test_a_habit_and_its_exception_are_both_asked_for_and_either_is_wrong_for_the_other() -> (

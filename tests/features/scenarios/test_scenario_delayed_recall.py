@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from _examples import share
 from benchmark_data import GOODAI, lines_of
 from pytest_ltm.scenarios import delayed_recall
 from scenario_runs import generated, published, scores
@@ -45,18 +46,19 @@ def test_full_recalls_all_facts(span: int | None, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100))
-def test_full_recalls_every_kind_of_fact(seed: int) -> None:
-    definition = generated(
-        delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS)
-    )[0]
-    reader = FULL()
-    replies = [
-        reader.reply(step.text)
-        for step in definition.steps
-        if not isinstance(step, Wait)
-    ]
-    assert scored(evaluator(definition)(replies[1:])).value == 1
+def test_full_recalls_every_kind_of_fact() -> None:
+    for seed in range(share(100)):
+        (definition,) = generated(
+            delayed_recall.delayed_recall, 1, seed, facts=len(delayed_recall.KINDS)
+        )
+        reader = FULL()
+        replies = [
+            reader.reply(step.text)
+            for step in definition.steps
+            if not isinstance(step, Wait)
+        ]
+        score = scored(evaluator(definition)(replies[1:]))
+        assert (seed, score.value) == (seed, 1)
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from _examples import share
 from pytest_ltm.scenarios import how_to_think
 from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
@@ -36,19 +37,19 @@ def test_full_decides_all_cases(span: int | None, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("options", [3, 15])
-def test_full_applies_every_kind_of_rule(seed: int, options: int) -> None:
-    definition = generated(
-        how_to_think.how_to_think, 1, seed, rules=10, cases=20, options=options
-    )[0]
-    reader = FULL()
-    replies = [
-        reader.reply(step.text)
-        for step in definition.steps
-        if not isinstance(step, Wait)
-    ]
-    assert evaluator(definition)(replies[10:]).value == 1
+def test_full_applies_every_kind_of_rule(options: int) -> None:
+    for seed in range(share(40)):
+        (definition,) = generated(
+            how_to_think.how_to_think, 1, seed, rules=10, cases=20, options=options
+        )
+        reader = FULL()
+        replies = [
+            reader.reply(step.text)
+            for step in definition.steps
+            if not isinstance(step, Wait)
+        ]
+        assert (seed, evaluator(definition)(replies[10:]).value) == (seed, 1)
 
 
 @pytest.mark.parametrize("agent", [Echo, Silent])

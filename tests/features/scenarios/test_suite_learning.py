@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _examples import share
 from pytest_ltm.scenarios import _languages, gradual, transfer
 from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
@@ -58,9 +59,9 @@ def test_who_sees_everything_earns_full_marks(
 @pytest.mark.parametrize("name", NAMES)
 def test_who_only_repeats_earns_nothing(name: str, spec: str) -> None:
     assert body(name).pytestmark[0].kwargs.get("floor", 0) == 0
-    assert (
-        scores(body(name), made(name, 3), find_agent(spec).make, span=None) == [0.0] * 3
-    )
+    definitions = made(name, share(10))
+    earned = scores(body(name), definitions, find_agent(spec).make, span=None)
+    assert earned == [0.0] * len(definitions)
 
 
 def test_who_sees_the_last_lesson_alone_knows_no_earlier_one() -> None:

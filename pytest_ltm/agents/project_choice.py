@@ -1,0 +1,135 @@
+"""Which candidate of a project is the bot, and what keeps other code from being one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from pytest_ltm.agents.project import (
+    UNSURE,
+    Candidate,
+    Project,
+    ProjectModule,
+    is_abstract,
+    method_arguments,
+    method_strength,
+    methods_of,
+    needed_arguments,
+    replying_methods,
+)
+from pytest_ltm.api.storage import ConfigurationError, join_words
+
+_MOST_NEAR = 6
+"""The sentences on what is nearly a bot."""
+_ROUTES = frozenset({"get", "post", "route", "api_route", "websocket"})
+
+
+def choose_candidate(project: Project, ask: str) -> Candidate:
+    """Return the only bot of a project.
+
+    `ask`: the command that names one, in which `SPEC` stands for it. ConfigurationError,
+    which lists the candidates, if there are several or none.
+    """
+    candidates = project.candidates()
+    best = [
+        candidate
+        for candidate in candidates
+        if candidate.strength == candidates[0].strength
+    ]
+    if len(best) == 1 and best[0].strength < UNSURE:
+        return best[0]
+    broken = _list_sentences(project.unreadable)
+    if not candidates:
+        near = _list_sentences([*_near_misses(project)][:_MOST_NEAR])
+        raise ConfigurationError(
+            "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
+            f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{near}{broken}"
+        )
+    listed = "".join(
+        f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
+        for candidate in candidates
+    )
+    raise ConfigurationError(
+        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{broken}"
+    )
+
+
+def _list_sentences(sentences: Iterable[str]) -> str:
+    return "".join(f"\n  {sentence}" for sentence in sentences)
+
+
+# --- What is nearly a bot
+
+
+def _near_misses(project: Project) -> Iterator[str]:
+    """Yield what replies and cannot be asked as it is, each with the way out."""
+    for module in project.modules:
+        for kind in module.classes:
+            yield from _class_misses(module, kind, project)
+        for function in module.functions:
+            yield from _function_misses(module, function)
+        if _reads_keyboard(module.tree):
+            yield (
+                f"{module.name} asks with input(): move what replies into a function that takes the message and "
+                "returns the reply"
+            )
+    for path in sorted(project.folder.glob("*.ipynb")):
+        yield f"{path.name} is a notebook: save the bot's cells as {path.stem}.py"
+
+
+def _class_misses(
+    module: ProjectModule, kind: ast.ClassDef, project: Project
+) -> Iterator[str]:
+    methods = methods_of(kind, project)
+    needed = needed_arguments(methods.get("__init__"), bound=1)
+    replying = sorted(replying_methods(methods), key=method_strength)
+    if is_abstract(kind):
+        return
+    if replying and needed:
+        yield (
+            f"{module.name}:{kind.name} has {replying[0]}(message), but needs {_names_of(needed)}: write "
+            f"`def make(): return {kind.name}(...)`, and name {module.name}:make"
+        )
+    for name, method in methods.items():
+        arguments = method_arguments(method)
+        if method_strength(name) < UNSURE and len(arguments) > 1:
+            yield (
+                f"{module.name}:{kind.name}.{name} takes {_names_of(arguments)}: add a method reply(message) that "
+                "calls it"
+            )
+    if "stream" in methods and not replying:
+        yield (
+            f"{module.name}:{kind.name}.stream gives parts: add a method reply(message) that returns them joined"
+        )
+
+
+def _function_misses(
+    module: ProjectModule, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[str]:
+    arguments = needed_arguments(function)
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(called, ast.Attribute) and called.attr in _ROUTES:
+            yield (
+                f"{module.name}:{function.name} serves HTTP: start it, and name its address, such as "
+                "http://localhost:8000/chat"
+            )
+            return
+    if method_strength(function.name) < UNSURE and len(arguments) > 1:
+        yield (
+            f"{module.name}:{function.name} takes {_names_of(arguments)}: write `def reply(message): ...` that "
+            f"calls it, and name {module.name}:reply"
+        )
+
+
+def _reads_keyboard(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "input"
+        for node in ast.walk(tree)
+    )
+
+
+def _names_of(arguments: list[ast.arg]) -> str:
+    return join_words([repr(argument.arg) for argument in arguments])
