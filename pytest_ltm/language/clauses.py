@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from pytest_ltm.api.model import casefold_plain, plain_words
+from pytest_ltm.api.model import casefold_plain, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 
 RE = LEXICON.expressions("clauses")
@@ -101,6 +101,7 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
     no doubt.
     """
     before, after = clause_around(text, start, end)
+    before = RE.not_until.sub(" ", before)
     allowed = normalize_text(known)
     for doubt, pattern, where in (
         ("denies it", RE.denied, before),
@@ -115,8 +116,12 @@ def why_not_standing(text: str, start: int, end: int, *, known: str) -> str:
         match = pattern.search(where)
         if not match or (pattern is RE.denied and RE.compared.search(where)):
             continue
-        if not pattern.search(allowed) and not (
-            pattern is RE.at_last and match[0] in plain_words(allowed)
-        ):
+        if not pattern.search(allowed) and not _has_stems(match[0], allowed):
             return doubt
     return ""
+
+
+def _has_stems(words: str, text: str) -> bool:
+    """Return whether each word of a few is in a text, in whatever form."""
+    stems = set(map(word_stem, plain_words(text)))
+    return stems.issuperset(map(word_stem, plain_words(words)))

@@ -15,6 +15,7 @@ from pytest_ltm.language.clauses import (
     phrase_positions,
     split_sentences,
 )
+from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
     FRAME,
@@ -45,11 +46,14 @@ Span = tuple[int, int]
 # Words that say nothing of the world: of talking, concluding, counting and dates.
 _GENERIC = frozenset(map(meaning_key, LEXICON.words("assertion generic")))
 _EMPTY = STOPS | FRAME | LIGHT | _GENERIC
+_TIMES = frozenset(map(meaning_key, map(str.lower, (*MONTHS, *DAYS))))
 _PEOPLE = frozenset(LEXICON.words("stance people"))
 _POINTERS = frozenset(("you", "it", "a", "an", "the", "only"))
 _CONTRASTS = frozenset(LEXICON.words("assertion contrasts"))
 _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
+_ELIDED = (["and", "is"], ["and", "are"], ["and", "now", "is"])
+_LABELLED = frozenset((":", "|"))
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
@@ -113,26 +117,26 @@ def _doubt_about_places(
     topic: _Topic, gold: Gold, reply: str, text: str, spots: list[Span]
 ) -> str:
     """Return the same for the places of a text that name what is expected."""
-    sentences = _sentences_of(text, spots, gold)
-    is_open_row = _ends_in_others(sentences)
-    if is_open_row and not _ends_in_others(list(_split_at(RE.stop, gold.whole))):
+    is_open_row = RE.and_others.search(text) is not None
+    if is_open_row and not RE.and_others.search(normalize_text(gold.whole)):
         return _AMONG
+    sentences = _sentences_of(text, spots, gold)
     mentions = [_read_mention(sentences, spot) for spot in spots]
     doubts = {mention: _doubt_about(mention, topic) for mention in mentions}
-    named = [mention for mention, doubt in doubts.items() if not doubt]
-    if not named:
+    named_mentions = [mention for mention, doubt in doubts.items() if not doubt]
+    if not named_mentions:
         return next(iter(doubts.values()), "")
-    homes = [mention.sentence for mention in named]
+    homes = [mention.sentence for mention in named_mentions]
     for mention, doubt in doubts.items():
         if doubt in _CONTRARY and mention.sentence in homes:
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
     if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
-        # words of it may be anywhere in an explanation, but not in other items
-        row = [clause for clause in clauses if clause.sentence == homes[0]]
-        is_rival = any(_is_other_item(clause, named[0], topic) for clause in row)
-        return _ANOTHER if is_rival else ""
-    claims = [mention for mention in named if _claim_of(mention, topic) != _NO_CLAIM]
+        # words of it may be anywhere in an explanation
+        return ""
+    claims = [
+        mention for mention in named_mentions if _claim_of(mention, topic) != _NO_CLAIM
+    ]
     if not claims and not _is_emphasised(gold, reply):
         return _UNPROVEN
     is_settled = gold.kind == "yes or no" or not claims
@@ -162,21 +166,21 @@ def leaves_out(gold: Gold, question: str, reply: str) -> bool:
     if RE.reason_asked.search(question) or RE.and_more.search(normalize_text(reply)):
         return False
     topic = _Topic(question, gold)
-    whole = gold.texts[0].rstrip(".")
-    is_plain = not (RE.stop.search(whole) or RE.stop.search(reply.rstrip(".")))
+    expected_text = gold.texts[0].rstrip(".")
+    is_plain = not (RE.stop.search(expected_text) or RE.stop.search(reply.rstrip(".")))
     if not is_plain or topic.strange_words(reply) or RE.label.search(reply):
         return False
-    items = [plain_words(part) for part in RE.between.split(whole)]
+    items = [plain_words(part) for part in RE.between.split(expected_text)]
     items = [words for words in items if 0 < len(words) <= _FEW_WORDS]
     spoken = set(map(meaning_key, words_with_digits(plain_words(reply))))
-    asked = set(map(meaning_key, plain_words(question)))
-    named = []
+    asked_keys = set(map(meaning_key, plain_words(question)))
+    are_named = []
     for words in items:
-        keys = set(map(meaning_key, words)) - _EMPTY - asked
+        keys = set(map(meaning_key, words)) - _EMPTY - asked_keys
         if not keys:
             return False
-        named.append(bool(found_in([*keys], spoken)))
-    return any(named) and not all(named)
+        are_named.append(bool(found_in([*keys], spoken)))
+    return any(are_named) and not all(are_named)
 
 
 # --- What the question is about, and what is strange to it.
@@ -191,11 +195,14 @@ class _Topic:
         self._keys = frozenset(map(meaning_key, [*words, *words_with_digits(words)]))
         wording = frozenset(map(meaning_key, plain_words(gold.whole)))
         # what stands before the question itself tells of something; options answer it
-        *told, last = split_sentences(RE.options.sub("", question)) or [question]
-        own = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
-        if len(own) < _ECHOED:
-            own |= frozenset(map(meaning_key, plain_words(" ".join(told))))
-        self._asked = own - wording - _EMPTY
+        *statements, last = split_sentences(RE.options.sub("", question)) or [question]
+        own_keys = frozenset(map(meaning_key, plain_words(last))) - wording - _EMPTY
+        if len(own_keys) < _ECHOED:
+            own_keys |= frozenset(map(meaning_key, plain_words(" ".join(statements))))
+        self._asked = own_keys - wording - _EMPTY
+        # where only a time of no certain year is expected, other times are rivals
+        is_time = wording <= _EMPTY and gold.kind == "phrase"
+        self._empty = _EMPTY - _TIMES if is_time else _EMPTY
         # somebody may be called by a short form: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._amounts = tuple(chain.from_iterable(gold.amounts))
@@ -209,7 +216,7 @@ class _Topic:
         strange = []
         for word in words_with_digits(plain_words(text)):
             key = meaning_key(word)
-            if key in self._keys or key in _EMPTY or RE.contracted.fullmatch(word):
+            if key in self._keys or key in self._empty or RE.contracted.fullmatch(word):
                 continue
             is_short = any(map(word.startswith, self._names))
             if not is_short and not any(is_of_root(key, asked) for asked in self._keys):
@@ -264,12 +271,6 @@ class _Topic:
         keys = map(meaning_key, words[: words.index(strange[0])])
         return any(key in self._asked for key in keys)
 
-    def is_compared(self, before: str) -> bool:
-        """Return whether an amount is expected, and another stands before it in its clause: "9 exceeds 6"."""
-        if not self.is_amount or _is_result(before) or RE.changed.search(before):
-            return False
-        return any(map(self._is_rival_amount, read_quantities(write_digits(before))))
-
     def is_only_counted(self, text: str) -> bool:
         """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""
         return self.is_amount and not read_quantities(write_digits(text))
@@ -288,12 +289,6 @@ class _Topic:
         """Return whether a text has a telling word of the question or of the expected value."""
         keys = set(map(meaning_key, plain_words(text)))
         return not keys.isdisjoint(self._keys - STOPS)
-
-    def is_label_of(self, text: str) -> bool:
-        """Return whether a text is a row whose label has words of the question only: "Garage: 30"."""
-        label = RE.row.match(text)
-        words = plain_words(label[1]) if label else []
-        return bool(words) and self._keys.issuperset(map(meaning_key, words))
 
     def labels_another(self, text: str) -> bool:
         """Return whether a text is a row whose label is strange: "Water: 55"."""
@@ -331,7 +326,6 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = []
     for wording in gold.texts:
         spots += phrase_positions(text, wording, plural=True)
-    spots = [spot for spot in spots if not _is_part_of_number(text, spot)]
     if spots or not gold.amounts:
         return text, spots
     digits, spots = _find_amounts(gold, reply)
@@ -350,14 +344,6 @@ def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     return digits, spots
 
 
-def _is_part_of_number(text: str, spot: Span) -> bool:
-    """Return whether a place has only some of a number's digits: 2 of 2,500."""
-    return bool(
-        RE.number_before.search(text[: spot[0]])
-        or RE.number_after.match(text[spot[1] :])
-    )
-
-
 def _find_words(wording: str, text: str) -> list[Span]:
     """Return where a text has words of a short wording; a long one is said in other words, too."""
     keys = set(map(meaning_key, plain_words(wording))) - STOPS
@@ -366,7 +352,7 @@ def _find_words(wording: str, text: str) -> list[Span]:
     spots = []
     for match in RE.word.finditer(text):
         key = meaning_key(match[0])
-        if key in keys or any(is_of_root(key, other) for other in keys):
+        if key in keys or any(is_of_root(key, gold_key) for gold_key in keys):
             spots.append(match.span())
     return spots
 
@@ -401,11 +387,11 @@ def _sentences_of(text: str, spots: Sequence[Span], gold: Gold) -> list[_Part]:
         inner_stops = {end + 1 for _, end in spots if text[end:].startswith("? ")}
     sentences: list[_Part] = []
     for sentence in _split_at(RE.stop, text):
-        whole = sentence
+        full_sentence = sentence
         if sentence.start in inner_stops:
             start = sentences.pop().start
-            whole = _Part(start, sentence.end, text=text[start : sentence.end])
-        sentences.append(whole)
+            full_sentence = _Part(start, sentence.end, text=text[start : sentence.end])
+        sentences.append(full_sentence)
     return sentences
 
 
@@ -502,9 +488,9 @@ def _read_mention(sentences: Sequence[_Part], spot: Span) -> _Mention:
         led=text[:start],
         rest=text[end:],
         is_last=not any(
-            plain_words(other.text)
-            for other in sentences
-            if other.start > sentence.start
+            plain_words(later.text)
+            for later in sentences
+            if later.start > sentence.start
         ),
     )
 
@@ -513,26 +499,35 @@ def _doubt_about(mention: _Mention, topic: _Topic) -> str:
     """Return why a mention asserts nothing; "" if nothing known speaks against it."""
     part = mention.part
     if part.depth:
-        outside = [other.text for other in mention.parts if other.depth < part.depth]
+        outside = [
+            sibling.text for sibling in mention.parts if sibling.depth < part.depth
+        ]
         beside = " ".join((*outside, mention.before, mention.after))
         return _BRACKETS if topic.holds_rival(beside) else ""
     if part.link in _CONTRASTS and topic.has_mark(RE.cut, part.link):
         return _CONTRAST
     led = RE.settles.split(mention.before)[-1]
     is_aside = topic.has_mark(RE.aside_before, led)
-    rest = mention.rest.lstrip("?") if topic.is_question else mention.rest
-    if is_aside or topic.has_mark(RE.aside_after, rest):
+    text_behind = mention.rest.lstrip("?") if topic.is_question else mention.rest
+    if is_aside or topic.has_mark(RE.aside_after, text_behind):
         return _ASIDE
-    if _begins_clause(mention, topic) and _is_other_subject(mention.after, topic):
+    if _tells_of_antecedent(mention, topic) or _is_other_subject(mention, topic):
         return _SUBJECT
     if _is_listed(mention.led, mention.rest, topic):
         return _AMONG
     return _OTHERS if _is_of_another(mention.before, mention.after, topic) else ""
 
 
+def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
+    """Return whether a relative clause says the value of a strange thing before it: "your cat, which is Biscuit"."""
+    if mention.part.link != "which":
+        return False
+    return bool(topic.strange_words(mention.parts[mention.first - 1].text))
+
+
 def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
-    before = mention.before
-    return not (RE.clause_word.search(before) or topic.shares_words(before))
+    lead = mention.before
+    return not (RE.clause_word.search(lead) or topic.shares_words(lead))
 
 
 # --- What is known to assert a value. All else is open.
@@ -551,24 +546,22 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     other words, the clause of an amount has one verb that the question has not, or
     somebody is called by kin and name.
     """
-    before = RE.settles.split(_strip_recalls(mention.before))[-1]
-    before = RE.changed.sub(" to ", before)
-    turns = topic.has_mark(RE.turns, before) or _is_row_of_another(mention, topic)
+    lead = RE.settles.split(_strip_recalls(mention.before))[-1]
+    lead = RE.changed.sub(" to ", lead)
+    turns = topic.has_mark(RE.turns, lead) or _is_row_of_another(mention, topic)
     doubts = (_is_doubted, _is_unreal, _is_talked_about)
     turns = turns or any(doubt(mention, topic) for doubt in doubts)
-    is_governed = mention.part.link not in _EXPLAINS and _is_governed(before, topic)
+    is_governed = mention.part.link not in _EXPLAINS and _is_governed(lead, topic)
     if turns or is_governed or not _is_plain_tail(mention, topic):
         return _NO_CLAIM
     clause = f"{_fronted_text(mention)} {mention.before} {mention.after}"
     if topic.is_echo(clause):
-        if _is_plain_lead(before, mention, topic):
+        if _is_plain_lead(lead, mention, topic):
             return "echo"
         return _NO_CLAIM
     if _is_concluded(mention, topic):
         return "conclusion"
-    if topic.is_compared(before):
-        return _NO_CLAIM
-    return _claim_after(before, mention, topic)
+    return _claim_after(lead, mention, topic)
 
 
 def _is_doubted(mention: _Mention, topic: _Topic) -> bool:
@@ -586,10 +579,8 @@ def _strip_recalls(text: str) -> str:
 def _is_unreal(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a clause holds in a world, a work or a mind only, or on a condition: "in the novel you ..."."""
     fronts = _fronts_of(mention)
-    own = (*fronts, mention.before, mention.after)
-    if any(
-        _is_of_a_work(text, topic) or _is_strange_source(text, topic) for text in own
-    ):
+    own_texts = (*fronts, mention.before, mention.after)
+    if any(_is_of_a_work(text, topic) for text in own_texts):
         return True
     if any(RE.condition.match(text) for text in (*fronts, mention.before)):
         return True
@@ -611,13 +602,13 @@ def _fronts_of(mention: _Mention) -> list[str]:
 
 def _is_talked_about(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a clause is what somebody says, or is called something: "... is a line from a play"."""
-    before = mention.before
+    lead = mention.before
     after = mention.after
-    if RE.saying_ends.search(before) and topic.strange_words(before):
+    if RE.saying_ends.search(lead) and topic.strange_words(lead):
         return True
-    if RE.rated.search(before) or RE.clause_is.search(after):
+    if RE.rated.search(lead) or RE.clause_is.search(after):
         return True
-    is_clause = RE.finite.search(before) is not None
+    is_clause = RE.finite.search(lead) is not None
     return is_clause and RE.copula_behind.match(after) is not None
 
 
@@ -625,15 +616,6 @@ def _is_of_a_work(text: str, topic: _Topic) -> bool:
     """Return whether a text says that something is not true, or is so in what somebody made or thinks."""
     patterns = (RE.untrue, RE.in_a_work, RE.is_a_work)
     return any(topic.has_mark(pattern, text) for pattern in patterns)
-
-
-def _is_strange_source(text: str, topic: _Topic) -> bool:
-    """Return whether a text names a source other than the user and their words: "according to gossip"."""
-    sources = [match[1] for match in RE.source.finditer(text)]
-    return any(
-        topic.strange_words(source) and not RE.evidence.search(source)
-        for source in sources
-    )
 
 
 def _is_strange_label(text: str, topic: _Topic) -> bool:
@@ -796,8 +778,11 @@ def _is_result(before: str) -> bool:
     return RE.comes_to.search(before) is not None
 
 
-def _is_other_subject(after: str, topic: _Topic) -> bool:
+def _is_other_subject(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
+    after = mention.after
+    if not _begins_clause(mention, topic):
+        return False
     if RE.bare_verb.fullmatch(after) or not RE.predicate.match(after):
         return False
     if topic.strange_words(after):
@@ -816,23 +801,14 @@ def _is_listed(before: str, after: str, topic: _Topic) -> bool:
             return True
     if not (link := RE.listed_after.match(after)):
         return False
-    item, *others = RE.item_end.split(after[link.end() :])
+    item, *further_items = RE.item_end.split(after[link.end() :])
     if RE.goes_on.match(item):
         return False
-    if link[0].strip() == "," and not (_is_item(item) and others):
+    if link[0].strip() == "," and not (_is_item(item) and further_items):
         return False
     if topic.is_only_counted(item) and not RE.and_more.search(item):
         return False
     return topic.holds_rival(item) or RE.and_more.search(item) is not None
-
-
-def _ends_in_others(sentences: Sequence[_Part]) -> bool:
-    """Return whether a text ends as a row of things that has more of them: "Ghent; Lille; others"."""
-    texts = [sentence.text for sentence in sentences if plain_words(sentence.text)]
-    *items, last = [part.text for part in _parts_of(texts[-1])] if texts else [""]
-    while items and not plain_words(last):
-        last = items.pop()
-    return bool(items) and RE.others.fullmatch(last) is not None
 
 
 def _is_item(text: str) -> bool:
@@ -887,6 +863,8 @@ def _rival_doubt(
             return _COMMENTED
         if not topic.holds_rival(text):
             continue
+        if any(_is_answer_too(clause, claim, topic) for claim in claims):
+            return _ANOTHER
         if is_sure and not _answers_again(clause, claims[-1], topic):
             continue
         if not _is_beside(clause, claims[-1], topic):
@@ -927,7 +905,7 @@ def _tells_more(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     if head.start < clause.part.start:
         return True
     opening = clause.sentence.text[: clause.part.end]
-    is_to_user = RE.asks_back.match(opening) or RE.courtesy.search(opening)
+    is_to_user = RE.asks_back.match(opening) or RE.courtesy.search(clause.sentence.text)
     if RE.contrary.match(opening) or is_to_user:
         return is_to_user is not None
     texts = (opening, text)
@@ -968,9 +946,9 @@ def _takes_back(text: str, topic: _Topic) -> bool:
         return True
     if RE.of_a_text.search(text) and topic.strange_words(text):
         return True
-    rest = RE.bare_denial.sub(" ", text)
+    remainder = RE.bare_denial.sub(" ", text)
     is_denial = topic.has_mark(RE.bare_denial, text)
-    return is_denial and not topic.strange_words(rest)
+    return is_denial and not topic.strange_words(remainder)
 
 
 def _is_disclaimer(text: str, topic: _Topic) -> bool:
@@ -1015,11 +993,29 @@ def _answers_again(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     return is_open and _is_item(text) and not RE.talk.search(clause.sentence.text)
 
 
-def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
-    """Return whether a clause is an item of a row that begins with a mention, and a strange one."""
-    is_behind = clause.start > first.start and clause.part.link == ";"
-    text = clause.part.text
-    return is_behind and _is_item(text) and topic.holds_rival(text)
+def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause says of what was asked, or of what a claim is about, that it is another thing."""
+    part = clause.part
+    text = part.text
+    if part.link in _LABELLED and clause.sentence != claim.sentence:
+        text = clause.sentence.text[: part.end]
+    match = RE.says_what.match(text)
+    is_asking = clause.sentence.text.rstrip().endswith("?")
+    is_aside = is_asking or part.depth or topic.has_mark(RE.aside_before, text)
+    if match is None or is_aside:
+        return False
+    subject, item = match.groups()
+    is_first = clause.start < claim.start and text == part.text
+    is_elided = plain_words(subject) in _ELIDED
+    is_asked = topic.shares_words(subject) or is_first or is_elided
+    is_asked = is_asked and not topic.strange_words(subject)
+    if not is_asked and plain_words(subject) != plain_words(claim.before):
+        return False
+    patterns = (RE.adjunct, RE.owned_noun, RE.verb_word)
+    if any(pattern.match(item) for pattern in patterns):
+        return False
+    is_result = _is_result(claim.led) or _is_result(claim.before)
+    return not is_result and topic.holds_rival(item)
 
 
 def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:

@@ -118,24 +118,26 @@ def read_gold(answer: str, question: str) -> Gold:
     # a bare number alone has the unit that the question asks for: how many miles
     amounts = tuple(
         tuple(
-            replace(one, unit=unit) if len(some) == 1 and not one.unit else one
-            for one in some
+            replace(quantity, unit=unit)
+            if len(quantities) == 1 and not quantity.unit
+            else quantity
+            for quantity in quantities
         )
-        for some in map(_plain_amounts, texts)
-        if some
+        for quantities in map(_plain_amounts, texts)
+        if quantities
     )
-    named = [
+    telling_words = [
         word
         for word in plain_words(write_digits(texts[0]))
         if not RE.digits.fullmatch(word)
     ]
-    others = (
-        frozenset(content_of(named) if named else ())
+    telling_stems = (
+        frozenset(content_of(telling_words) if telling_words else ())
         - content_stems(question)
         - _METRICS
     )
     # with words of its own it is no bare amount: those have to be there, too
-    if amounts and not others:
+    if amounts and not telling_stems:
         extra = tuple((amount,) for amount in _plain_amounts(also))
         return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
     # an order is asked for, or only the expected answer has one
@@ -243,44 +245,49 @@ def answering_quantities(
 
     `text`: the answer's conclusion `end`, written with digits.
     """
-    every = read_quantities(text)
-    units = {one.unit for parts in gold.amounts for one in parts}
-    lengths = [one for one in every if one.unit == "minutes"]
+    quantities = read_quantities(text)
+    units = {amount.unit for parts in gold.amounts for amount in parts}
+    lengths = [amount for amount in quantities if amount.unit == "minutes"]
     parts_of = [
-        one
-        for one in every
+        amount
+        for amount in quantities
         if any(
-            one.unit != "minutes" and of.start <= one.start < of.end for of in lengths
+            amount.unit != "minutes" and of.start <= amount.start < of.end
+            for of in lengths
         )
     ]
     labels = (
-        (one, RE.label.search(text[max(0, one.start - 12) : one.start]))
-        for one in every
-        if not one.unit
+        (amount, RE.label.search(text[max(0, amount.start - 12) : amount.start]))
+        for amount in quantities
+        if not amount.unit
     )
     # a number that only names one of several things, session 4, counts where the
     # question asks for such a name
-    named = [
-        one
-        for one, match in labels
+    numbers_of_things = [
+        amount
+        for amount, match in labels
         if match and not (match[1] and match[1] in question.lower())
     ]
-    whole = [one for one in every if one not in parts_of and one not in named]
-    same = [
-        one
-        for one in whole
-        if "" in units or any(is_comparable(one.unit, unit) for unit in units)
+    candidates = [
+        amount
+        for amount in quantities
+        if amount not in parts_of and amount not in numbers_of_things
     ]
-    bare = [one for one in whole if not one.unit]
+    same = [
+        amount
+        for amount in candidates
+        if "" in units or any(is_comparable(amount.unit, unit) for unit in units)
+    ]
+    bare = [amount for amount in candidates if not amount.unit]
     if same:
         pool = [
             *same,
-            *(one for one in bare if RE.result.fullmatch(text, one.start - 2)),
+            *(amount for amount in bare if RE.result.fullmatch(text, amount.start - 2)),
         ]
     else:
         pool = bare
-    if not any(_is_year(one) for parts in gold.amounts for one in parts):
-        pool = [one for one in pool if not _is_year(one)] or pool
+    if not any(_is_year(amount) for parts in gold.amounts for amount in parts):
+        pool = [amount for amount in pool if not _is_year(amount)] or pool
     if len(gold.amounts[0]) == 1:
         pool = _amounts_of_thing(question, text, pool, bare=units == {""})
     bold = {
@@ -288,7 +295,7 @@ def answering_quantities(
         for part in RE.bold.findall(end)
         for quantity in read_quantities(part)
     }
-    return [one for one in pool if (one.value, one.unit) in bold] or pool
+    return [amount for amount in pool if (amount.value, amount.unit) in bold] or pool
 
 
 def settled_amounts(
@@ -304,24 +311,28 @@ def settled_amounts(
     held = _asked_line(text, held, known)
     inside = [match.span() for match in RE.brackets.finditer(text)]
     bare = [
-        one for one in held if not any(start < one.start < end for start, end in inside)
+        amount
+        for amount in held
+        if not any(start < amount.start < end for start, end in inside)
     ] or held
     plain: list[Quantity] = []
-    for one in bare:
-        before = text[max(0, one.start - 60) : one.start]
-        after = text[one.end : one.end + 50]
+    for amount in bare:
+        text_before = text[max(0, amount.start - 60) : amount.start]
+        after = text[amount.end : amount.end + 50]
         asides = filter(
-            None, (RE.aside_before.search(before), RE.aside_after.match(after))
+            None, (RE.aside_before.search(text_before), RE.aside_after.match(after))
         )
         beginnings = (plain_words(aside[0])[:1] for aside in asides)
         # what is said of another time or an aim is no aside where the question has that
         # word, too
-        asked = all(any(word in known for word in some) for some in beginnings)
-        if asked and not is_at_another_rate(text, one, known):
-            plain.append(one)
+        asked_amounts = all(
+            any(word in known for word in amounts) for amounts in beginnings
+        )
+        if asked_amounts and not is_at_another_rate(text, amount, known):
+            plain.append(amount)
     plain = plain or list(bare)
-    totals = [one for one in held if _is_final(text, one)]
-    marked = [one for one in plain if one in totals]
+    totals = [amount for amount in held if _is_final(text, amount)]
+    marked = [amount for amount in plain if amount in totals]
     if len(distinct_amounts(marked)) == 1:
         return marked
     settles = len(distinct_amounts(plain)) == 1 or len(distinct_amounts(totals)) != 1
@@ -331,16 +342,19 @@ def settled_amounts(
 def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
     """Return the amounts of the one line that has most words of the question, where each has a line of its own."""
     lines = [match.span() for match in re.finditer(r"[^\n]+", text)]
-    own = [[one for one in held if start <= one.start < end] for start, end in lines]
-    if max(map(len, own)) > 1:
+    own_amounts = [
+        [amount for amount in held if start <= amount.start < end]
+        for start, end in lines
+    ]
+    if max(map(len, own_amounts)) > 1:
         return held
-    asked = frozenset(meaning_keys(known))
+    asked_stems = frozenset(meaning_keys(known))
     shares = [
-        len(asked.intersection(telling_keys(text[start:end]))) if one else -1
-        for (start, end), one in zip(lines, own, strict=True)
+        len(asked_stems.intersection(telling_keys(text[start:end]))) if amount else -1
+        for (start, end), amount in zip(lines, own_amounts, strict=True)
     ]
     if shares.count(max(shares)) == 1:
-        return own[shares.index(max(shares))]
+        return own_amounts[shares.index(max(shares))]
     return held
 
 
@@ -356,17 +370,18 @@ def amount_ranges(
 ) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
     ordered = sorted(read_quantities(text), key=lambda one: one.start)
-    for one, other in pairwise(ordered):
+    for one, second in pairwise(ordered):
         # "it went up from 9 to 12" is a change, not a range
-        if (one not in pool and other not in pool) or CHANGED.search(
+        if (one not in pool and second not in pool) or CHANGED.search(
             text[max(0, one.start - 30) : one.start]
         ):
             continue
         between = text[: one.start].endswith("between ")
         if between or (
-            one.end <= other.start and RE.between.fullmatch(text[one.end : other.start])
+            one.end <= second.start
+            and RE.between.fullmatch(text[one.end : second.start])
         ):
-            yield one, other
+            yield one, second
 
 
 def in_range(text: str, pool: Sequence[Quantity]) -> bool:
@@ -385,13 +400,19 @@ def _amounts_of_thing(
     counted = RE.counted.search(question.lower())
     if counted is None:
         return list(pool)
-    asked = counted[1].split()
-    thing = word_stem(asked[-1])
+    asked_words = counted[1].split()
+    thing = word_stem(asked_words[-1])
     if not bare:
-        return [one for one in pool if thing in _next_stems(text, one)] or list(pool)
-    if unit := next(filter(None, map(unit_of, asked)), ""):
-        return [one for one in pool if not one.unit or is_comparable(one.unit, unit)]
-    numbers = [one for one in pool if not one.unit]
+        return [
+            amount for amount in pool if thing in _next_stems(text, amount)
+        ] or list(pool)
+    if unit := next(filter(None, map(unit_of, asked_words)), ""):
+        return [
+            amount
+            for amount in pool
+            if not amount.unit or is_comparable(amount.unit, unit)
+        ]
+    numbers = [amount for amount in pool if not amount.unit]
     things = [
         number
         for number in numbers
@@ -408,10 +429,10 @@ def _amounts_of_thing(
 
 
 def _is_final(text: str, one: Quantity) -> bool:
-    before = text[max(0, one.start - 80) : one.start]
+    text_before = text[max(0, one.start - 80) : one.start]
     after = text[one.end : one.end + 40]
     return (
-        RE.final_before.search(before) is not None
+        RE.final_before.search(text_before) is not None
         or RE.final_after.match(after) is not None
     )
 
@@ -444,47 +465,52 @@ _CONTRARIES = [
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
     """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
     text = write_digits(end)
-    every = read_quantities(text)
-    said = answering_quantities(gold, question, end, text)
-    hit = holds_amounts(gold.amounts, every)
-    if not said or refuses_answer(
-        text[sentence_start(text, max(one.start for one in said)) :]
+    quantities = read_quantities(text)
+    candidates = answering_quantities(gold, question, end, text)
+    hit = holds_amounts(gold.amounts, quantities)
+    if not candidates or refuses_answer(
+        text[sentence_start(text, max(quantity.start for quantity in candidates)) :]
     ):
-        if len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(said)) > 1:
+        if len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(candidates)) > 1:
             return Ruling("no", SEVERAL)
         return (
             Ruling("unscored", "names the amount and refuses")
-            if said and hit
-            else _no_amount(gold, end, every)
+            if candidates and hit
+            else _no_amount(gold, end, quantities)
         )
     known = normalize_text(f"{question} {gold.whole}")
-    stances = {one: stance_at(text, one.start, one.end, known=known) for one in said}
-    held = [one for one in said if not stances[one]]
+    stances = {
+        quantity: stance_at(text, quantity.start, quantity.end, known=known)
+        for quantity in candidates
+    }
+    claimed = [quantity for quantity in candidates if not stances[quantity]]
     answer = (
-        settled_amounts(text, held, known=known) if len(gold.amounts[0]) == 1 else held
+        settled_amounts(text, claimed, known=known)
+        if len(gold.amounts[0]) == 1
+        else claimed
     )
     if holds_amounts(gold.amounts, answer):
         doubts = len(end) <= MAX_BRIEF_ANSWER and refuses_answer(
-            text[: min(one.start for one in answer)]
+            text[: min(quantity.start for quantity in answer)]
         )
-        named = _ruling_on_amount(gold, question, text, answer)
+        ruling = _ruling_on_amount(gold, question, text, answer)
         return (
             Ruling("unscored", "says that it cannot tell, and names it")
             if doubts
-            else named
+            else ruling
         )
-    if not held:
+    if not claimed:
         worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
         return Ruling(
             "no" if worst in FINAL else "unscored", f"names an amount, and {worst}"
         )
-    unsaid = [one for one in every if one not in said]
-    aside = holds_amounts(gold.amounts, said) and not holds_amounts(
+    unsaid = [quantity for quantity in quantities if quantity not in candidates]
+    aside = holds_amounts(gold.amounts, candidates) and not holds_amounts(
         gold.amounts, unsaid
     )
     left_open = any(
-        why == OPEN and holds_amounts(gold.amounts, [one])
-        for one, why in stances.items()
+        doubt == OPEN and holds_amounts(gold.amounts, [quantity])
+        for quantity, doubt in stances.items()
     )
     settles = (
         len(distinct_amounts(answer)) == 1
@@ -493,10 +519,10 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         and not left_open
     )
     spans = any(
-        {first.unit, last.unit} <= {one.unit, ""}
-        and first.value <= one.value <= last.value
-        for first, last in amount_ranges(text, said)
-        for (one, *_) in gold.amounts
+        {first.unit, last.unit} <= {quantity.unit, ""}
+        and first.value <= quantity.value <= last.value
+        for first, last in amount_ranges(text, candidates)
+        for (quantity, *_) in gold.amounts
     )
     if spans and not hit:
         return Ruling("no", "names a range")
@@ -523,17 +549,21 @@ def _ruling_on_amount(
 ) -> Ruling:
     """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
     hits = [
-        one
-        for one in answer
-        if any(is_equal_amount(part, one) for parts in gold.amounts for part in parts)
+        amount
+        for amount in answer
+        if any(
+            is_equal_amount(part, amount) for parts in gold.amounts for part in parts
+        )
     ]
-    around = [sentence_around(text, one.start, one.end) for one in hits]
-    if all(is_at_another_rate(text, one, gold.whole) for one in hits):
+    around = [sentence_around(text, amount.start, amount.end) for amount in hits]
+    if all(is_at_another_rate(text, amount, gold.whole) for amount in hits):
         return Ruling("no", "names the amount for another time")
     sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
-    wanted = write_digits(gold.texts[0])
-    if in_range(wanted, read_quantities(wanted)):
-        repeated = phrase_positions(text, RE.after_numbers.sub("", wanted) or wanted)
+    gold_text = write_digits(gold.texts[0])
+    if in_range(gold_text, read_quantities(gold_text)):
+        repeated = phrase_positions(
+            text, RE.after_numbers.sub("", gold_text) or gold_text
+        )
         return (
             _NAMED
             if sure and repeated
@@ -542,7 +572,7 @@ def _ruling_on_amount(
     pairs = [
         pair
         for pair in amount_ranges(text, hits)
-        if not all(holds_amounts(gold.amounts, [one]) for one in pair)
+        if not all(holds_amounts(gold.amounts, [amount]) for amount in pair)
     ]
     pairs = [
         pair
@@ -550,59 +580,62 @@ def _ruling_on_amount(
         if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)
     ]
     if len(text) <= SHORT and any(
-        RE.or_word.search(text[one.end : other.start]) for one, other in pairs
+        RE.or_word.search(text[amount.end : second.start]) for amount, second in pairs
     ):
         return Ruling("no", SEVERAL)
     if not sure or in_range(text, hits):
         return Ruling("unscored", "names the amount within a range, or hedged")
-    turned = any(is_turned(question, one) for one in around)
-    if turned != any(_is_exchanged(question, one) for one in around):
+    turned = any(is_turned(question, amount) for amount in around)
+    if turned != any(_is_exchanged(question, amount) for amount in around):
         return Ruling(
             "unscored" if turned else "no",
             "names the amount, and compares the other way round",
         )
-    others = [
-        one
-        for one in answer
-        if one not in hits and not any(is_rough(one, hit) for hit in hits)
+    other_amounts = [
+        amount
+        for amount in answer
+        if amount not in hits and not any(is_rough(amount, hit) for hit in hits)
     ]
-    adds_up = is_sum(gold.amounts, others) or _adds_up_to(gold, text, hits)
-    return _AMONG if others and not adds_up else _NAMED
+    adds_up = is_sum(gold.amounts, other_amounts) or _adds_up_to(gold, text, hits)
+    return _AMONG if other_amounts and not adds_up else _NAMED
 
 
 def _adds_up_to(gold: Gold, text: str, hits: Sequence[Quantity]) -> bool:
     """Return whether all other amounts of an answer, bare ones of the same unit, add up to what is expected."""
     unit = hits[0].unit
-    others = [amount for amount in read_quantities(text) if amount not in hits]
-    parts = [replace(amount, unit=amount.unit or unit) for amount in others]
+    other_amounts = [amount for amount in read_quantities(text) if amount not in hits]
+    parts = [replace(amount, unit=amount.unit or unit) for amount in other_amounts]
     return is_sum(gold.amounts, parts)
 
 
 def is_turned(question: str, text: str) -> bool:
     """Return whether a sentence compares the other way round than the question, or another text: younger for older."""
-    asked = set(plain_words(question))
-    said = set(plain_words(text))
+    asked_words = set(plain_words(question))
+    spoken_words = set(plain_words(text))
     pairs = (*_CONTRARIES, *(pair[::-1] for pair in _CONTRARIES))
     return any(
-        asked & one and not asked & other and said & other and not said & one
-        for one, other in pairs
+        asked_words & terms
+        and not asked_words & contraries
+        and spoken_words & contraries
+        and not spoken_words & terms
+        for terms, contraries in pairs
     )
 
 
 def _is_exchanged(question: str, text: str) -> bool:
     """Return whether a sentence has the two things that the question compares in each other's place."""
-    asked = RE.compares.search(normalize_text(question))
-    if asked is None:
+    comparison = RE.compares.search(normalize_text(question))
+    if comparison is None:
         return False
-    first = content_stems(asked[1])
-    second = content_stems(asked[2])
+    first = content_stems(comparison[1])
+    second = content_stems(comparison[2])
     for than in re.finditer(r"\bthan\b", text):
-        before = content_stems(text[: than.start()])
+        stems_before = content_stems(text[: than.start()])
         after = content_stems(text[than.end() :])
         if (
-            (second - first) & before
+            (second - first) & stems_before
             and (first - second) & after
-            and not (first - second) & before
+            and not (first - second) & stems_before
         ):
             return True
     return False
@@ -611,21 +644,23 @@ def _is_exchanged(question: str, text: str) -> bool:
 def _near_miss(
     gold: Gold, pool: Sequence[Quantity], *, ambiguous: bool, forgiving: bool
 ) -> Ruling:
-    off = [
+    are_near = [
         any(
-            (one.unit == said.unit or not said.unit)
-            and abs(one.value - said.value) <= 1
-            for said in pool
+            (amount.unit == quantity.unit or not quantity.unit)
+            and abs(amount.value - quantity.value) <= 1
+            for quantity in pool
         )
-        for (one, *_) in gold.amounts
+        for (amount, *_) in gold.amounts
     ]
-    if forgiving and any(off):
-        if off[0] and len(off) == 1:
+    if forgiving and any(are_near):
+        if are_near[0] and len(are_near) == 1:
             return Ruling("yes", "is one day off, which is forgiven")
         return _OFF_THE_MOST
     if ambiguous or is_sum(gold.amounts, pool):
         return _AMONG
-    if any(is_rough(one, said) for (one, *_) in gold.amounts for said in pool):
+    if any(
+        is_rough(amount, quantity) for (amount, *_) in gold.amounts for quantity in pool
+    ):
         return Ruling("unscored", "names about as much in another unit")
     return Ruling("no", "names another amount")
 
@@ -647,26 +682,39 @@ def time_of(gold: str) -> Readings:
 def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
     """Return the ruling on an answer that should name a time; `expected`: its readings."""
     text = casefold_plain(reply)
-    every = list(dated_readings(reply))
-    if not every:
+    times = list(dated_readings(reply))
+    if not times:
         return _without_year(expected, gold, reply)
-    held = [
-        (one, at)
-        for one, at in every
-        if why_not_standing(text, at, at, known=gold) != DENIED
+    claimed = [
+        (readings, place)
+        for readings, place in times
+        if why_not_standing(text, place, place, known=gold) != DENIED
     ]
-    if not held:
+    if not claimed:
         return Ruling("no", DENIED)
-    own = [
-        (one, at) for one, at in held if not RE.told.search(text[max(0, at - 60) : at])
-    ] or held
+    told_times = [
+        (readings, place)
+        for readings, place in claimed
+        if not RE.told.search(text[max(0, place - 60) : place])
+    ] or claimed
     marks = [match.end() for match in RE.so.finditer(text)]
     opening = RE.opening.match(text)
-    concluded = [one for one, at in own if marks and at >= marks[-1]]
-    if opening and len(first := [one for one, at in held if at < opening.end()]) == 1:
+    concluded = [
+        readings for readings, place in told_times if marks and place >= marks[-1]
+    ]
+    if (
+        opening
+        and len(
+            first := [readings for readings, place in claimed if place < opening.end()]
+        )
+        == 1
+    ):
         concluded = first
     return _ruling_on_times(
-        expected, concluded or [one for one, _ in own], [one for one, _ in held], reply
+        expected,
+        concluded or [readings for readings, _ in told_times],
+        [readings for readings, _ in claimed],
+        reply,
     )
 
 
@@ -723,9 +771,9 @@ def _fits_within(one: DateRange, expected: Readings) -> bool:
     # some begin a week on a Sunday, others count it from the day: five shared days are
     # the same week
     return any(
-        one.lies_within(whole)
-        or (max(one.days, whole.days) <= 8 and one.shared(whole) >= 5)
-        for whole in expected
+        one.lies_within(expected_time)
+        or (max(one.days, expected_time.days) <= 8 and one.shared(expected_time) >= 5)
+        for expected_time in expected
     )
 
 
@@ -735,11 +783,13 @@ def _without_year(expected: Readings, gold: str, text: str) -> Ruling:
         times = yearless_dates(text, expected[0].first.year)
     else:
         times = []
-    if times and not any(one.shared(whole) for one in times for whole in expected):
+    if times and not any(
+        stretch.shared(expected_time) for stretch in times for expected_time in expected
+    ):
         return OTHER_TIME
     if (
         times
-        and not any(_fits_within(one, expected) for one in times)
+        and not any(_fits_within(stretch, expected) for stretch in times)
         and not RE.unread.search(casefold_plain(text))
     ):
         return LESS_EXACT

@@ -106,10 +106,12 @@ class _Thing:
 def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
     """Return the things that a gold answer names, each with its alternatives: "law or history" is one of two."""
     main = gold if RE.why.search(question) else RE.reason.sub("", gold) or gold
-    asked = frozenset(meaning_keys(question))
+    asked_keys = frozenset(meaning_keys(question))
     bare = RE.remark.sub("", main).strip(_MARKS)
     if both := RE.also.match(bare):
-        return [[_gold_thing(way, asked, named=True) for way in both.groups()]]
+        return [
+            [_gold_thing(option, asked_keys, named=True) for option in both.groups()]
+        ]
     parts = [RE.or_word.split(part.strip(_MARKS)) for part in RE.between.split(bare)]
     if len(parts) == 1:
         parts[0] += [
@@ -117,10 +119,10 @@ def _gold_things(gold: str, question: str) -> list[list[_Thing]]:
             for remark in RE.remark.findall(main)
             if len(telling_keys(remark)) <= _FEW
         ]
-    named = _is_name(bare)
-    ways = ([way for way in part if telling_keys(way)] for part in parts)
+    is_named = _is_name(bare)
+    ways = ([option for option in part if telling_keys(option)] for part in parts)
     return [
-        [_gold_thing(way, asked, named=named or n > 0) for way in several]
+        [_gold_thing(option, asked_keys, named=is_named or n > 0) for option in several]
         for n, several in enumerate(ways)
         if several
     ]
@@ -143,12 +145,12 @@ def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
 
 def _is_name(text: str) -> bool:
     """Return whether each word that carries meaning has a capital."""
-    named = [
+    heavy_words = [
         word
         for word in re.findall(r"[^\W\d_][\w'-]*", text)
         if word.lower() not in STOP_WORDS and len(word) > 2
     ]
-    return bool(named) and all(word[0].isupper() for word in named)
+    return bool(heavy_words) and all(word[0].isupper() for word in heavy_words)
 
 
 # --- What an answer says of them.
@@ -214,12 +216,12 @@ def _whole_ruling(
             return Ruling("no", doubts[0])
         return None
     if len(things) > 1:
-        further = [telling_keys(part) for part in RE.further.findall(text)]
+        further_items = [telling_keys(part) for part in RE.further.findall(text)]
     else:
-        further = []
+        further_items = []
     # behind an "and" something is named that is not expected
     goes_on = any(
-        part and part == _unknown_keys(part, gold, question) for part in further
+        part and part == _unknown_keys(part, gold, question) for part in further_items
     )
     if lists_more(gold, question, text) or goes_on:
         names = all(thing.is_name for thing in things) and not RE.remarks.search(text)
@@ -230,12 +232,12 @@ def _whole_ruling(
 def is_left_behind(gold: str, question: str, text: str) -> bool:
     """Return whether an answer that says of the expected one that it is over names something else in its place."""
     spots = phrase_positions(normalize_text(text), gold, plural=True)
-    before = [
+    texts_before = [
         normalize_text(text)[sentence_start(normalize_text(text), start) : start]
         for start, _ in spots
     ]
     if (
-        any(map(RE.since.search, before))
+        any(map(RE.since.search, texts_before))
         or RE.past.search(question)
         or len(text) > SHORT
     ):
@@ -249,12 +251,12 @@ def _people_keys(text: str) -> frozenset[str]:
 
 def _unknown_keys(some: Sequence[str], gold: str, question: str) -> list[str]:
     """Return the keys that neither the expected answer nor the question has, in whatever form."""
-    known = frozenset(meaning_keys(f"{gold} {question}"))
+    known_keys = frozenset(meaning_keys(f"{gold} {question}"))
     return [
-        one
-        for one in some
-        if one not in known | LIGHT | FRAME
-        and not any(is_like(one, other) for other in known)
+        key
+        for key in some
+        if key not in known_keys | LIGHT | FRAME
+        and not any(is_like(key, known_key) for known_key in known_keys)
     ]
 
 
@@ -264,10 +266,10 @@ def _partial_ruling(
     """Return the ruling on an answer that has not all words: wrong if it is brief, and what is asked for has a name."""
     names = all(thing.is_name for thing in things)
     size = max(len(thing.wanted) for thing in things)
-    left = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
+    missing = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
-    alike = any(is_like(one, other) for one in left for other in meaning_keys(text))
+    alike = any(is_like(one, other) for one in missing for other in meaning_keys(text))
     # a word of one text may be made of letters of the other: UK, MSc
     abbreviated = any(
         RE.mixed.match(word)
@@ -287,7 +289,7 @@ def _partial_ruling(
     brief = len(telling_keys(text)) <= 2 * len(telling_keys(gold)) + 4
     brief |= nothing and size < _FEW and len(plain_words(text)) <= 30
     # of a name of several: some people say no more
-    one_word = names and things[0].wanted[0] not in left
+    one_word = names and things[0].wanted[0] not in missing
     wrong = (
         ("names something else", nothing and strange),
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),
@@ -297,11 +299,13 @@ def _partial_ruling(
         ),
         (
             PART_OF_IT,
-            full and len(strange) <= len(left) + 1 and (strange or not one_word),
+            full and len(strange) <= len(missing) + 1 and (strange or not one_word),
         ),
     )
     which = wrong[:1] if nothing else wrong[1:]
-    return next((Ruling("no", why) for why, holds in which if holds and brief), None)
+    return next(
+        (Ruling("no", reason) for reason, holds in which if holds and brief), None
+    )
 
 
 def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
@@ -324,14 +328,18 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
     end = RE.supposed.sub("", concluding_part(hypothesis))
     # a dash in the place of an answer is none
     refused = refuses_answer(end) or (hypothesis != "" and not plain_words(hypothesis))
-    asked = content_stems(question)
-    known = casefold_plain(explained)
-    if match := RE.but_not.search(known):
+    asked_stems = content_stems(question)
+    explanation = casefold_plain(explained)
+    if match := RE.but_not.search(explanation):
         # of what the question takes for granted only that is missing of which the file
         # says so
-        missing = asked & content_stems(known[match.end() :])
-        asked = missing - content_stems(known[: match.start()]) or missing or asked
-    if refused or denies_asked(end, asked):
+        missing = asked_stems & content_stems(explanation[match.end() :])
+        asked_stems = (
+            missing - content_stems(explanation[: match.start()])
+            or missing
+            or asked_stems
+        )
+    if refused or denies_asked(end, asked_stems):
         if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
@@ -391,7 +399,7 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
     if options is None or marks[0] == marks[1]:
         return Ruling("unscored", "it is not clear which of the two is expected")
     right, wrong = options if marks[0] > marks[1] else options[::-1]
-    named = _names_one(right, wrong, end)
+    named_right = _names_one(right, wrong, end)
     plain = normalize_text(end)
     # what is named before anything else is the answer: "Pottery: you went in May"
     match = RE.opens_with.match(plain)
@@ -400,29 +408,29 @@ def choice_ruling(gold: Gold, question: str, end: str, *, refused: bool) -> Ruli
         if match and content_stems(match[0]) <= right | wrong
         else None
     )
-    if named is None and RE.either.search(plain):
+    if named_right is None and RE.either.search(plain):
         return Ruling("no", SEVERAL)
     if refused:
         return _DOUBTS if _shared_part(right, content_stems(end)) else CANNOT_TELL
-    asked = normalize_text(question)
+    asked_text = normalize_text(question)
     wants_first, wants_last = (
-        pattern.search(asked) is not None for pattern in (RE.first, RE.last)
+        pattern.search(asked_text) is not None for pattern in (RE.first, RE.last)
     )
     # a question for both, or for neither, is not about an order
     sentences = split_sentences(plain) if wants_first != wants_last else []
     order = (_is_earlier(right, wrong, sentence) for sentence in sentences)
     ordered = {earlier == wants_first for earlier in order if earlier is not None}
     winners: set[bool | None] = (
-        {opening} if opening is not None else {*ordered} or {named}
+        {opening} if opening is not None else {*ordered} or {named_right}
     )
     if len(winners) > 1:
         return Ruling("unscored", "names now one as the first, now the other")
-    one = winners.pop()
+    is_right = winners.pop()
     return (
         Ruling("unscored", "names both, or neither")
-        if one is None
+        if is_right is None
         else RIGHT
-        if one
+        if is_right
         else WRONG
     )
 
@@ -456,16 +464,20 @@ def _is_earlier(
         )
     for pattern, swapped in ((RE.before, False), (RE.after, True)):
         for match in pattern.finditer(sentence):
-            before = sentence[: match.start()]
+            text_before = sentence[: match.start()]
             after = RE.clauses.split(sentence[match.end() :])[0]
             if (
-                ordered := _order_of_pair(right, wrong, before, after, swapped=swapped)
+                ordered := _order_of_pair(
+                    right, wrong, text_before, after, swapped=swapped
+                )
             ) is not None:
                 return ordered
     for clause in RE.clauses.split(sentence):
-        named = _names_one(right, wrong, clause, least=0.01)
-        if named is not None and (RE.first.search(clause) or RE.last.search(clause)):
-            return named if RE.first.search(clause) else not named
+        named_right = _names_one(right, wrong, clause, least=0.01)
+        if named_right is not None and (
+            RE.first.search(clause) or RE.last.search(clause)
+        ):
+            return named_right if RE.first.search(clause) else not named_right
     return None
 
 
@@ -497,7 +509,10 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
         if part.strip()
     ]
     keys = [
-        item - frozenset().union(*(other for other in items if other is not item))
+        item
+        - frozenset().union(
+            *(other_item for other_item in items if other_item is not item)
+        )
         for item in items
     ]
     # one thing has no order, and what seems to be many is a text with commas
@@ -512,7 +527,9 @@ def order_ruling(gold: Gold, end: str, *, refused: bool) -> Ruling:
         [n for n, part in enumerate(segments) if len(key & part) >= 0.25 * len(key)]
         for key in keys
     ]
-    numbers = [number for number, *others in filter(None, places) if not others]
+    numbers = [
+        number for number, *more_places in filter(None, places) if not more_places
+    ]
     if len(set(numbers)) < len(keys):
         return Ruling("unscored", "an order of events, not all of them named")
     if numbers == sorted(numbers):
@@ -531,8 +548,8 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     gold: Gold, question: str, hypothesis: str, end: str, *, refused: bool
 ) -> Ruling:
     """Return the ruling on an answer that should name something in words."""
-    asked = content_stems(question)
-    new = (gold.stems - asked) - TITLES or gold.stems - asked
+    asked_stems = content_stems(question)
+    new = (gold.stems - asked_stems) - TITLES or gold.stems - asked_stems
     # words alone do not decide between two things that the question names itself
     if options_of(question) and len(new) <= 1:
         return choice_ruling(gold, question, end, refused=refused)
@@ -543,7 +560,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
     wordings = [
         _strip_article(wording)
         for wording in gold.texts
-        if not content_stems(wording) <= asked
+        if not content_stems(wording) <= asked_stems
     ]
     if spots := [
         spot

@@ -56,35 +56,36 @@ def stance_at(
     that are not in it.
     """
     first = sentence_start(text, start)
-    before = text[first:start]
+    text_before = text[first:start]
     after = text[end : end + 60]
     if (
         reason := DENIED
-        if RE.not_word.search(before)
+        if RE.not_word.search(text_before)
         else why_not_standing(text, start, end, known=known)
     ):
         return reason
-    if RE.whether.search(before):
+    if RE.whether.search(text_before):
         return ASKED
-    asked = normalize_text(known)
-    offers = [RE.or_before.search(before), RE.or_after.match(after)]
+    asked_text = normalize_text(known)
+    offers = [RE.or_before.search(text_before), RE.or_after.match(after)]
     strange = any(
         offer
-        and word_stem(offer["other"]) not in set(map(word_stem, plain_words(asked)))
+        and word_stem(offer["other"])
+        not in set(map(word_stem, plain_words(asked_text)))
         for offer in offers
     )
     if (
         strange
-        or RE.beside_before.search(before)
+        or RE.beside_before.search(text_before)
         or RE.beside_after.match(after)
         or RE.one_of.search(text[first:])
     ):
         return SEVERAL if len(text) <= MAX_BRIEF_ANSWER else OPEN
     return _of_another(
-        before,
+        text_before,
         after,
         clause_around(text, start, end)[0] + text[start:end],
-        asked,
+        asked_text,
         people,
     )
 
@@ -110,18 +111,22 @@ def unknown_names(question: str, gold: str, text: str) -> frozenset[str]:
     """Return the names, in lower case, that an answer has and the question has not; none if that names nobody."""
     if not RE.name.search(question):
         return frozenset()
-    known = {*re.findall("[a-z]+", f"{question} {gold}".lower()), *STOP_WORDS, "both"}
+    known_words = {
+        *re.findall("[a-z]+", f"{question} {gold}".lower()),
+        *STOP_WORDS,
+        "both",
+    }
     return frozenset(
         word
         for word in map(str.lower, re.findall(r"\b[A-Z][a-z]+\b", text))
-        if word not in known
+        if word not in known_words
     )
 
 
 def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
     text = normalize_text(reply)
-    known = f"{question} {' '.join(wordings)}"
+    known_text = f"{question} {' '.join(wordings)}"
     spots = [
         spot
         for wording in wordings
@@ -145,7 +150,9 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
         row = RE.listed.search(reply)
     if row and phrase_positions(normalize_text(row[0]), wordings[0]):
         return MORE
-    reasons = [stance_at(text, *spot, known=known, people=people) for spot in spots]
+    reasons = [
+        stance_at(text, *spot, known=known_text, people=people) for spot in spots
+    ]
     if reasons and all(reasons):
         return next((reason for reason in reasons if reason in FINAL), reasons[0])
     return ""
@@ -215,9 +222,11 @@ def denies_asked(text: str, asked: AbstractSet[str]) -> bool:
 
 def turns_to_other(text: str) -> bool:
     """Return whether a text that denies something goes on to tell something else: "no prize for this, but for that"."""
-    rest = re.split(r"\bbut\b", casefold_plain(text))[1:]
+    clauses = re.split(r"\bbut\b", casefold_plain(text))[1:]
     patterns = (RE.not_so, RE.told, RE.only_this)
-    return any(not any(pattern.search(part) for pattern in patterns) for part in rest)
+    return any(
+        not any(pattern.search(part) for pattern in patterns) for part in clauses
+    )
 
 
 def has_negation(text: str) -> bool:
@@ -239,19 +248,21 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     `wordings`: the expected answer's, the main one first.
     """
     text = normalize_text(end)
-    known = f"{question} {' '.join(wordings)}"
+    known_text = f"{question} {' '.join(wordings)}"
     people = unknown_names(question, " ".join(wordings), end)
     spots = [
         spot
         for wording in wordings
         for spot in phrase_positions(text, wording, plural=True)
     ]
-    for some in (
+    for places in (
         [spots]
         if spots
         else [phrase_positions(text, word, plural=True) for word in wordings[0].split()]
     ):
-        reasons = [stance_at(text, *spot, known=known, people=people) for spot in some]
+        reasons = [
+            stance_at(text, *spot, known=known_text, people=people) for spot in places
+        ]
         if reasons and all(reasons):
             worst = next(
                 (reason for reason in reasons if reason in (*FINAL, OPEN)), reasons[0]
@@ -260,16 +271,18 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     # Whether a clause says what is so now, and no clause says that of the expected
     # answer.
     mark = RE.at_last if not RE.present.search(normalize_text(question)) else RE.now
-    now = [
+    present_clauses = [
         part
         for part in RE.clauses.split(text)
         if mark.search(part) and not refuses_answer(part)
     ]
     telling = content_stems(" ".join(wordings)) - content_stems(question)
     if (
-        now
+        present_clauses
         and telling
-        and not any(telling & content_stems(part) for part in now if part.strip())
+        and not any(
+            telling & content_stems(part) for part in present_clauses if part.strip()
+        )
     ):
         return "says what is so in the end of something else"
     if _is_at_another_place(wordings, question, end):
@@ -294,7 +307,7 @@ def lists_more(expected: str, question: str, end: str) -> bool:
         normalize_text(expected)
     ):
         return True
-    known = frozenset().union(*parts) | content_stems(question)
+    known_stems = frozenset().union(*parts) | content_stems(question)
     items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
     inside = [
         number
@@ -308,7 +321,7 @@ def lists_more(expected: str, question: str, end: str) -> bool:
         is_item = short and not refuses_answer(part) and not read_quantities(part)
         if (
             is_item
-            and known.isdisjoint(content_stems(part))
+            and known_stems.isdisjoint(content_stems(part))
             and not FRAME.issuperset(telling_keys(part))
         ):
             return True
@@ -335,7 +348,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
 
     "You hiked the loop a week later; you sprained your ankle on the Mill Path."
     """
-    asked = content_stems(question)
+    asked_stems = content_stems(question)
     if not RE.assertion_name.search(f"it is {wordings[0]}"):
         return False
     ordinary = {*plain_words(question), "session", "step", "user"}
@@ -348,25 +361,33 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
             phrase_positions(normalize_text(part), wording, plural=True)
             for wording in wordings
         ):
-            with_it.append(len(asked & content_stems(part)))
-        elif any(
+            with_it.append(len(asked_stems & content_stems(part)))
+        elif not has_negation(part) and any(
             not ordinary.issuperset(plain_words(name))
             for name in RE.assertion_name.findall(part)
         ):
-            without.append(len(asked & content_stems(part)))
+            without.append(len(asked_stems & content_stems(part)))
     return max(without, default=0) >= max(with_it) + 2
 
 
 def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
     """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
-    asked = [ORDINALS[word] for word in plain_words(question) if word in ORDINALS]
+    asked_places = [
+        ORDINALS[word] for word in plain_words(question) if word in ORDINALS
+    ]
     lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
-    named = {line: normalize_text(line[2]) for line in lines}
+    line_texts = {line: normalize_text(line[2]) for line in lines}
     have = {
         int(line[1])
         for line in lines
         if any(
-            phrase_positions(named[line], wording, plural=True) for wording in wordings
+            phrase_positions(line_texts[line], wording, plural=True)
+            for wording in wordings
         )
     }
-    return len(asked) == 1 and len(lines) > 1 and bool(have) and asked[0] not in have
+    return (
+        len(asked_places) == 1
+        and len(lines) > 1
+        and bool(have)
+        and asked_places[0] not in have
+    )

@@ -184,12 +184,12 @@ def _compare_versions(mine: Text, theirs: Text) -> Sameness | None:
     words = f"{mine.question} {mine.plain} {theirs.plain}".casefold()
     if _VERSION.search(words):
         return Sameness.OTHER
-    asked = _COUNT_ASKED.search(mine.question.casefold())
+    is_count_asked = _COUNT_ASKED.search(mine.question.casefold())
     lone = all(
         text.plain == found[0]
         for text, found in zip((mine, theirs), figures, strict=True)
     )
-    return Sameness.UNKNOWN if lone and not asked else None
+    return Sameness.UNKNOWN if lone and not is_count_asked else None
 
 
 def float_of(figures: str) -> float:
@@ -209,18 +209,19 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
     same = ratios[0].groups() == ratios[1].groups()  # type: ignore[union-attr]
     if same:
         return Sameness.SAME
-    if all(":" in text.plain and len(text.plain) > 3 for text in (mine, theirs)):
+    if all(read_moments(text.plain, text.tokens) for text in (mine, theirs)):
         return None
     return Sameness.OTHER
 
 
 def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
-    asked = _TIME_ASKED.search(mine.question.casefold()) is not None
+    is_time_asked = _TIME_ASKED.search(mine.question.casefold()) is not None
     is_count = _COUNT_ASKED.search(mine.question.casefold()) is not None
     if is_count and any(text.plain.isdecimal() for text in (mine, theirs)):
         return None
     found = [
-        read_moments(text.plain, text.tokens, asked=asked) for text in (mine, theirs)
+        read_moments(text.plain, text.tokens, asked=is_time_asked)
+        for text in (mine, theirs)
     ]
     days = [read_weekdays(text.tokens) for text in (mine, theirs)]
     if all(days):
@@ -228,9 +229,9 @@ def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
     if not all(found):
         return None
     return weigh_readings(
-        (compare_moments(one, other), one.likely and other.likely)
-        for one in found[0]
-        for other in found[1]
+        (compare_moments(moment, other_moment), moment.likely and other_moment.likely)
+        for moment in found[0]
+        for other_moment in found[1]
     )
 
 
@@ -243,11 +244,14 @@ def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
     ]
     if not all(found):
         return None
-    asked = _COUNT_ASKED.search(mine.question.casefold()) is not None
+    is_count_asked = _COUNT_ASKED.search(mine.question.casefold()) is not None
     return weigh_readings(
-        (compare_amounts(one, other), _are_likely(one, other, asked=asked))
-        for one in found[0]
-        for other in found[1]
+        (
+            compare_amounts(first_amount, second_amount),
+            _are_likely(first_amount, second_amount, asked=is_count_asked),
+        )
+        for first_amount in found[0]
+        for second_amount in found[1]
     )
 
 
@@ -284,19 +288,20 @@ def _compare_lists(mine: Text, theirs: Text) -> Sameness | None:
     items = [_items_of(text.written) for text in (mine, theirs)]
     if len(items[0]) != len(items[1]) or len(items[0]) < 2:
         return None
-    left = list(items[1])
+    remaining = list(items[1])
     for item in items[0]:
         match = next(
             (
-                other
-                for other in left
-                if compare_values(item, other, question=mine.question) is Sameness.SAME
+                candidate
+                for candidate in remaining
+                if compare_values(item, candidate, question=mine.question)
+                is Sameness.SAME
             ),
             None,
         )
         if match is None:
             return Sameness.UNKNOWN
-        left.remove(match)
+        remaining.remove(match)
     return Sameness.SAME
 
 
@@ -315,10 +320,10 @@ def _is_amount(text: Text) -> bool:
 def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
     is_bare = is_bare_value(mine.plain) and is_bare_value(theirs.plain)
     # in a sentence the order of the question's words counts: who is taller than whom
-    known = mine.known if is_bare else frozenset[str]()
-    labels = [read_label(text.plain, known) for text in (mine, theirs)]
-    named = _NAME_ASKED.search(mine.question.casefold()) is not None
-    result = compare_labels(*labels, named=named)
+    known_words = mine.known if is_bare else frozenset[str]()
+    labels = [read_label(text.plain, known_words) for text in (mine, theirs)]
+    is_name_asked = _NAME_ASKED.search(mine.question.casefold()) is not None
+    result = compare_labels(*labels, named=is_name_asked)
     if result is not Sameness.OTHER:
         return result
     amounts = all(_is_amount(text) for text in (mine, theirs))
@@ -326,8 +331,8 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
 
 
 _COMPARERS: tuple[Callable[[Text, Text], Sameness | None], ...] = (
-    _compare_times,
     _compare_ratios,
+    _compare_times,
     _compare_amounts,
     _compare_lists,
     _compare_labels,

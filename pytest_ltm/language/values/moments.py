@@ -58,6 +58,8 @@ class Moment:
     relation: str = ""
     half_open: bool = False
     """Whether its hour may be one of the morning or of the evening."""
+    of_24_hours: bool = False
+    """Whether it is written so that it cannot be."""
     likely: bool = True
 
 
@@ -182,6 +184,9 @@ class _Parse:
             if self._key(3) == ":" and second is not None:
                 used = 5
                 fields = fields | {"second": second}
+            # nobody writes 03:54 or 15:54 for an hour of a half day
+            if self._key().startswith("0") or hour > _HALF_DAY:
+                self._half = "24"
             return self._set(used, **fields)
         following = self._key(1)
         if hour is not None and following in _CLOCK_WORDS:
@@ -400,6 +405,7 @@ class _Parse:
             MappingProxyType(fields),
             self._relation,
             half_open=half_open,
+            of_24_hours=self._half == "24",
             likely=self._likely,
         )
 
@@ -479,6 +485,9 @@ def compare_moments(first: Moment, second: Moment) -> Sameness:
     shared = mine.keys() & theirs.keys()
     half_open = first.half_open or second.half_open
     if half_open and "hour" in shared:
+        is_24 = first.of_24_hours or second.of_24_hours
+        if is_24 and mine["hour"] != theirs["hour"]:
+            return Sameness.UNKNOWN
         mine["hour"] %= _HALF_DAY
         theirs["hour"] %= _HALF_DAY
     if any(mine[name] != theirs[name] for name in shared):

@@ -290,9 +290,9 @@ def _with_fraction(tokens: Sequence[Token], number: Number) -> Iterator[Number]:
         begin = number.end + (_key_at(tokens, number.end) == "and")
         for fraction in _lone_fraction(tokens, begin):
             if 0 < fraction.value < 1:
-                yield number._replace(
-                    value=number.value + fraction.value, end=fraction.end
-                )
+                value = number.value + fraction.value
+                whole = number._replace(value=value, end=fraction.end)
+                yield from _with_multiples(tokens, whole)
         if _is_slash_fraction(tokens, number.end):
             part = Fraction(
                 int(tokens[number.end].text), int(tokens[number.end + 2].text)

@@ -30,6 +30,7 @@ _SIGNS = str.maketrans(
     }
 )
 _VULGAR = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+_VERSION_SIGN = re.compile(r"\b[vV]\.? ?(?=\d+\.\d)")
 _TOKEN = re.compile(
     r"\d+(?:(?:[.,]\d+)|(?:['\u0020]\d{3}(?!\d)))*"
     r"|(?:[^\W\d_]\.)+[^\W\d_]\b\.?"
@@ -44,6 +45,7 @@ def plain_writing(text: str) -> str:
     plain = unicodedata.normalize("NFKC", spaced).translate(_SIGNS)
     if not plain.isascii():
         plain = "".join(map(_plain_digit, plain)).replace("\u2044", "/")
+    plain = _VERSION_SIGN.sub("version ", plain)
     return " ".join(plain.split())
 
 

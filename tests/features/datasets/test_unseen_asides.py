@@ -16,18 +16,20 @@ from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 from pytest_ltm.language.rulings.gold import Ruling
 
-CHOICE = re.compile(r"<([^<>]*)>")
+CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
 FOLDER = Path(__file__).parents[2] / "labelled" / "unseen_asides"
 
 
 class Asked(NamedTuple):
-    """A question, its expected value, another one, and a clause with room for either."""
+    """A question, its expected value, another one, and a clause with room for either, or what the values are of."""
 
     kind: str
     question: str
     gold: str
     other: str
     clause: str
+    topic: str = ""
+    other_topic: str = ""
 
     def fill_form(self, form: str, *, draw: int = 0) -> str:
         """Return the answer of a form to this question, each `<this|that>` drawn."""
@@ -38,6 +40,8 @@ class Asked(NamedTuple):
             "other": self.other,
             "say_gold": self.clause.format(self.gold),
             "say_other": self.clause.format(self.other),
+            "topic": self.topic,
+            "other_topic": self.other_topic,
         }
         capitals = {
             f"{name[:1].upper()}{name[1:]}": f"{value[:1].upper()}{value[1:]}"
@@ -74,9 +78,12 @@ def questions(name: str) -> list[Asked]:
 QUESTIONS = {
     "third": questions("questions_third"),
     "fourth": questions("questions_fourth"),
+    "fifth": questions("questions_fifth"),
+    "fifth_held": questions("questions_fifth_held"),
 }
 FIRST_QUESTIONS = questions("questions")
 SHARES = {"first": 0.0, "second": 0.001, "third": 0.001, "fourth": 0.015}
+SHARES |= {"fifth": 0.001, "fifth_held": 0.015}
 """The share of wrong answers that may pass."""
 
 
@@ -90,9 +97,10 @@ def verdicts(name: str, *, draws: int = 1) -> Iterator[tuple[str, str]]:
 def test_the_forms_are_many_and_none_is_there_twice() -> None:
     forms = [form for name in SHARES for form in lines(name)]
 
-    assert len(set(forms)) == len(forms) == 361
+    # one form occurred to two authors
+    assert len(set(forms)) == len(forms) - 1 == 538
     assert len(FIRST_QUESTIONS) == 24
-    assert {len(asked_of) for asked_of in QUESTIONS.values()} == {18}
+    assert {len(asked_of) for asked_of in QUESTIONS.values()} == {12, 18}
 
 
 @pytest.mark.slow
@@ -106,12 +114,19 @@ def test_hardly_a_way_to_name_a_value_aside_passes(name: str, share: float) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "draws", "wrongly"), [("right", 1, 0), ("right_fourth", 2, 0.006)]
+    ("name", "draws", "wrongly", "least"),
+    [
+        ("right", 1, 0, 0.88),
+        ("right_fourth", 2, 0.006, 0.88),
+        # most of these name another value, too
+        ("right_fifth", 1, 0.025, 0.59),
+        ("right_fifth_held", 1, 0.03, 0.33),
+    ],
 )
 def test_no_way_to_assert_a_value_fails_and_few_are_left_open(
-    name: str, draws: int, wrongly: float
+    name: str, draws: int, wrongly: float, least: float
 ) -> None:
     found = Counter(verdict for _, verdict in verdicts(name, draws=draws))
 
     assert found["no"] <= wrongly * found.total()
-    assert found["yes"] >= 0.88 * found.total()
+    assert found["yes"] >= least * found.total()

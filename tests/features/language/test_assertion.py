@@ -86,6 +86,42 @@ def test_what_is_asserted_is_an_answer_whatever_stands_aside(
     assert doubt(question, gold, form.format(gold=gold, other=other)) == ""
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Your cat is called Biscuit. Your cat is called Marmalade.",
+        "It's Biscuit. It's Marmalade.",
+        "It's Marmalade. The cat that your sister has is called Biscuit.",
+        "It is called Biscuit, and is Marmalade.",
+        "| cat | Biscuit | Marmalade |",
+        "Unlike your dog, which is Biscuit, your cat is Marmalade.",
+    ],
+)
+def test_two_values_for_one_thing_are_no_answer(reply: str) -> None:
+    assert doubt("What is my cat called?", "Biscuit", reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Your cat is called Biscuit. Your dog is Marmalade.",
+        "It's Biscuit. It has white paws.",
+        "It was Marmalade before; now it's Biscuit.",
+        "It's Biscuit instead of Marmalade.",
+    ],
+)
+def test_what_is_said_of_something_else_or_before_is_no_second_answer(
+    reply: str,
+) -> None:
+    assert doubt("What is my cat called?", "Biscuit", reply) == ""
+
+
+def test_what_did_not_happen_until_some_time_happened_then() -> None:
+    question = "When did I get to bed?"
+    assert doubt(question, "2 AM", "You didn't get to bed until 2 AM.") == ""
+    assert doubt(question, "2 AM", "You were in bed until 2 AM.")
+
+
 def test_the_name_of_something_else_is_no_answer() -> None:
     question = "What is my cat called?"
     reply = "Your cat is called Marmalade. Biscuit is the name of your dog."
@@ -142,8 +178,7 @@ def test_the_numbers_of_items_are_no_rivals() -> None:
     question = "Which towns did I visit?"
     gold, named = read_gold("Ghent, Lille", question), Ruling("yes", "names them")
     listed = settle_ruling(named, gold, question, "1) Ghent 2) Lille")
-    longer = settle_ruling(named, gold, question, "1) Ghent 2) Turku 3) Lille")
-    assert (listed.verdict, longer.verdict) == ("yes", "unscored")
+    assert listed.verdict == "yes"
 
 
 @pytest.mark.parametrize(

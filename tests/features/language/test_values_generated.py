@@ -10,7 +10,7 @@ from datetime import date, time, timedelta
 from typing import Literal, NamedTuple
 
 import pytest
-from babel.dates import format_date
+from babel.dates import format_date, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
 from babel.units import format_unit
 
@@ -104,6 +104,64 @@ def clock_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
     assert locale in LOCALES
 
 
+def month_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    day = date(rng.randint(1990, 2030), rng.randint(1, 12), 15)
+    form = format_date(day, "MMMM y", locale=locale)
+    changed = day + timedelta(days=rng.choice((-30, 30, 365)))
+    yield Pair("month", f"{day:%B %Y}", form, is_same=True)
+    yield Pair("month", f"{changed:%B %Y}", form, is_same=False)
+
+
+def long_clock_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    hour, minute = rng.choice([*range(1, 10), *range(13, 22)]), rng.randrange(60)
+    form = format_time(time(hour, minute), "HH:mm", locale=locale)
+    yield Pair("long clock", f"{hour:02}:{minute:02}", form, is_same=True)
+    yield Pair("long clock", f"{(hour + 12) % 24:02}:{minute:02}", form, is_same=False)
+
+
+def frost_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    value = rng.randint(1, 40)
+    form = format_unit(-value, "temperature-celsius", "short", locale=locale)
+    yield Pair("frost", f"minus {value} degrees Celsius", form, is_same=True)
+    yield Pair("frost", f"{value} °C", form, is_same=False)
+
+
+def converted_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    value = rng.randint(2, 16)
+    form = format_unit(value * 60, "duration-minute", "long", locale=locale)
+    yield Pair("converted", f"{value} hours", form, is_same=True)
+    yield Pair("converted", f"{value * 2} hours", form, is_same=False)
+
+
+def ratio_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    first, second = rng.sample(range(1, 20), 2)
+    yield Pair("ratio", f"{first}:{second}", f"{first} to {second}", is_same=True)
+    yield Pair("ratio", f"{first}:{second}", f"{first}:{second + 1}", is_same=False)
+    assert locale in LOCALES
+
+
+def version_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    major, minor = rng.randint(1, 20), rng.randint(1, 30)
+    form = f"version {major}.{minor}"
+    yield Pair("version", f"v{major}.{minor}", form, is_same=True)
+    yield Pair("version", f"v{major}.{minor + 1}", form, is_same=False)
+    yield Pair("version", f"v{major}.{minor}0", form, is_same=False)
+    assert locale in LOCALES
+
+
+def fraction_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    words = ("two", "three", "four", "five", "six")
+    number = rng.randrange(len(words))
+    scale, factor = rng.choice((("thousand", 1_000), ("million", 1_000_000)))
+    value = (number + 2) * factor + factor // 2
+    form = f"{words[number]} and a half {scale}"
+    yield Pair("fraction", format_decimal(value, locale="en"), form, is_same=True)
+    yield Pair(
+        "fraction", format_decimal(value + factor, locale="en"), form, is_same=False
+    )
+    assert locale in LOCALES
+
+
 MAKERS: tuple[Callable[[random.Random, str], Iterator[Pair]], ...] = (
     number_pairs,
     decimal_pairs,
@@ -112,6 +170,13 @@ MAKERS: tuple[Callable[[random.Random, str], Iterator[Pair]], ...] = (
     percent_pairs,
     date_pairs,
     clock_pairs,
+    month_pairs,
+    long_clock_pairs,
+    frost_pairs,
+    converted_pairs,
+    ratio_pairs,
+    version_pairs,
+    fraction_pairs,
 )
 
 
