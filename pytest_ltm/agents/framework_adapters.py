@@ -107,7 +107,9 @@ def adapter_class(candidate: object, spec: str) -> type | None:
     names: dict[str, Any] = {"__name__": f"adapter_of_{framework.package}"}
     names[bound[1]] = candidate
     text = _IMPORT.sub("", framework.adapter)
-    exec(compile(text, f"<adapter of {name}>", "exec"), names)  # noqa: S102 - a text of this package
+    # As a file of its own: what this module wants of its annotations is not the adapter's.
+    code = compile(text, f"<adapter of {name}>", "exec", dont_inherit=True)
+    exec(code, names)  # noqa: S102 - a text of this package
     kind: type = names["Agent"]
     if framework.takes_tools(candidate):
         return kind

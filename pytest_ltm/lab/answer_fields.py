@@ -82,6 +82,11 @@ class RowFields:
     def __init__(self, row: Mapping[str, Any]) -> None:
         leaves = leaves_of(row)
         self.question = _ranked(leaves, "question")
+        self.texts = [
+            leaf.value
+            for leaf in leaves
+            if isinstance(leaf.value, str) and leaf not in self.question
+        ]
         self.gold = _ranked(leaves, "gold")
         self.said = _ranked(leaves, "said")
         self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
@@ -225,14 +230,20 @@ def provider_error(fields: RowFields, gold: str) -> str:
     """Return the error that a row holds in the place of an answer; "" if it holds an answer."""
     answer = next((text_in(leaf.value) for leaf in fields.said), None)
     if not answer or not answer.strip():
-        found = (_error_text(leaf.value) for leaf in fields.error)
+        found = [_error_text(leaf.value) for leaf in fields.error]
+        # where there is no field for it, a grader's reason says so
+        found += filter(_reads_as_error, fields.texts)
         return next(filter(None, found), "")
     # a question may ask for an error
     asked_for = bool(gold.strip()) and gold.strip().lower() in answer.lower()
-    start = _ERROR_START.match(answer)
-    if start and _ERROR_KIND.search(answer[:_FIRST]) and not asked_for:
+    if _reads_as_error(answer) and not asked_for:
         return answer
     return ""
+
+
+def _reads_as_error(text: str) -> bool:
+    """Return whether a text begins as a program's error, and says which."""
+    return bool(_ERROR_START.match(text) and _ERROR_KIND.search(text[:_FIRST]))
 
 
 _FIRST = 300

@@ -68,7 +68,7 @@ def _classify_mark(match: re.Match[str], own: Collection[str]) -> Mark:
         role = "alone"
     else:
         role = "opens"
-    if RE.closing.search(name) and (pipe or name == "unused95"):
+    if RE.closing.search(name) and (pipe or name.startswith("end_")):
         role = "closes"
     elif before != after:
         role = "opens" if before else "closes"
@@ -219,11 +219,7 @@ def _final_channel(text: str) -> str:
     if not opened:
         bare = RE.bare_channels.match(text)
         return text[bare.end() :] if bare else text
-    finals = [
-        match
-        for match in opened
-        if match[1].lower() in ("final", "answer", "response", "reply")
-    ]
+    finals = [match for match in opened if RE.reply.search(match[1])]
     if not finals:
         return re.sub(r"<\|start\|>\w*|<\|end\|>", "", text[: opened[0].start()])
     stop = RE.channel_end.search(text, finals[-1].end())
@@ -262,25 +258,29 @@ def _without_details(text: str) -> str:
 # --- Sections under labels.
 
 
-def _without_sections(text: str) -> str:
-    """Return a text without sections that a label calls thoughts, calls or questions."""
+def _without_preface(text: str) -> str:
+    """Return a text without the thoughts that a cloud, a quotation, brackets or a last line of theirs marks."""
     for pattern in (RE.cloud, RE.quoted_thought):
         if match := pattern.match(text):
             text = text[match.end() :]
     if ends := list(RE.done.finditer(text)):
         return text[ends[-1].end() :]
-    if match := RE.aside.match(text):
-        opening = match[0].strip()
-        closing = opening[::-1].replace("(", ")").replace("[", "]")
-        end = text.find(closing + "\n", match.end())
-        rest = text[end + len(closing) :] if end >= 0 else ""
-        # a few words in brackets are said: "(sorry)"; a paragraph of them before the
-        # answer is thought
-        text = (
-            rest
-            if rest.strip() and len(text[match.end() : end].split()) >= _FEWEST_WORDS
-            else text
-        )
+    match = RE.aside.match(text)
+    if match is None:
+        return text
+    opening = match[0].strip()
+    closing = opening[::-1].replace("(", ")").replace("[", "]")
+    end = text.find(closing + "\n", match.end())
+    rest = text[end + len(closing) :] if end >= 0 else ""
+    # a few words in brackets are said: "(sorry)"; a paragraph of them before the answer
+    # is thought
+    is_thought = len(text[match.end() : end].split()) >= _FEWEST_WORDS
+    return rest if rest.strip() and is_thought else text
+
+
+def _without_sections(text: str) -> str:
+    """Return a text without sections that a label calls thoughts, calls or questions."""
+    text = _without_preface(text)
     labels = [match for match in RE.label.finditer(text) if _is_short(match["label"])]
     if not labels:
         return text
@@ -291,6 +291,8 @@ def _without_sections(text: str) -> str:
         for match in labels
         if RE.answer.search(match["label"]) and text[match.end() :].strip()
     ]
+    if _leads_up(text, labels):
+        return text[labels[1].end() :]
     first = labels[0]["label"].lower()
     # in a list of several questions a label is repeated: there it is what the agent
     # asks
@@ -299,25 +301,52 @@ def _without_sections(text: str) -> str:
     hides = (
         RE.thought.search(first)
         or (leads_up and _is_prose(text[labels[0].end() : answers[0].start()]))
-        or (labels[0]["mark"].startswith("#") and RE.step.match(first))
+        or (RE.step.match(first) and answers[-1:] == labels[-1:])
         or (alone and (RE.tool.search(first) or RE.asks.fullmatch(first)))
     )
     leads = hides and not text[: labels[0].start()].strip()
     if leads and (following := [match for match in answers if match is not labels[0]]):
         return text[following[-1 if RE.step.match(first) else 0].end() :]
+    return _without_last_thought(text, labels)
+
+
+def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
+    """Return a text up to where, after something was said, a label is one of thoughts and nothing else."""
     for match in labels:
-        marked = match["colon"] or match["mark"].strip("(")
-        if (
-            match.start()
-            and marked
-            and RE.pure.fullmatch(match["label"])
-            and text[: match.start()].strip()
-        ):
+        is_marked = match["colon"] or match["mark"].strip("(")
+        is_said = text[: match.start()].strip()
+        if is_said and is_marked and RE.pure.fullmatch(match["label"]):
             return text[: match.start()]
     return text
 
 
+def _leads_up(text: str, labels: Sequence[re.Match[str]]) -> bool:
+    """Return whether a first section of two leads up to the second, whatever their labels.
+
+    It is prose, speaks to nobody, and has named what the shorter one at the end says.
+    """
+    if len(labels) != 2 or text[: labels[0].start()].strip():
+        return False
+    # longer ones are said: "It was not this: …"
+    if any(len(match["label"].split()) > _LONGEST_NAME for match in labels):
+        return False
+    first = text[labels[0].end() : labels[1].start()]
+    last = text[labels[1].end() :].strip()
+    if not last or len(last) >= len(first.strip()) or RE.addressed.search(first):
+        return False
+    named = RE.named_in.findall(last)
+    if not named:
+        # a script without capitals: what is said again is told by pairs of its letters
+        pairs = {
+            last[at : at + 2] for at in range(len(last) - 1) if ord(last[at]) > 0x2FFF
+        }
+        named = [pair for pair in pairs if pair in first] if pairs else []
+        return 2 * len(named) > len(pairs)
+    return _is_prose(first) and all(name in first for name in named)
+
+
 _MOST_WORDS = 6
+_LONGEST_NAME = 2
 
 
 def _is_prose(section: str) -> bool:
@@ -342,6 +371,10 @@ def _without_calls(text: str) -> str:
     """Return a text without printed calls of tools, and lines that say that one is running."""
     if RE.call_alone.match(text):
         return ""
+    if call := RE.labelled_call.search(text):
+        before = text[: call.start()]
+        label = RE.label.match(before)
+        return "" if label and RE.pure.fullmatch(label["label"]) else before
     text = RE.call_line.sub("", RE.call_fence.sub("", text))
     status = RE.status.match(text)
     if status and text[status.end() :].strip():

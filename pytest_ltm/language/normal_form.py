@@ -129,11 +129,7 @@ def _strip_wrapping(text: str) -> str:
         match = pattern.match(text)
         label = next(filter(None, match.groups())) if match else ""
         # other words before a colon belong to the answer: "Bus: line 4"
-        if (
-            match
-            and text[match.end() :].strip()
-            and _consists_of(label, LEXICON.words("roles"))
-        ):
+        if match and text[match.end() :].strip() and RE.own_label.fullmatch(label):
             text = text[match.end() :]
     return text
 
@@ -157,6 +153,8 @@ def _without_reports(text: str) -> str:
 
 def _reports_status(line: str) -> bool:
     """Return whether a line has nothing but numbers with what programs count of their work."""
+    if RE.tokens_counted.search(line):
+        return True
     words = _simple_words(line).split()
     return (
         any(map(RE.counted.match, words))

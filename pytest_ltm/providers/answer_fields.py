@@ -6,21 +6,19 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_ltm.api.model import name_end, sort_end, split_words
+from pytest_ltm.api.model import name_end, sort_end, split_words, stems_of
 
 DEEPEST_FIELD: Final = 8
 # What stands in these was written by the model, for people or for tools.
 OPAQUE_FIELD: Final = re.compile(
     r" (?:content|text|usage|filter|argument|logprob|delta|input|output)"
 )
-_WRITTEN_FOR_TOOLS = frozenset({"arguments", "args", "input", "parameters"})
+_WRITTEN_FOR_TOOLS = re.compile(r"arg\w*|param\w*|input")
 _END = re.compile(
-    r" (?:finish\w*|stop\w*|done|end\w*|incomplete|block\w*|terminat\w*)"
-    r" (?:reason|details?|type|cause)\Z"
+    rf" (?:{stems_of('good')}|incomplete|block|terminat)\w* (?:reason|detail|type|cause)\w*\Z"
 )
-_THOUGHT = re.compile(
-    r" (?:think|thought|reason)\w*(?: (?:content|text|details|summary|parts|blocks))?\Z"
-)
+# How hard a model is to think is no thought.
+_THOUGHT = re.compile(r" (?:think|thought|reason)\w*(?: (?!eff)\w+)?\Z")
 # Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
 _CALL = re.compile(r"(?: custom)? (?:tool|function) (?:call|use)s?")
 _PLAIN_NAME = re.compile(r"[\w. -]+")
@@ -46,7 +44,7 @@ def fold_names(value: Any, depth: int = 0) -> Any:
     for name, inner in value.items():
         key = "_".join(split_words(name).split()) or name
         if key not in folded or (inner and not folded[key]):
-            is_for_tools = key in _WRITTEN_FOR_TOOLS
+            is_for_tools = _WRITTEN_FOR_TOOLS.fullmatch(key)
             folded[key] = inner if is_for_tools else fold_names(inner, depth + 1)
     return folded
 

@@ -16,9 +16,8 @@ from pytest_ltm.providers.answer_fields import OPAQUE_FIELD
 
 _DEEPEST = 6
 _LONGEST = 300
-_LISTS = re.compile(r" (?:choice|candidate|event|result|data|err)")
 _ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
-_STATE_FIELD = re.compile(r" (?:type|object|stat\w+|event|result|kind)\Z")
+_STATE_FIELD = re.compile(r" (?:type|object|stat\w+)\Z")
 _CODE_FIELD = re.compile(r" (?:(?:ret)?code|status|ret)\Z")
 _FINE = re.compile(
     rf"(?: (?:{stems_of('good')}|no(?:ne| error)?|null|ok|false|0|200))*"
@@ -87,7 +86,6 @@ def find_error(data: Any, depth: int = 0) -> Any:
         for name, words in fields.items()
         # where a body holds what was said, counted or filtered
         if not OPAQUE_FIELD.search(words)
-        and (not isinstance(data[name], list) or _LISTS.match(words))
     )
     return next((error for error in inside if error is not None), None)
 
@@ -108,7 +106,7 @@ def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
             re.search(r" (?:err(?:or)?|failed|failure|exception)\Z", state) is not None
         )
     if value is False:
-        return words in {" success", " ok", " succeeded"}
+        return words in {" success", " ok"}
     worded = any(has_word("words", other) for other in fields.values())
     if not (worded and _CODE_FIELD.search(words)) or isinstance(value, bool):
         return False
@@ -252,7 +250,7 @@ class TooLong(Struct, frozen=True):
 
 # Of the reply, or of a picture: no matter of the prompt's length.
 _REPLY_LIMIT = re.compile(
-    r"`?'?\bmax_\w*tokens\b'?`?|\b(?:completion|output|generated|new|draft) tokens?\b|\bimages?\b.*",
+    r"`?'?\bmax_\w*tokens\b'?`?|\b(?:completion|output|new) tokens?\b|\bimages?\b.*",
     re.IGNORECASE,
 )
 _BELOW_NOTHING = re.compile(r"\bmax_\w*tokens\b.{0,60}-\d", re.IGNORECASE)
@@ -261,13 +259,12 @@ _NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
 )
 _LIMIT_AHEAD = re.compile(
-    rf"{stems_of('limit')}|context|window|size|up to|at most|[<>]=?", re.IGNORECASE
+    rf"{stems_of('limit')}|context|up to|at most|[<>]=?", re.IGNORECASE
 )
 _TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
 _LIMIT_BEHIND = re.compile(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
 _PROMPT_BEHIND = re.compile(
-    r"\W*(?:tokens? )?(?:(?:from|in|of) )?(?:the )?(?:input|messages?|prompt|text)",
-    re.IGNORECASE,
+    r"\W*(?:tokens? )?(?:\w+ ){0,2}(?:input|mess|prompt|text)", re.IGNORECASE
 )
 
 

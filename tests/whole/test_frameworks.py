@@ -12,6 +12,8 @@ from chat_server import Asked, ChatServer, Says, calls, says
 from conftest import Project
 from run_folders import latest_run
 
+from pytest_ltm.agents import framework_adapters
+
 pytestmark = pytest.mark.slow
 TALK = """
 import pytest
@@ -198,27 +200,112 @@ class agent:
         graph = create_agent(model, [offered(tool, tools) for tool in tools], checkpointer=threads)
         return graph.invoke({{"messages": [("user", message)]}}, self.thread)["messages"][-1].text
 """,
+    "agno": """
+from agno.agent import Agent
+from agno.db.in_memory import InMemoryDb
+from agno.models.openai.like import OpenAILike
+
+keeps = {{"db": InMemoryDb(), "add_history_to_context": True, "num_history_runs": 100}}
+agent = Agent(model=OpenAILike(id="m", base_url="{url}", api_key="none"), telemetry=False, **keeps)
+""",
+    "haystack": """
+from haystack.components.agents import Agent
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.utils import Secret
+
+agent = Agent(chat_generator=OpenAIChatGenerator(model="m", api_base_url="{url}", api_key=Secret.from_token("none")))
+""",
+    "google.adk": """
+from google.adk.agents import LlmAgent
+from google.adk.models.lite_llm import LiteLlm
+
+agent = LlmAgent(name="bot", model=LiteLlm(model="openai/m", api_base="{url}", api_key="none"))
+""",
+    "autogen_agentchat": """
+from autogen_agentchat.agents import AssistantAgent
+from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+cannot = dict.fromkeys(("vision", "json_output", "structured_output"), False)
+facts = {{"function_calling": True, "family": "unknown", **cannot}}
+model = OpenAIChatCompletionClient(model="m", base_url="{url}", api_key="none", model_info=facts)
+agent = AssistantAgent("bot", model_client=model)
+""",
+    "agent_framework": """
+from agent_framework import Agent
+from agent_framework.openai import OpenAIChatCompletionClient
+
+agent = Agent(client=OpenAIChatCompletionClient("m", base_url="{url}", api_key="none"))
+""",
+    "smolagents": """
+from smolagents import OpenAIModel, ToolCallingAgent
+
+agent = ToolCallingAgent(tools=[], model=OpenAIModel("m", api_base="{url}", api_key="none"), verbosity_level=0)
+""",
+    "dspy": """
+import dspy
+
+dspy.configure(lm=dspy.LM("openai/m", api_base="{url}", api_key="none", cache=False))
+
+class Talk(dspy.Signature):
+    question: str = dspy.InputField()
+    history: dspy.History = dspy.InputField()
+    answer: str = dspy.OutputField()
+
+agent = dspy.ReAct(Talk, tools=[])
+""",
+    "crewai": """
+from crewai import LLM, Agent
+
+model = LLM(model="openai/m", base_url="{url}", api_key="none")
+agent = Agent(role="friend", goal="to remember", backstory="You listen.", llm=model)
+""",
 }
 """By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
 
 
-def books(asked: Asked) -> Says:
-    """Book a table at the time that was told of a person, and reply with what that came to."""
-    newest = asked.messages[-1]
-    if newest["role"] == "tool":
-        return says(f"It is {newest['content']}.")
+def booking_of(asked: Asked) -> dict[str, str] | None:
+    """Return the table that is asked for, at the time that was told of its person."""
     said = [
         str(message["content"])
         for message in asked.messages
         if message["role"] == "user"
     ]
-    wanted = re.search(r"Book a table for (\w+)\.", said[-1])
-    if wanted is None or not asked.body.get("tools"):
-        return says("Noted.")
+    wanted = re.findall(r"Book a table for (\w+)\.", said[-1] if said else "")
+    if not wanted:
+        return None
     told = re.findall(
-        rf"Tables for {wanted[1]} are always for ([\d:]+)\.", " ".join(said)
+        rf"Tables for {wanted[-1]} are always for ([\d:]+)\.", " ".join(said)
     )
-    return calls(("book", json.dumps({"person": wanted[1], "time": told[-1]})))
+    return {"person": wanted[-1], "time": told[-1]}
+
+
+def books(asked: Asked) -> Says:
+    """Book a table, and reply with what that came to, each in the form that the framework asks for."""
+    newest = str(asked.messages[-1]["content"])
+    booked = re.search(r"booked for [$\w:]+", newest)
+    booking = None if booked else booking_of(asked)
+    reply = f"It is {booked[0]}." if booked else "Noted."
+    if "[[ ## " in str(asked.messages[0]["content"]):
+        return says(fill_form(asked, booking, reply))
+    tools = {tool["function"]["name"] for tool in asked.body.get("tools") or ()}
+    if booking and "book" in tools:
+        return calls(("book", json.dumps(booking)))
+    if "final_answer" in tools:
+        return calls(("final_answer", json.dumps({"answer": reply})))
+    return says(reply)
+
+
+def fill_form(asked: Asked, booking: dict[str, str] | None, reply: str) -> str:
+    """Return the fields that DSPy asks for."""
+    fields = {"reasoning": "So.", "answer": reply}
+    if "next_tool_name" in str(asked.messages[0]["content"]):
+        fields = {
+            "next_thought": "So.",
+            "next_tool_name": "book" if booking else "finish",
+            "next_tool_args": json.dumps(booking or {}),
+        }
+    parts = [f"[[ ## {name} ## ]]\n{text}" for name, text in fields.items()]
+    return "\n\n".join([*parts, "[[ ## completed ## ]]"])
 
 
 def journals(project: Path) -> dict[str, bytes]:
@@ -231,12 +318,17 @@ def journals(project: Path) -> dict[str, bytes]:
 @pytest.mark.filterwarnings("default")  # the libraries' own
 @pytest.mark.parametrize("framework", ACTORS)
 def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_and_in_processes(
-    project: Project, chat_server: ChatServer, framework: str
+    project: Project,
+    chat_server: ChatServer,
+    monkeypatch: pytest.MonkeyPatch,
+    framework: str,
 ) -> None:
     for module in ("openai", framework):
         pytest.importorskip(module)
     if framework in ("langchain", "langgraph"):
         pytest.importorskip("langchain_openai")
+    monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     chat_server.default = books
     source = (CLIENT + ACTORS[framework]).format(url=chat_server.url)
     project.file(source, "bots.py")
@@ -269,3 +361,30 @@ def test_a_model_that_binds_no_tools_takes_no_part(
     project.file(ACTING)
     run = project.ltm("-rs", agent="bots:agent")
     run.assert_outcomes(failed=2 * offers, skipped=2 * (not offers))
+
+
+# --- What `ltm init` writes where a project has no such agent yet.
+
+
+TOLD = """
+def test_cat(ltm):
+    ltm.say("My theorbo stands in Porto.")
+    ltm.wait(tokens=200)
+    ltm.check("Porto", "Porto" in ltm.ask("Where is the theorbo?"))
+"""
+BESIDE_RECIPES = sorted(
+    path.stem for path in Path(framework_adapters.__file__).parent.glob("frameworks/*")
+)
+
+
+@pytest.mark.filterwarnings("default")  # the libraries' own
+@pytest.mark.parametrize("name", BESIDE_RECIPES)
+def test_a_stand_in_remembers_what_it_is_told(project: Project, name: str) -> None:
+    framework = framework_adapters.load_frameworks()[name]
+    pytest.importorskip(framework.package)
+    project.file(framework.stand_in, "bot.py")
+    project.file(framework.adapter_text("bot", framework.name), "ltm_agent.py")
+    project.file(TOLD)
+    with chance_put_back():
+        run = project.ltm(agent="ltm_agent")
+    run.assert_outcomes(passed=1)

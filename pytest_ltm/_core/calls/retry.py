@@ -18,44 +18,16 @@ from pytest_ltm._core.calls.passing import (
     UNTAKEN,
     may_pass,
 )
+from pytest_ltm._core.model.account import split_words
 from pytest_ltm._core.storage import clock as _clock
 from pytest_ltm._core.storage.errors import TransientFault, text_of
 
-# Names of exceptions of HTTP clients that never got to send anything.
-_NOT_CONNECTED = frozenset(
-    {
-        "ConnectError",
-        "ConnectTimeout",
-        "NewConnectionError",
-        "ClientConnectorError",
-        "PoolTimeout",
-    }
-)
-# Names of exceptions of clients that lost the connection, or patience.
-_BROKEN_OFF = frozenset(
-    {
-        "APIConnectionError",
-        "APITimeoutError",
-        "ChunkedEncodingError",
-        "ClientConnectionError",
-        "ClientPayloadError",
-        "ConnectionClosedError",
-        "ConnectionError",
-        "ConnectionTimeoutError",
-        "IncompleteRead",
-        "NetworkError",
-        "ProtocolError",
-        "ReadError",
-        "ReadTimeout",
-        "ReadTimeoutError",
-        "RemoteProtocolError",
-        "ServerDisconnectedError",
-        "ServerTimeoutError",
-        "Timeout",
-        "TimeoutException",
-        "WriteError",
-        "WriteTimeout",
-    }
+# Exceptions of HTTP clients are known by the words of their names: some never got to
+# send anything, others lost the connection, or patience.
+_NOT_CONNECTED = re.compile(r" (?:connect(?:or)?|pool|new connection) ")
+_BROKEN_OFF = re.compile(
+    r" (?:connection|disconnected|network|protocol|payload|chunked|incomplete|timeout)"
+    r" | (?:read|write) error "
 )
 _DEEPEST = 10
 
@@ -144,14 +116,12 @@ def _cause_chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _by_kind(error: BaseException) -> Trouble | None:
-    names = {kind.__name__ for kind in type(error).__mro__}
-    if isinstance(error, ConnectionRefusedError) or names & _NOT_CONNECTED:
-        return Trouble(untaken=True)
-    if isinstance(error, (ConnectionError, TimeoutError)) or names & (
-        _BROKEN_OFF | {"TimeoutError"}
+    names = [f"{split_words(kind.__name__)} " for kind in type(error).__mro__]
+    if isinstance(error, ConnectionRefusedError) or any(
+        map(_NOT_CONNECTED.search, names)
     ):
-        return Trouble(untaken=False)
-    return None
+        return Trouble(untaken=True)
+    return Trouble(untaken=False) if any(map(_BROKEN_OFF.search, names)) else None
 
 
 def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | None:

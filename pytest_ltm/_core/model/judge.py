@@ -287,11 +287,12 @@ _GRADE = lazy_pattern(
 )
 # What was to choose from, repeated: `GRADE: yes or GRADE: no`, `GRADE: yes/no`.
 _MENU = lazy_pattern(
-    r"\bGRADE\s{0,4}:\s{0,4}\w{1,20}(?:\s{0,4}(?:[/|]|\bor\b)\s{0,4}(?:GRADE\s{0,4}:\s{0,4})?\w{1,20}){1,8}",
+    r"\bGRADE\s{0,4}:[\s(\[{<]{0,4}\w{1,20}(?:\s{0,4}(?:[/|]|\bor\b)\s{0,4}(?:GRADE\s{0,4}:\s{0,4})?\w{1,20}){1,8}",
     re.IGNORECASE | re.ASCII,
 )
 # The whole reply is one word.
 _BARE = lazy_pattern(r"\A[\W_]*([A-Za-z0-9]{1,20})[\W_]*\Z", re.ASCII)
+_WORD_OF_LIST = lazy_pattern(r"[A-Za-z0-9]{1,20}", re.ASCII)
 _LAST_LINE = lazy_pattern(r"\sGRADE:\s*\w+\W*\Z", re.IGNORECASE | re.ASCII)
 _LONGEST = 200
 _FENCE = lazy_pattern(r"\A\s*```[a-z]*\s*")
@@ -324,7 +325,10 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
     text = _grade_from_json(reply)
     if text is None:
         bare = [word for word in _BARE.findall(reply) if word.lower() in grades]
-        lines = _GRADE.findall(_MENU.sub(" ", reply)) or bare
+        plain = _MENU.sub(" ", reply)
+        if _repeats_menu(plain, grades):
+            plain = ""
+        lines = _GRADE.findall(plain) or bare
         if not lines:
             return Unscored(
                 f"the judge gave no grade: {reply[-200:]!r}", cause="ungraded"
@@ -338,6 +342,15 @@ def parse_grade(reply: str, grades: Sequence[str]) -> str | Unscored:
         )
         return Unscored(wording, cause="ungraded")
     return grade
+
+
+def _repeats_menu(reply: str, grades: Sequence[str]) -> bool:
+    """Return whether the last grade is the first of a list of grades: `GRADE: yes, no`."""
+    matches = list(_GRADE.finditer(reply))
+    if not matches:
+        return False
+    listed = _WORD_OF_LIST.findall(reply[matches[-1].start(1) :].lower())
+    return len(set(listed)) > 1 and all(word in grades for word in listed)
 
 
 def full_thoughts(reply: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import weakref
 from array import array
@@ -83,7 +84,16 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     def says_something(self, reply: str) -> bool:
         """Return whether any of a raw reply is speech; always true where replies are read as they came."""
-        return self.thoughts == "keep" or bool(self(reply).strip())
+        return self.thoughts == "keep" or _shows_anything(self(reply))
+
+
+def _shows_anything(text: str) -> bool:
+    """Return whether anything of a text is seen: not only spaces, in whatever spelling, or empty elements."""
+    seen = _UNSEEN.sub("", text)
+    return any(sign.isprintable() and not sign.isspace() for sign in seen)
+
+
+_UNSEEN = re.compile(r"<(\w+)>\s*</\1>|&nbsp;")
 
 
 def _speech_of(reply: str, tags: tuple[str, ...]) -> str:

@@ -165,6 +165,7 @@ def repair_latin(text: str) -> str:
 # as JSON or as tables.
 
 # By name as the exporter writes kinds of messages, or by number.
+_MENTION = re.compile(r"<@!?(\d+)>")
 _DISCORD_SPOKEN = {"Default", "Reply", "Forward", "0", "19"}
 
 
@@ -201,8 +202,19 @@ def _discord_messages(
         if str(row.get("type", "Default")) not in _DISCORD_SPOKEN or not text:
             counts[_NOTICES] += 1
             continue
-        sender = str(row["author"].get("nickname") or row["author"]["name"])
+        sender = _discord_name(row["author"])
+        text = _name_mentioned(text, row.get("mentions") or ())
         yield ExportedMessage(iso_time(row["timestamp"]), sender, text)
+
+
+def _name_mentioned(text: str, people: Iterable[Mapping[str, Any]]) -> str:
+    """Return a text with names in the place of the ids of people who are mentioned."""
+    names = {str(person["id"]): _discord_name(person) for person in people}
+    return _MENTION.sub(lambda match: f"@{names.get(match[1], match[1])}", text)
+
+
+def _discord_name(person: Mapping[str, Any]) -> str:
+    return str(person.get("nickname") or person["name"])
 
 
 def _own_messages(
@@ -253,7 +265,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 def read_slack(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the channels; a guest has the name that stands in the message."""
+    """Yield the channels, or that of one day's file; a guest has the name that stands in the message."""
+    if path.is_file():
+        yield Talk(path.stem, list(_day_messages(path, {}, counts)))
+        return
     people = {}
     for user in (
         _json_list(path / "users.json") if (path / "users.json").is_file() else []
@@ -261,10 +276,7 @@ def read_slack(
         people[user.get("id")] = _profile_name(user.get("profile")) or str(
             user.get("real_name") or user.get("name")
         )
-    if path.is_dir():
-        channels = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
-    else:
-        channels = []
+    channels = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
     days = {
         folder: sorted(day for day in folder.iterdir() if _DAY.fullmatch(day.name))
         for folder in channels
@@ -297,7 +309,11 @@ def _day_messages(
             return f"{target[0] if target[0] == '#' else '@'}{(label or target[1:]).lstrip('@')}"
         return label or target.removeprefix("mailto:")
 
-    for number, message in enumerate(_json_list(file), start=1):
+    rows = _json_list(file)
+    people = {
+        row.get("user"): _profile_name(row.get("user_profile")) for row in rows
+    } | people
+    for number, message in enumerate(rows, start=1):
         attached = [
             attachment
             for attachment in message.get("attachments") or []

@@ -134,7 +134,11 @@ FORMS = (
             ("AuthorID", "Author", "Date", "Content"),
         ),
     ),
-    Form("slack", "messengers", (("folders with a file for each day",),)),
+    Form(
+        "slack",
+        "messengers",
+        (("folders with a file for each day",), ("type", "user", "ts", "text")),
+    ),
     Form("langsmith", "traces", (("run_type", "inputs", "outputs"),)),
     Form(
         "langfuse",

@@ -47,6 +47,9 @@ _BY = re.compile(
 _NOTE = re.compile(
     r"<[^<>\n]{1,60}>|[\w -]{1,80}\.\w{2,5} \([^()\n]{3,40}\)|[^\W\d_]{2,20}: https://maps\.google\.com/\S+|null"
 )
+# A file with a caption: a line of its own before it, or a note before or behind it.
+_FILE_BEFORE = re.compile(r"\A[\w-]{1,80}\.\w{2,5} \([^()\n]{3,40}\)\n")
+_FILE_BESIDE = re.compile(r"\s*<[^<>\n:]{2,30}: [^<>\n:]{1,80}\.\w{2,5}>\s*")
 # What telephones write behind a message that was changed: a note of several words, or
 # in a script without blanks.
 _EDITED = re.compile(
@@ -90,7 +93,7 @@ def read_whatsapp(
                 raise DatasetError(
                     f"{file}:{line.number}: {problem}. Try another --dates"
                 )
-            spoken = _spoken_by(line, speakers, first=place == 0)
+            spoken = _spoken_by(line, speakers, counts, first=place == 0)
             if spoken is None:
                 counts[_SYSTEM] += 1
             elif not spoken[1]:
@@ -101,7 +104,7 @@ def read_whatsapp(
 
 
 def _spoken_by(
-    line: _ChatLine, speakers: Counter[str], *, first: bool
+    line: _ChatLine, speakers: Counter[str], counts: Counter[str], *, first: bool
 ) -> tuple[str, str] | None:
     """Return who said what, "" for media and what was deleted; None for a message of the system."""
     words = half_of_day_words()
@@ -116,7 +119,15 @@ def _spoken_by(
         return None
     if _NOTE.fullmatch(by["text"].strip()) or words["deleted"].fullmatch(text):
         text = ""
-    return by["who"].strip().removeprefix("~").strip(), text
+    return by["who"].strip().removeprefix("~").strip(), _drop_file(text, counts)
+
+
+def _drop_file(text: str, counts: Counter[str]) -> str:
+    """Return the caption of a file, or the text where there is no file."""
+    caption = _FILE_BESIDE.sub("", _FILE_BEFORE.sub("", text, count=1), count=1)
+    if caption and caption != text:
+        counts["left out: files with a caption, which is kept"] += 1
+    return caption
 
 
 def _speakers(chat_lines: Sequence[_ChatLine]) -> Counter[str]:

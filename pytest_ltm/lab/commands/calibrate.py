@@ -1,4 +1,4 @@
-"""`calibrate DIR...`: what control agents earn on published definitions, beside what they earn on a suite of ours."""
+"""`calibrate [DIR...]`: what control agents earn on a suite of ours, beside what they earn on published definitions."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ FILLER = "trivia"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add both sides and the controls."""
-    folder = "a folder of definitions, as for --ltm-definitions"
-    parser.add_argument("definitions", type=Path, nargs="+", metavar="DIR", help=folder)
+    folder = "a folder of definitions, as for --ltm-definitions; without one, only the suite is played"
+    parser.add_argument("definitions", type=Path, nargs="*", metavar="DIR", help=folder)
     suite = "the suite (default: standard)"
     parser.add_argument(
         "--ltm-suite", dest="suite", default="standard", metavar="NAME|FILE", help=suite
@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
 
     Exit status 1 if the totals of a control that retrieves (bm25) are further apart
     than 0.7 of 11, or neither full nor oracle gets full marks in a scenario of the
-    suite.
+    suite. Without definitions the suite is played alone, with filler of its own.
     """
     folders = [DefinitionsFolder(path) for path in arguments.definitions]
     span = arguments.span or next(
@@ -98,15 +98,11 @@ def run(arguments: Namespace) -> int:
     )
     if not span:
         raise ConfigurationError(
-            "no config.yml there names a memory span. Give one with --span, as in --span=120k"
+            "no folder with a config.yml names a memory span. Give one with --span, as in --span=120k"
         )
     controls = listed_specs(arguments.agents or CONTROLS)
-    options = [
-        f"--ltm-span={span}",
-        "--ltm-count=all",
-        f"--ltm-filler={FILLER}",
-        *arguments.pytest,
-    ]
+    as_published = ["--ltm-count=all", f"--ltm-filler={FILLER}"] if folders else []
+    options = [f"--ltm-span={span}", *as_published, *arguments.pytest]
     with study_folder("calibrate") as place:
 
         def play(specs: list[str], words: list[str], name: str) -> list[PlayedRow]:
@@ -119,10 +115,11 @@ def run(arguments: Namespace) -> int:
             suite = Path(arguments.suite).resolve()
         else:
             suite = arguments.suite
-        published = pool_definitions(folders, place / "definitions")
-        tell_progress(
-            f"published definitions: {pluralize(len(published), 'conversation')} at {span}"
-        )
+        published = pool_definitions(folders, place / "definitions") if folders else []
+        if published:
+            tell_progress(
+                f"published definitions: {pluralize(len(published), 'conversation')} at {span}"
+            )
         theirs: list[PlayedRow] = []
         ours: list[PlayedRow] = []
         for number, folder in enumerate(published):
@@ -223,6 +220,15 @@ class Calibration(Struct, frozen=True, kw_only=True):
         )
         return [name for name in names if name not in self.left_out]
 
+    def suite_means(self, agent: str) -> dict[str, float]:
+        """Return what an agent earns in each scenario of ours that it played, 0 to 1."""
+        means = {
+            name: mean_or_none(self.ours[spec, name])
+            for spec, name in sorted(self.ours)
+            if spec == agent
+        }
+        return {name: mean for name, mean in means.items() if mean is not None}
+
     def earnings_pair(
         self, agent: str, scenario: str
     ) -> tuple[IntervalEstimate, IntervalEstimate]:
@@ -275,6 +281,13 @@ class Calibration(Struct, frozen=True, kw_only=True):
                 for name, estimate in estimates.items()
             }
 
+        if not self.theirs:
+            players = (*self.controls, READER, ORACLE)
+            return {
+                "span": self.span,
+                "agents": {agent: self.suite_means(agent) for agent in players},
+                "breaches": self.breaches,
+            }
         agents = {}
         for agent in (*self.controls, READER):
             rows = {
@@ -299,6 +312,11 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 def calibration_lines(calibration: Calibration) -> Iterator[str]:
     """Yield the tables: totals, then scenario by scenario for each agent, and the sentences."""
+    if not calibration.theirs:
+        yield from aligned_lines(suite_table(calibration))
+        yield ""
+        yield from (f"- {sentence}" for sentence in calibration.breaches)
+        return
     yield from aligned_lines(calibration_totals(calibration))
     for agent in (*calibration.controls, READER):
         yield ""
@@ -316,6 +334,24 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
         distance = abs(ours.value - theirs.value)
         if distance > limit and not agent.startswith("bm25:"):
             yield f"{agent} is {distance:.2f} apart, which no limit forbids."
+
+
+def suite_table(calibration: Calibration) -> Table:
+    """Return what each agent earns in each scenario of a suite that is played alone, and in all."""
+    players = (*calibration.controls, READER, ORACLE)
+    means = {agent: calibration.suite_means(agent) for agent in players}
+    names = sorted({name for row in means.values() for name in row})
+    head = [f"at {calibration.span}", *players]
+    rows = [
+        [name, *(_mean_cell(means[agent].get(name)) for agent in players)]
+        for name in names
+    ]
+    totals = [f"{sum(means[agent].values()):.2f}" for agent in players]
+    return [head, *rows, [f"all, of {len(names)}", *totals]]
+
+
+def _mean_cell(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.2f}"
 
 
 def calibration_totals(calibration: Calibration) -> Table:

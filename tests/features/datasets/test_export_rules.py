@@ -466,3 +466,45 @@ def test_a_chat_of_librechat_without_times_is_told_in_its_order(tmp_path: Path) 
     top = {"conversationId": "l", "exportAt": "10:00:00 GMT", "messages": messages}
     path.write_text(json.dumps(top))
     assert texts_of(path) == ["Hi", "Yo"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("IMG-4.jpg (file attached)\nOur house", ["Our house"]),
+        ("Unser-Haus.pdf (Datei angeh\u00e4ngt)\nUnser Haus", ["Unser Haus"]),
+        ("Our house \u200e<attached: 00004-PHOTO.jpg>", ["Our house"]),
+        ("<adjunto: 00004-PHOTO.jpg> Nuestra casa", ["Nuestra casa"]),
+        ("IMG-4.jpg (file attached)", []),
+        ("See plan.pdf (page four)\nand say", ["See plan.pdf (page four)\nand say"]),
+    ],
+)
+def test_of_a_file_with_a_caption_the_caption_is_told(
+    tmp_path: Path, written: str, told: list[str]
+) -> None:
+    path = tmp_path / "chat.txt"
+    lines = ["24/03/2024, 21:14 - Bo: Hello", f"24/03/2024, 21:15 - Bo: {written}"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert texts_of(path) == ["Hello", *told]
+
+
+def test_the_file_of_one_day_of_slack_is_known_and_names_who_is_mentioned(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "boats.json"
+    row = {"type": "message", "user": "U1", "user_profile": {"real_name": "Ann"}}
+    rows = [
+        row | {"ts": "1767348000.1", "text": "I moved to <https://x.y|Lund>"},
+        {"type": "message", "user": "U2", "ts": "1767348001.1", "text": "<@U1>: nice"},
+    ]
+    path.write_text(json.dumps(rows))
+    assert texts_of(path) == ["I moved to Lund", "@Ann: nice"]
+
+
+def test_who_is_mentioned_by_id_on_discord_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "boats.json"
+    ann = {"id": "9", "name": "ann4", "nickname": "Ann"}
+    row = {"id": "1", "timestamp": "2026-01-13T22:00:00+00:00", "author": ann}
+    rows = [row | {"content": "Hi <@9>, <@!8>", "mentions": [ann]}]
+    path.write_text(json.dumps({"channel": {"name": "boats"}, "messages": rows}))
+    assert texts_of(path) == ["Hi @Ann, @8"]

@@ -323,3 +323,12 @@ def test_a_missing_answer_beside_an_error_is_one(tmp_path: Path) -> None:
 )
 def test_an_answer_about_errors_is_an_answer(said: str, gold: str) -> None:
     assert provider_error(RowFields({"question": "Q", "response": said}), gold) == ""
+
+
+def test_an_error_that_a_grader_names_stands_for_an_empty_answer() -> None:
+    grade = {"score": 0.0, "rationale": "Error during agent run: timed out"}
+    row = {"input": "Q", "ground_truth": "Lund", "submission": "", "grade": grade}
+    assert provider_error(RowFields(row), "Lund") == grade["rationale"]
+    assert provider_error(RowFields(row | {"submission": "Oslo"}), "Lund") == ""
+    asked = {"question": "Error: 429, what is that?", "response": "", "gold": "busy"}
+    assert provider_error(RowFields(asked), "busy") == ""

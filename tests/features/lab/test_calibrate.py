@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pytest_ltm.commands import main
 from pytest_ltm.datasets.published import DefinitionsFolder
 from pytest_ltm.lab.commands.calibrate import (
     Calibration,
@@ -154,3 +157,48 @@ def test_json_holds_both_sides_the_difference_and_the_examples() -> None:
     ) == (0.5, 1.0, 0.5)
     assert row["difference"]["low"] < 0.5 < row["difference"]["high"]
     assert row["examples"] == [10, 10]
+
+
+def test_a_suite_without_published_texts_shows_what_each_control_earns() -> None:
+    alone = Calibration(
+        controls=("window:8k",),
+        theirs={},
+        ours={
+            ("window:8k", "cat"): [0.0, 0.5],
+            ("full", "cat"): [1.0, 1.0],
+            ("oracle", "cat"): [1.0, 1.0],
+            ("full", "dog"): [0.5, 1.0],
+        },
+        span="32k",
+    )
+    assert [line.split() for line in calibration_lines(alone) if line] == [
+        ["at", "32k", "window:8k", "full", "oracle"],
+        ["cat", "0.25", "1.00", "1.00"],
+        ["dog", "-", "0.75", "-"],
+        ["all,", "of", "2", "0.25", "1.75", "1.00"],
+        [
+            "-",
+            "neither",
+            "full",
+            "nor",
+            "oracle",
+            "gets",
+            "full",
+            "marks",
+            "in",
+            "dog",
+            "of",
+            "ours:",
+            "0.75",
+        ],
+    ]
+    data: Any = alone.as_json()
+    assert data["agents"]["full"] == {"cat": 1.0, "dog": 0.75}
+    assert data["breaches"] == alone.breaches
+
+
+def test_a_suite_is_calibrated_without_a_folder_and_a_span_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["lab", "calibrate", "--ltm-suite=restraint"]) == 2
+    assert "Give one with --span" in capsys.readouterr().err

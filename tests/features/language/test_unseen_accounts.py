@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_ltm.api.model import sort_end
+from pytest_ltm.api.model import SPOKEN, sort_end
+from pytest_ltm.api.scenarios import parse_grade
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.speech import speech
 from pytest_ltm.providers.refusal import (
@@ -19,8 +20,16 @@ from pytest_ltm.providers.refusal import (
     too_long,
 )
 
-FILE = Path(__file__).parents[2] / "labelled" / "unseen_accounts.yml"
-ROWS: dict[str, Any] = yaml.safe_load(FILE.read_text("utf-8"))
+LABELLED = Path(__file__).parents[2] / "labelled"
+FILES = {
+    "first": "unseen_accounts.yml",
+    "second": "unseen_accounts.second.yml",
+    "third": "unseen_accounts.third.yml",
+}
+ROWS: dict[str, dict[str, Any]] = {
+    name: yaml.safe_load((LABELLED / file).read_text("utf-8"))
+    for name, file in FILES.items()
+}
 ANSWER = "You live in Riga now, since the spring."
 TOLD = "The user lived in Malmo and grew up in Oporto. Then the lease came: Riga."
 QUESTION = "And was it Malmo or Oporto?"
@@ -52,9 +61,14 @@ def read_dressed(form: str) -> bool:
     return normalize(speech(text)) == ANSWER
 
 
-def read_kind(kind: str) -> Iterator[bool]:
-    """Yield for each row of a kind whether it is read right."""
-    for row in ROWS[kind]:
+def grade_of(reply: str) -> str | None:
+    grade = parse_grade(reply, ("yes", "no"))
+    return grade if isinstance(grade, str) else None
+
+
+def read_kind(name: str, kind: str) -> Iterator[bool]:
+    """Yield for each row of a kind in a set whether it is read right."""
+    for row in ROWS[name][kind]:
         match kind:
             case "final" | "passing":
                 yield passes_in_all_dresses(*row, passing=kind == "passing")
@@ -64,31 +78,60 @@ def read_kind(kind: str) -> Iterator[bool]:
                 yield too_long(400, row) is None
             case "own text":
                 yield speech(row) == row
+            case "nothing":
+                yield not SPOKEN.says_something(row.replace("{r}", TOLD))
+            case "judge":
+                yield grade_of(row[0]) == row[1]
             case _:
                 yield read_dressed(row)
 
 
 @pytest.mark.parametrize(
-    ("kind", "right"),
+    ("name", "kind", "right"),
     [
-        ("final", 27),
-        ("passing", 34),
-        ("too long", 12),
-        ("not too long", 8),
-        ("thoughts", 29),
-        ("turns", 26),
-        ("reports", 14),
-        ("own text", 20),
+        ("first", "final", 27),
+        ("first", "passing", 35),
+        ("first", "too long", 12),
+        ("first", "not too long", 8),
+        ("first", "thoughts", 32),
+        ("first", "turns", 26),
+        ("first", "reports", 14),
+        ("first", "own text", 20),
+        ("second", "final", 30),
+        ("second", "passing", 40),
+        ("second", "too long", 17),
+        ("second", "not too long", 17),
+        ("second", "thoughts", 37),
+        ("second", "turns", 35),
+        ("second", "nothing", 40),
+        ("second", "judge", 38),
+        ("third", "final", 14),
+        ("third", "passing", 15),
+        ("third", "too long", 7),
+        ("third", "not too long", 8),
+        ("third", "thoughts", 24),
+        ("third", "turns", 14),
+        ("third", "nothing", 13),
+        ("third", "reports", 4),
+        ("third", "own text", 12),
+        ("third", "judge", 11),
     ],
 )
-def test_rows_that_nobody_had_seen_are_read_right(kind: str, right: int) -> None:
-    assert sum(read_kind(kind)) >= right
+def test_rows_that_nobody_had_seen_are_read_right(
+    name: str, kind: str, right: int
+) -> None:
+    assert sum(read_kind(name, kind)) >= right
 
 
-def test_no_end_that_nobody_had_seen_is_taken_for_a_good_one() -> None:
+@pytest.mark.parametrize(
+    ("name", "right"), [("first", 123), ("second", 43), ("third", 48)]
+)
+def test_no_end_that_nobody_had_seen_is_taken_for_a_good_one(
+    name: str, right: int
+) -> None:
     sorted_right = 0
-    for account, ends in ROWS["ends"].items():
+    for account, ends in ROWS[name]["ends"].items():
         accounts = [sort_end(end) for end in ends]
         sorted_right += accounts.count(account)
         assert account == "whole" or "whole" not in accounts
-    assert sorted_right >= 123
+    assert sorted_right >= right

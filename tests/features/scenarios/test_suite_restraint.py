@@ -355,6 +355,16 @@ def outcome_of(row: Mapping[str, Any]) -> str:
     return "cannot tell" if upper == 1 else "wrong"
 
 
+def test_the_rule_reads_rows_right_that_it_was_not_made_for() -> None:
+    path = LABELLED / "unseen_restraint" / "sixth.jsonl"
+    rows = list(map(json.loads, path.read_text("utf-8").splitlines()))
+    outcomes = [(row["label"], outcome_of(row)) for row in rows]
+    decided = [pair for pair in outcomes if pair[1] != "cannot tell"]
+    assert len(decided) >= 0.9 * len(rows)
+    right = sum(label == outcome for label, outcome in decided)
+    assert right >= 0.975 * len(decided)
+
+
 def test_rules_agree_with_replies_labelled_by_hand() -> None:
     rows = [
         row
