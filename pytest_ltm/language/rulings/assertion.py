@@ -132,8 +132,12 @@ def _doubt_about_places(
             return f"{doubt} in the same sentence"
     clauses = _clauses_of(sentences)
     if spots not in (_find_values(gold, reply)[1], _find_amounts(gold, reply)[1]):
-        # words of it may be anywhere in an explanation
-        return ""
+        # words of it may be anywhere in an explanation, but not in other items
+        row = [clause for clause in clauses if clause.sentence == homes[0]]
+        is_rival = any(
+            _is_other_item(clause, named_mentions[0], topic) for clause in row
+        )
+        return _ANOTHER if is_rival else ""
     claims = [
         mention for mention in named_mentions if _claim_of(mention, topic) != _NO_CLAIM
     ]
@@ -1016,6 +1020,14 @@ def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
         return False
     is_result = _is_result(claim.led) or _is_result(claim.before)
     return not is_result and topic.holds_rival(item)
+
+
+def _is_other_item(clause: _Clause, first: _Mention, topic: _Topic) -> bool:
+    """Return whether a clause is an item of a row that begins with a mention, and a strange one."""
+    if clause.start <= first.start or clause.part.link != ";":
+        return False
+    text = clause.part.text
+    return _is_item(text) and topic.holds_rival(text)
 
 
 def _is_beside(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:

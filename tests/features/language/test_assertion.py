@@ -178,7 +178,8 @@ def test_the_numbers_of_items_are_no_rivals() -> None:
     question = "Which towns did I visit?"
     gold, named = read_gold("Ghent, Lille", question), Ruling("yes", "names them")
     listed = settle_ruling(named, gold, question, "1) Ghent 2) Lille")
-    assert listed.verdict == "yes"
+    longer = settle_ruling(named, gold, question, "1) Ghent 2) Turku 3) Lille")
+    assert (listed.verdict, longer.verdict) == ("yes", "unscored")
 
 
 @pytest.mark.parametrize(
