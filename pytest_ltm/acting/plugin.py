@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_ltm.api import AnsweredCall, Call, CallRule, Check, Figure, hookimpl, lazy
+from pytest_ltm.api import AnsweredCall, Call, CallRule, Check, hookimpl, lazy
+from pytest_ltm.figures.figure import Figure
 
 
 @hookimpl(trylast=True)

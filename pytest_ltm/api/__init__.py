@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from pytest_ltm._core.session.options import Option, is_given, read_option
     from pytest_ltm._core.session.session import LtmRun
     from pytest_ltm._core.session.settings import AgentChoice, RunSettings
-    from pytest_ltm.commands import Command
-    from pytest_ltm.figures.figure import Figure
 
 __all__ = [
     "AgentChoice",
@@ -52,7 +50,6 @@ __all__ = [
     "Call",
     "CallRule",
     "Check",
-    "Command",
     "ConversationInputs",
     "ConversationMode",
     "ConversationName",
@@ -63,7 +60,6 @@ __all__ = [
     "DatasetOption",
     "Event",
     "Exchange",
-    "Figure",
     "Filler",
     "Journal",
     "LtmRun",
@@ -97,8 +93,6 @@ _HOMES = {
     "_core.model.filler": "Filler",
     "_core.model.suite": "Suite",
     "_core.agent_kinds": "AgentKind",
-    "commands": "Command",
-    "figures.figure": "Figure",
     "_core.journal.events": "Event Journal",
     "_core.journal.result": "ConversationName ConversationResult RunResult ScenarioResult",
     "_core.model.own_suite": "OwnSuite",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_ltm.api import AgentKind, Figure, lazy
+from pytest_ltm.api import AgentKind, lazy
+from pytest_ltm.figures.figure import Figure
 
 if TYPE_CHECKING:
     from pytest_ltm.api import RunResult, Section

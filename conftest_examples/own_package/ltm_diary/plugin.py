@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_ltm.api import AgentKind, Command, Figure, lazy
+from pytest_ltm.api import AgentKind, lazy
+from pytest_ltm.commands import Command
+from pytest_ltm.figures.figure import Figure
 
 
 def pytest_ltm_agents(register):
