@@ -171,7 +171,10 @@ HOSTILE = {
         "return 'x' * 40_000_000", "it replied with 40,000,000 characters"
     ),
     "says_half_a_pair": Hostile(r"return chr(0xd83d)"),
-    "says_nul": Hostile(r"return chr(0) + chr(27) + chr(10)"),
+    "says_nul": Hostile(r"return 'Yes.' + chr(0) + chr(27) + chr(10)"),
+    "says_only_control_characters": Hostile(
+        r"return chr(0) + chr(27) + chr(10)", "said nothing"
+    ),
     "says_a_str_of_its_own": Hostile(
         "return type('S', (str,), {'__len__': lambda self: 10**9})('Yes.')"
     ),
