@@ -193,7 +193,7 @@ class CommandAgent:
             return []
         return operation_rows(self._asked({"written": True}, "written")["written"])
 
-    def _wait_until_settled(self) -> None:
+    def _settle(self) -> None:
         if self._is_running:
             self._asked({"settle": True}, "ok")
 

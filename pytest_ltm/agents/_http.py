@@ -455,7 +455,7 @@ class HttpAgent:
         self._rows = []
         return rows
 
-    def _wait_until_settled(self) -> None:
+    def _settle(self) -> None:
         self._post(self._settings.settle, self._common())
 
     def _delete(self, record: str) -> None:

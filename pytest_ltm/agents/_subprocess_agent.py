@@ -209,7 +209,7 @@ class AgentApart(Apart):
         rows = self._asked({"written": True}, "written")["written"]
         return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
 
-    def _wait_until_settled(self) -> None:
+    def _settle(self) -> None:
         self._asked({"settle": True}, "ok")
 
     def _delete(self, record: str) -> None:

@@ -352,7 +352,7 @@ class Server:
         tool = self._tools[method]
         return tool.takes(argument, self._schemas[tool.name])
 
-    def _wait_until_settled(self) -> None:
+    def _settle(self) -> None:
         self._called("settle", self._told)
 
     def _delete(self, record: Any) -> None:

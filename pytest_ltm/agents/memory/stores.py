@@ -152,7 +152,7 @@ class Stored(TakesTurns):
             for method in methods if is_own and all(map(self._offers, methods)) else ():
                 setattr(self, method, getattr(self, f"_{method}"))
         if self._pace.waits:
-            self.settle = self._wait_until_settled
+            self.settle = self._settle
 
     def _begin(self) -> None:
         # Another one after each reset: what a store cannot forget is nobody's then.
@@ -410,7 +410,7 @@ class Stored(TakesTurns):
         return rows
 
     @stepwise
-    def _wait_until_settled(self) -> Steps:
+    def _settle(self) -> Steps:
         yield from self._flush()
         if self._unsettled and self._offers("settle"):
             yield self._called("settle", **self._scope_for("settle"))
@@ -472,7 +472,7 @@ class Stored(TakesTurns):
 
     @stepwise
     def _replying(self, message: str, *, adds: bool = True) -> Steps:
-        yield self._wait_until_settled()
+        yield self._settle()
         self._query = message
         result = yield self._called(
             "search", message, k=self._reading.k, **self._scope_for("search")
