@@ -485,11 +485,12 @@ def compare_moments(first: Moment, second: Moment) -> Sameness:
     shared = mine.keys() & theirs.keys()
     half_open = first.half_open or second.half_open
     if half_open and "hour" in shared:
-        is_24 = first.of_24_hours or second.of_24_hours
-        if is_24 and mine["hour"] != theirs["hour"]:
-            return Sameness.UNKNOWN
+        is_same_hour = mine["hour"] == theirs["hour"]
         mine["hour"] %= _HALF_DAY
         theirs["hour"] %= _HALF_DAY
+        is_24 = first.of_24_hours or second.of_24_hours
+        if is_24 and not is_same_hour and mine["hour"] == theirs["hour"]:
+            return Sameness.UNKNOWN
     if any(mine[name] != theirs[name] for name in shared):
         return Sameness.OTHER
     if not shared:
