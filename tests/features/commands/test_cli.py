@@ -153,7 +153,7 @@ def test_help_imports_no_command(tmp_path: Path) -> None:
     )
     loaded = {name for name in done.stderr.split() if name.startswith("pytest_ltm.")}
     rooms = {name.split(".")[1] for name in loaded}
-    assert rooms == {"_core", "commands"}
+    assert rooms == {"_core", "api", "commands"}
     assert not [name for name in loaded if name.startswith("pytest_ltm.commands.")]
 
 
