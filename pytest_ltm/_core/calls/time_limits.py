@@ -143,9 +143,11 @@ class _Alarm:
     def clear(self) -> None:
         if not self._is_set:
             return
+        # First, for a ring that comes meanwhile would set the timer again; what was there
+        # before may be what ends the process.
+        self._is_set = False
         _timer(0)
         _rings(self._handler)
-        self._is_set = False
         if self._outer_at < math.inf:
             _timer(max(self._outer_at - stopwatch_seconds(), 1e-4), self._outer_repeat)
 
@@ -174,6 +176,8 @@ class _Alarm:
         _timer(max(soonest, 1e-4) if soonest < math.inf else 0, REPEAT)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
+        if not self._is_set:
+            return
         if self._outer_at <= stopwatch_seconds() and callable(self._handler):
             if self._outer_repeat:
                 self._outer_at = stopwatch_seconds() + self._outer_repeat

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm._core.calls import time_limits
 from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.storage.clock import can_interrupt
@@ -171,3 +172,25 @@ def quiet() -> Any:
     yield rings
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+
+
+def test_a_limit_that_is_over_as_the_call_comes_back_sets_no_timer_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A ring without a handler of ours would end the process."""
+    hours_passed = [0.0]
+    watch = time_limits.stopwatch_seconds
+    monkeypatch.setattr(
+        time_limits, "stopwatch_seconds", lambda: watch() + 3600 * hours_passed[0]
+    )
+    set_timer = time_limits._timer
+
+    def set_timer_late(seconds: float, repeat: float = 0.0) -> tuple[float, float]:
+        before = set_timer(seconds, repeat)
+        if seconds == 0 and hours_passed[0]:
+            signal.raise_signal(signal.SIGALRM)
+        return before
+
+    monkeypatch.setattr(time_limits, "_timer", set_timer_late)
+    call_within(30, lambda: hours_passed.__setitem__(0, 1.0))
+    assert set_timer(0) == (0, 0)
