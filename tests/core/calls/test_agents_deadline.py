@@ -10,7 +10,7 @@ import pytest
 from pytest_ltm._core.calls import time_limits
 from pytest_ltm._core.calls.conversation_thread import OutOfTime
 from pytest_ltm._core.calls.time_limits import call_within
-from pytest_ltm._core.storage.clock import can_interrupt
+from pytest_ltm._core.storage.clock import can_interrupt, stopwatch_seconds
 
 pytestmark = pytest.mark.skipif(
     not can_interrupt(), reason="no interval timer on this system"
@@ -179,9 +179,10 @@ def test_a_limit_that_is_over_as_the_call_comes_back_sets_no_timer_again(
 ) -> None:
     """A ring without a handler of ours would end the process."""
     hours_passed = [0.0]
-    watch = time_limits.stopwatch_seconds
     monkeypatch.setattr(
-        time_limits, "stopwatch_seconds", lambda: watch() + 3600 * hours_passed[0]
+        time_limits,
+        "stopwatch_seconds",
+        lambda: stopwatch_seconds() + 3600 * hours_passed[0],
     )
     set_timer = time_limits._timer
 
