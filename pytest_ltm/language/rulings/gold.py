@@ -325,10 +325,8 @@ def settled_amounts(
         beginnings = (plain_words(aside[0])[:1] for aside in asides)
         # what is said of another time or an aim is no aside where the question has that
         # word, too
-        asked_amounts = all(
-            any(word in known for word in amounts) for amounts in beginnings
-        )
-        if asked_amounts and not is_at_another_rate(text, amount, known):
+        is_asked = all(any(word in known for word in words) for words in beginnings)
+        if is_asked and not is_at_another_rate(text, amount, known):
             plain.append(amount)
     plain = plain or list(bare)
     totals = [amount for amount in held if _is_final(text, amount)]
