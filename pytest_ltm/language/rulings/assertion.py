@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from pytest_ltm.api.model import STOP_WORDS, content_stems, plain_words
+from pytest_ltm.api.storage import lazy_pattern
 from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,
@@ -153,8 +154,15 @@ def _is_emphasised(gold: Gold, reply: str) -> bool:
     return bool(marked) and all(_find_values(gold, text)[1] for text in marked)
 
 
+_BULLET = lazy_pattern(r"(?:\A|\n)[ \t]*[-*•][ \t]+")
+
+
 def _strip_numbers(reply: str) -> str:
-    """Return a reply without the numbers of its items, where it has two or more: they name nothing."""
+    """Return a reply without the numbers or bullets of two or more items: they name nothing."""
+    items = [line for line in reply.splitlines() if _BULLET.match(line)]
+    # rows with labels stay sentences of their own
+    if len(items) > 1 and not any(":" in item for item in items):
+        reply = _BULLET.sub("; ", reply)
     numbers = [int(match[1]) for match in RE.item_number.finditer(reply)]
     if len(numbers) < 2 or numbers != list(range(1, len(numbers) + 1)):
         return reply

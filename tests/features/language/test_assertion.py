@@ -180,6 +180,9 @@ def test_the_numbers_of_items_are_no_rivals() -> None:
     listed = settle_ruling(named, gold, question, "1) Ghent 2) Lille")
     longer = settle_ruling(named, gold, question, "1) Ghent 2) Turku 3) Lille")
     assert (listed.verdict, longer.verdict) == ("yes", "unscored")
+    bulleted = settle_ruling(named, gold, question, "- Ghent\n- Lille")
+    longer = settle_ruling(named, gold, question, "- Ghent\n- Turku\n- Lille")
+    assert (bulleted.verdict, longer.verdict) == ("yes", "unscored")
 
 
 @pytest.mark.parametrize(
