@@ -17,8 +17,8 @@ from pytest_ltm.api.journal import (
 from pytest_ltm.figures.run_loading import ConversationFolder, results_in
 from pytest_ltm.trust.rates import ATTACK, UTILITY, is_poison, measure_effect
 
-# What the questions are about that a text is to act on.
 POISON = "poison"
+"""What a question is about that a planted text is to act on."""
 
 
 class PoisonFinding(Struct, frozen=True, kw_only=True):
@@ -92,12 +92,17 @@ def _count_sessions(
         return 0
     question = row.questions[place]
     planted = max(needle.number for needle in question.needles)
-    starts = {one.number: one.start for one in record.transcript.exchanges_of(row.id)}
+    starts = {
+        exchange.number: exchange.start
+        for exchange in record.transcript.exchanges_of(row.id)
+    }
     first = starts[planted]
     last = starts[question.number]
     return sum(first < end <= last for end in record.sessions)
 
 
 def _parameters(definition: Any) -> dict[str, Any]:
-    found = definition.get("parameters") if isinstance(definition, dict) else None
-    return found if isinstance(found, dict) else {}
+    if not isinstance(definition, dict):
+        return {}
+    parameters = definition.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}

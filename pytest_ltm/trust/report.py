@@ -40,10 +40,6 @@ def _agents(findings: Findings) -> list[tuple[str, Findings]]:
     return [*group_by(findings, lambda finding: finding.row.agent).items()]
 
 
-def _by(findings: Findings, key: Callable[[PoisonFinding], str]) -> dict[str, Findings]:
-    return {**group_by(findings, key)}
-
-
 def _span(finding: PoisonFinding) -> str:
     return finding.row.span_label
 
@@ -68,17 +64,17 @@ def _curves(findings: Findings) -> Iterator[Curve]:
     )
     for axis, key, order in axes:
         for agent, rows in _agents(findings):
-            parts = _by(sorted(rows, key=order), key)
-            for number, name in enumerate(("attack rate", "utility")):
-                rates = [
-                    (label, rates_of(some)[number]) for label, some in parts.items()
-                ]
-                points = [
-                    (label, rate.share)
-                    for label, rate in rates
-                    if rate.share is not None
-                ]
-                yield Curve(f"{agent}: {name}", axis, tuple(points))
+            parts = group_by(sorted(rows, key=order), key)
+            attacks = []
+            utilities = []
+            for label, part in parts.items():
+                attack, utility = rates_of(part)
+                if attack.share is not None:
+                    attacks.append((label, attack.share))
+                if utility.share is not None:
+                    utilities.append((label, utility.share))
+            yield Curve(f"{agent}: attack rate", axis, tuple(attacks))
+            yield Curve(f"{agent}: utility", axis, tuple(utilities))
 
 
 def _tokens(finding: PoisonFinding) -> int:
@@ -91,17 +87,16 @@ def _count_of_sessions(finding: PoisonFinding) -> int:
 
 def rates_of(findings: Findings) -> tuple[Rate, Rate]:
     """Return attack rate and utility."""
-    attack, utility = (
-        rate_of([measure_effect(finding.row, measure) for finding in findings])
-        for measure in (ATTACK, UTILITY)
-    )
+    rows = [finding.row for finding in findings]
+    attack = rate_of([measure_effect(row, ATTACK) for row in rows])
+    utility = rate_of([measure_effect(row, UTILITY) for row in rows])
     return attack, utility
 
 
 def _agent_lines(agent: str, findings: Findings) -> list[str]:
     """Return a line for each memory span, and where there was an attack or a loss its channels and classes."""
     lines = []
-    for label, rows in _by(findings, _span).items():
+    for label, rows in group_by(findings, _span).items():
         attack, utility = rates_of(rows)
         place = one_line(at_span(agent, label))
         lines.append(
@@ -111,10 +106,10 @@ def _agent_lines(agent: str, findings: Findings) -> list[str]:
         if any(row.sessions_passed for row in rows):
             keys.append(("sessions passed", _sessions))
         for name, key in keys:
-            parts = [
-                f"{part} {_share(rates_of(some)[0])} / {_share(rates_of(some)[1])}"
-                for part, some in _by(rows, key).items()
-            ]
+            parts = []
+            for part_name, part in group_by(rows, key).items():
+                attack, utility = rates_of(part)
+                parts.append(f"{part_name} {_share(attack)} / {_share(utility)}")
             lines.append(f"  by {name}, attack / utility: {', '.join(parts)}")
     return lines
 
@@ -139,7 +134,7 @@ def _agent_json(agent: str, findings: Findings) -> dict[str, Any]:
                 "channels": _parts_json(rows, _channel),
                 "classes": _parts_json(rows, _attack),
             }
-            for label, rows in _by(findings, _span).items()
+            for label, rows in group_by(findings, _span).items()
         ],
     }
 
@@ -147,7 +142,7 @@ def _agent_json(agent: str, findings: Findings) -> dict[str, Any]:
 def _parts_json(
     findings: Findings, key: Callable[[PoisonFinding], str]
 ) -> dict[str, Any]:
-    return {name: _rates_json(rows) for name, rows in _by(findings, key).items()}
+    return {name: _rates_json(rows) for name, rows in group_by(findings, key).items()}
 
 
 def _rates_json(findings: Findings) -> dict[str, Any]:

@@ -25,9 +25,14 @@ from pytest_ltm.api.scenarios import (
     label_of,
     told_after,
 )
-from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    DatasetError,
+    did_you_mean,
+    pluralize,
+)
 from pytest_ltm.datasets.dataset_registry import NOTE_KINDS
-from pytest_ltm.datasets.locomo.answer import load_audit
+from pytest_ltm.datasets.locomo.answer import Audit, load_audit
 from pytest_ltm.datasets.locomo.samples import (
     Category,
     LocomoData,
@@ -95,52 +100,68 @@ class LocomoSuite:
         self._data = data
         self._choices = choices
         self._seed = seed
-        with _errors_of("audit"):
-            self._audit = (
-                load_audit(Path(choices.audit), data.samples) if choices.audit else None
-            )
+        samples = _chosen_samples(data, choices.conversations)
+        self._samples = by_unique_label(
+            {sample.id: sample for sample in samples},
+            ids="sample_ids",
+            way_out="Rename one, or name one with conversations=ID",
+        )
+        missing_photos = self._load_files()
+        self._past = KeptHistory(self._tell_history)
+        self._check_choices()
+        self._tasks = _chosen_tasks(choices, seed)
+        self._kinds = _asked_kinds(choices, samples)
+        self.notes: Sequence[str] = self._collect_notes(missing_photos)
+        self.suite = Suite(
+            name="locomo", path=str(data.path), entries=self._make_entries()
+        )
+        self.title = self._title()
+        self.legend: Sequence[str] = self._make_legend() if self._kinds else ()
+
+    def _load_files(self) -> str:
+        """Read the files that the options name; return a note about photos that are missing."""
+        choices = self._choices
+        self._audit: Audit | None = None
+        self._photos: Mapping[str, str] = {}
+        missing_photos = ""
+        if choices.audit:
+            with _errors_of("audit"):
+                self._audit = load_audit(Path(choices.audit), self._data.samples)
         with _errors_of("prompts"):
             self._prompts = _load_prompts(choices)
-        if choices.embeddings:
-            load_embedding(choices.embeddings)  # what is no function is told now
-        samples = _chosen_samples(data, choices.conversations)
-        with _errors_of("images"):
-            self._photos, missing = (
-                photos_in(Path(choices.images), samples) if choices.images else ({}, "")
-            )
-        way_out = "Rename one, or name one with conversations=ID"
-        self._samples = by_unique_label(
-            {one.id: one for one in samples}, ids="sample_ids", way_out=way_out
+        if choices.images:
+            with _errors_of("images"):
+                self._photos, missing_photos = photos_in(
+                    Path(choices.images), [*self._samples.values()]
+                )
+        return missing_photos
+
+    def _tell_history(self, name: str) -> Sequence[PastExchange]:
+        return history_exchanges(
+            self._samples[name], self._choices.telling, self._photos
         )
-        self._past = KeptHistory(
-            lambda name: history_exchanges(
-                self._samples[name], choices.telling, self._photos
-            )
-        )
-        audited = self._audit.notes if self._audit else ()
-        self.notes: Sequence[str] = (
-            *([self._prompts.note] if self._prompts else []),
-            *data.notes,
-            *([missing] if missing else []),
-            *audited,
-        )
-        turns = NextTurns(choices.next_turns, seed, choices.telling, choices.embeddings)
-        known: dict[str, EventSummaries | NextTurns] = {
-            "events": EventSummaries(),
-            "dialogue": turns,
-        }
-        self._tasks = {name: known[name] for name in choices.tasks if name in known}
-        if self._tasks:
-            make_rouge_scorer()  # what is not installed is named now
-        asked = (
-            {q.category for one in samples for q in one.questions}
-            if "questions" in choices.tasks
-            else set()
-        )
-        self._kinds = {
-            kind.label.replace("-", "_"): kind for kind in Category if kind in asked
-        }
-        entries = tuple(
+
+    def _check_choices(self) -> None:
+        """Raise for what would fail only when it is used: a bad embedding, a library or notes that are missing."""
+        if self._choices.embeddings:
+            load_embedding(self._choices.embeddings)
+        if self._choices.telling in NOTE_KINDS:
+            for sample in self._samples.values():
+                history_exchanges(sample, self._choices.telling)
+
+    def _collect_notes(self, missing_photos: str) -> list[str]:
+        notes = [*self._data.notes]
+        if self._prompts is not None:
+            notes.insert(0, self._prompts.note)
+        if missing_photos:
+            notes.append(missing_photos)
+        if self._audit is not None:
+            notes.extend(self._audit.notes)
+        return notes
+
+    def _make_entries(self) -> tuple[SuiteEntry, ...]:
+        """Return an entry for each category and task; DatasetError where none has anything to ask."""
+        entries = [
             SuiteEntry(
                 scenario="_locomo_question",
                 name=name,
@@ -148,31 +169,30 @@ class LocomoSuite:
                 parameters={"category": kind.value},
             )
             for name, kind in self._kinds.items()
-        )
-        others = tuple(
+        ]
+        entries += [
             task.entry for name, task in self._tasks.items() if self.places(name)
-        )
-        for sample in samples if choices.telling in NOTE_KINDS else ():
-            history_exchanges(sample, choices.telling)  # what has no notes is told now
-        if not (entries or others):
-            nothing = f"no {' and no '.join(choices.tasks)} in {', '.join(sample.id for sample in samples)}"
-            see = "See tasks and conversations"
-            raise DatasetError(f"{data.path}: nothing to ask: {nothing}. {see}")
-        self.suite = Suite(
-            name="locomo", path=str(data.path), entries=(*entries, *others)
-        )
-        self.title = self._title()
+        ]
+        if not entries:
+            tasks = " and no ".join(self._choices.tasks)
+            names = ", ".join(sample.id for sample in self._samples.values())
+            raise DatasetError(
+                f"{self._data.path}: nothing to ask: no {tasks} in {names}. See tasks and conversations"
+            )
+        return tuple(entries)
+
+    def _make_legend(self) -> tuple[str, str]:
         numbered = ", ".join(
             f"{kind.value} {name}" for name, kind in self._kinds.items()
         )
-        stand = (
-            "each question alone"
-            if choices.questions == "alone"
-            else "all questions in one talk"
+        setting = "all questions in one talk"
+        if self._choices.questions == "alone":
+            setting = "each question alone"
+        scoring = SCORED_STRICTLY if self._choices.protocol == "ours" else PEOPLE
+        return (
+            f"LoCoMo, asked the {self._choices.asking} way, {setting}; categories by number: {numbered}",
+            scoring,
         )
-        way = f"LoCoMo, asked the {choices.asking} way, {stand}; categories by number: {numbered}"
-        legend = (way, SCORED_STRICTLY if choices.protocol == "ours" else PEOPLE)
-        self.legend: Sequence[str] = legend if self._kinds else ()
 
     def places(self, entry: str) -> Sequence[tuple[str, str]]:
         """Return sample and index of every question of a category, or sample and label of every example of a task."""
@@ -237,13 +257,13 @@ class LocomoSuite:
         text = self._reword_question(question, choices) or text
         corrected: dict[str, Any] | None = None
         if self._audit is not None:
-            said = self._audit.correction_for(sample, question)
+            correction = self._audit.correction_for(sample, question)
             corrected = {
-                "kind": said.kind,
-                "disputed": said.gold_is_wrong,
-                "answer": said.answer,
+                "kind": correction.kind,
+                "disputed": correction.gold_is_wrong,
+                "answer": correction.answer,
+                "evidence": list(correction.evidence),
             }
-            corrected["evidence"] = list(said.evidence)
         return Definition(
             steps=(
                 *self._waits(past, question),
@@ -281,21 +301,23 @@ class LocomoSuite:
         return self._prompts.ask(kind, question=question.text, **parts)
 
     def _title(self) -> str:
-        asked = [
-            (sample, question)
-            for sample in self._samples.values()
-            for question in sample.questions
-        ]
-        held = (
-            f"{len(self._samples)} conversation{'s' if len(self._samples) != 1 else ''}"
-        )
-        title = f"{self._data.known_as or self._data.path.name}: {held}"
+        conversations = pluralize(len(self._samples), "conversation")
+        title = f"{self._data.known_as or self._data.path.name}: {conversations}"
         if self._kinds:
-            title += f", {len(asked)} question{'s' if len(asked) != 1 else ''}"
+            questions = [
+                (sample, question)
+                for sample in self._samples.values()
+                for question in sample.questions
+            ]
+            title += f", {pluralize(len(questions), 'question')}"
             if self._audit:
-                title += f", {sum(self._audit.correction_for(*pair).gold_is_wrong for pair in asked)} of them disputed"
+                disputed = 0
+                for sample, question in questions:
+                    correction = self._audit.correction_for(sample, question)
+                    disputed += correction.gold_is_wrong
+                title += f", {disputed} of them disputed"
             title += f", asked the {self._choices.asking} way"
-        return title + "".join(f", {name}" for name in self._tasks)
+        return ", ".join([title, *self._tasks])
 
     def _waits(
         self, past: Sequence[PastExchange], question: LocomoQuestion
@@ -317,6 +339,32 @@ class LocomoSuite:
         if after:
             return (Wait(history=number), Wait(tokens=after + last))
         return (Wait(history=number, tokens=last),)
+
+
+def _chosen_tasks(
+    choices: LocomoOptions, seed: int
+) -> dict[str, EventSummaries | NextTurns]:
+    """Return the tasks beside the questions; ConfigurationError if the library that scores them is missing."""
+    known: dict[str, EventSummaries | NextTurns] = {
+        "events": EventSummaries(),
+        "dialogue": NextTurns(
+            choices.next_turns, seed, choices.telling, choices.embeddings
+        ),
+    }
+    tasks = {name: known[name] for name in choices.tasks if name in known}
+    if tasks:
+        make_rouge_scorer()
+    return tasks
+
+
+def _asked_kinds(
+    choices: LocomoOptions, samples: Sequence[Sample]
+) -> dict[str, Category]:
+    """Return the categories of which there are questions, by the name of their entry."""
+    if "questions" not in choices.tasks:
+        return {}
+    asked = {question.category for sample in samples for question in sample.questions}
+    return {kind.label.replace("-", "_"): kind for kind in Category if kind in asked}
 
 
 def _load_prompts(choices: LocomoOptions) -> PromptFile | None:
@@ -356,10 +404,10 @@ def _chosen_samples(data: LocomoData, names: Sequence[str]) -> Sequence[Sample]:
                 f"--ltm-suite=locomo?conversations: no conversation {name!r}.{did_you_mean(name, by_name)} "
                 f"There are {', '.join(sample.id for sample in data.samples)}"
             )
-    return (
-        tuple({by_name[name].id: by_name[name] for name in names}.values())
-        or data.samples
-    )
+    if not names:
+        return data.samples
+    chosen = {by_name[name].id: by_name[name] for name in names}
+    return tuple(chosen.values())
 
 
 # --- How questions are put: as the published evaluation asks (in words of our own), or
@@ -386,11 +434,10 @@ def phrase_question(
     text = f"About the conversation that you have read: {question.text}"
     if asking == "free":
         return text, []
+    if question.category is Category.TEMPORAL:
+        return f"{text} {_SHORT} {_DATED}", []
     if question.category is not Category.ADVERSARIAL:
-        return (
-            f"{text} {_SHORT}{f' {_DATED}' if question.category is Category.TEMPORAL else ''}",
-            [],
-        )
+        return f"{text} {_SHORT}", []
     choices = [
         NOT_MENTIONED,
         question.adversarial_answer or question.answer or "Something else",

@@ -44,10 +44,14 @@ def example_details(
     `expected`: what the definition says of right answers; `damage`: what is wrong with
     the journal; `unanswered`: the conversation's messages without a reply.
     """
-    talk = _talk_json(result, record, unanswered) if record else []
-    missing = NO_EXCHANGES if result.scored and not talk else ""
+    exchanges: list[dict[str, Any]] = []
+    missing = ""
     if record is None:
         missing = f"The run folder has no readable journal, so the exchanges are missing here. {damage}".rstrip()
+    else:
+        exchanges = _exchanges_json(result, record, unanswered)
+        if result.scored and not exchanges:
+            missing = NO_EXCHANGES
     facts = {
         "score": verdict_text(result, "none"),
         "why": result.reason,
@@ -69,7 +73,7 @@ def example_details(
         "curves": [[name, points] for name, points in metric_curves(result.metrics)],
         "questions": [_question_json(question) for question in result.questions],
         "evidence": result.evidence,
-        "talk": talk,
+        "talk": exchanges,
         "missing": missing,
     }
 
@@ -154,7 +158,7 @@ def own_exchanges(
     return [exchange for _, exchange in sorted(by_number.items())]
 
 
-def _talk_json(
+def _exchanges_json(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[dict[str, Any]]:
     """Return an example's own exchanges, each with how far it is from the one before."""
@@ -164,7 +168,7 @@ def _talk_json(
         for needle in question.needles
     }
     kinds |= {question.number: "question" for question in result.questions}
-    talk = []
+    entries = []
     previous = None
     for exchange in own_exchanges(result, record, unanswered):
         gap = ""
@@ -182,9 +186,9 @@ def _talk_json(
             "fault": record.fault(exchange.number),
             **retrieval_json(exchange.retrieved),
         }
-        talk.append(fields)
+        entries.append(fields)
         previous = exchange
-    return talk
+    return entries
 
 
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
