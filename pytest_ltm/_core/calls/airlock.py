@@ -193,7 +193,7 @@ def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
     if not depth or _unwinds(error):
         return error
     is_ours = is_of_package(type(error))
-    if inherits(error, AgentFault) and not is_ours:
+    if inherits(error, AgentFault) and not (is_ours and _has_exact_fields(error)):
         return _settle_fault(error)
     causes = [_settle_link(error, name, depth) for name in ("__cause__", "__context__")]
     parts = () if is_ours else _settle_parts(error, depth)
@@ -290,11 +290,30 @@ def _is_plain(error: BaseException) -> bool:
         # Python looks for similar names in it when it shows the error.
         vars(AttributeError)["obj"].__set__(error, None)
     values = [*_slot(error, "args"), *vars(error).values()]
-    return all(is_scalar(value) or _holds_scalars(value) for value in values)
+    return all(_is_shown(value) or _holds_scalars(value) for value in values)
+
+
+def _has_exact_fields(error: AgentFault) -> bool:
+    """Return whether adapters gave a fault of ours what it is documented to take."""
+    if type(error) is not AgentFault and type(error) is not TransientFault:
+        return True  # raised by this package alone
+    fields = dict(vars(error))
+    delay = fields.pop("retry_after", None)
+    usage = fields.pop("usage", None)
+    if not (delay is None or (is_scalar(delay) and is_amount(delay))):
+        return False
+    if not (usage is None or type(usage) is Usage):
+        return False
+    return all(_is_shown(value) for value in (*_slot(error, "args"), *fields.values()))
+
+
+def _is_shown(value: object) -> bool:
+    """Return whether a value is a builtin that `str` can show: Python refuses numbers of thousands of digits."""
+    return is_scalar(value) and not (type(value) is int and abs(value) > MOST_TOKENS)
 
 
 def _holds_scalars(value: object) -> bool:
-    return type(value) is tuple and all(is_scalar(part) for part in value)
+    return type(value) is tuple and all(_is_shown(part) for part in value)
 
 
 def _is_quiet(name: str, value: object) -> bool:
@@ -332,7 +351,8 @@ def _settle_fault(error: BaseException) -> AgentFault:
     fault = AgentFault(text_of(error))
     if inherits(error, TransientFault):
         seconds = _seconds(read_attribute(error, "retry_after"))
-        fault = TransientFault(text_of(error), retry_after=seconds)
+        taken = read_attribute(error, "taken") is True
+        fault = TransientFault(text_of(error), retry_after=seconds, taken=taken)
     for name in ("fatal", "interrupted", "refused", "leak"):
         setattr(fault, name, read_attribute(error, name) is True)
     usage = read_attribute(error, "usage")

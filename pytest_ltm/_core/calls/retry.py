@@ -193,7 +193,7 @@ def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
 def _finite_seconds(value: object) -> float | None:
     try:
         seconds = float(value)  # type: ignore[arg-type]  # whatever it is
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from foreign_kinds import LIMIT, SCALARS, foreign_agent, foreign_error, survive
 
-from pytest_ltm import LtmError, Reply
+from pytest_ltm import AgentFault, LtmError, Reply, TransientFault
 from pytest_ltm._core.calls import airlock
 from pytest_ltm._core.calls.conversation_thread import OutOfTime
+from pytest_ltm._core.calls.retry import classify_failure
 from pytest_ltm._core.calls.time_limits import call_within
 from pytest_ltm._core.model.agent import Mishap
+from pytest_ltm._core.storage.clock import wall_time
 from pytest_ltm.agents.answers import check_reply
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.sources import agent_source
@@ -87,6 +89,30 @@ def test_an_error_that_was_settled_can_be_touched_anywhere(seed: int) -> None:
 def test_a_plain_error_stays_what_it_is() -> None:
     error = ZeroDivisionError("division by zero")
     assert airlock.settle_error(error) is error
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), 10**5000, -1, object(), "soon"],
+    ids=["nan", "inf", "huge", "negative", "object", "text"],
+)
+def test_a_fault_of_ours_may_be_given_anything(value: Any) -> None:
+    fault = TransientFault("busy", retry_after=value, taken=value)
+    settled = airlock.settle_error(fault)
+    assert type(settled) is TransientFault
+    assert settled.retry_after is None
+    assert settled.taken is False
+    assert classify_failure(fault, now=wall_time()) is not None
+    for odd in (AgentFault(value, fatal=value), TransientFault(value)):
+        settled = airlock.settle_error(odd)
+        assert type(settled) is type(odd)
+        assert type(str(settled)) is str
+    assert type(str(airlock.settle_error(ValueError(value)))) is str
+
+
+def test_a_fault_that_says_when_to_come_back_stays_what_it_is() -> None:
+    fault = TransientFault("busy", retry_after=1.5, taken=True)
+    assert airlock.settle_error(fault) is fault
 
 
 def test_a_replaced_error_keeps_its_name_text_and_causes() -> None:
