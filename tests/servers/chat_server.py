@@ -113,6 +113,8 @@ class ChatServer:
         """Tokens of a text."""
         self.embeds: Callable[[str], list[float]] | None = None
         """Gives the vector of a text; None: there is no such endpoint."""
+        self.keeps_open = True
+        """Whether a connection serves further requests; a client of a library may never close it."""
         self.most_at_once = 0
         """The largest number of requests that were under way at the same time."""
         self._under_way = 0
@@ -312,15 +314,18 @@ class _Handler(BaseHTTPRequestHandler):
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         self.send_response(answer.status)
         kind = "text/html" if isinstance(body, str) else "application/json"
+        keeps_open = cast("_Http", self.server).chat.keeps_open
         for name, value in {
             "Content-Type": kind,
             "Content-Length": str(len(data)),
             **answer.headers,
         }.items():
             self.send_header(name, value)
+        if not keeps_open:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(data[: len(data) // 2] if answer.cut else data)
-        self.close_connection = answer.cut
+        self.close_connection = answer.cut or not keeps_open
 
     def log_message(self, *_: Any) -> None:
         """Be quiet."""

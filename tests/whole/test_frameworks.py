@@ -27,7 +27,7 @@ def test_cat(ltm, name):
 CLIENT = """
 from openai import AsyncOpenAI
 
-client = AsyncOpenAI(base_url="{url}", api_key="none", default_headers={{"Connection": "close"}})
+client = AsyncOpenAI(base_url="{url}", api_key="none")
 """
 BOTS = {
     "openai": """
@@ -103,6 +103,7 @@ def test_journals_of_eight_conversations_at_once_are_those_of_one_at_a_time(
     for module in ("openai", framework):
         pytest.importorskip(module)
     chat_server.default = says("Noted.")
+    chat_server.keeps_open = False
     project.file(CLIENT.format(url=chat_server.url) + BOTS[framework], "bots.py")
     project.file(TALK)
     recorded = []
@@ -146,7 +147,7 @@ ACTORS = {
 from langchain_openai import ChatOpenAI
 
 agent = ChatOpenAI(
-    model="m", base_url="{url}", api_key="none", default_headers={{"Connection": "close"}}
+    model="m", base_url="{url}", api_key="none"
 )
 """,
     "pydantic_ai": """
@@ -167,7 +168,7 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.llms.openai_like import OpenAILike
 
 llm = OpenAILike(
-    model="m", api_base="{url}", api_key="none", default_headers={{"Connection": "close"}},
+    model="m", api_base="{url}", api_key="none",
     is_chat_model=True, is_function_calling_model=True,
 )
 agent = FunctionAgent(llm=llm, streaming=False)
@@ -180,7 +181,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 model = ChatOpenAI(
-    model="m", base_url="{url}", api_key="none", default_headers={{"Connection": "close"}}
+    model="m", base_url="{url}", api_key="none"
 )
 threads = InMemorySaver()
 
@@ -330,6 +331,7 @@ def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_and_in_proces
     monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     chat_server.default = books
+    chat_server.keeps_open = False
     source = (CLIENT + ACTORS[framework]).format(url=chat_server.url)
     project.file(source, "bots.py")
     project.file(ACTING)
