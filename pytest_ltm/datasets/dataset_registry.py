@@ -73,7 +73,7 @@ TASKS = ("questions", "events", "dialogue")
 _PROMPTS = DatasetOption(
     "prompts",
     "FILE",
-    "your YAML file with the words of questions and of the judge's prompts",
+    "your YAML file with the words of questions and of the judge's prompts, or the authors' Python (a file or folder)",
     is_path=True,
 )
 LOCOMO = Dataset(

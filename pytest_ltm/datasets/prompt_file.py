@@ -1,11 +1,13 @@
 """A file with the words of a published protocol: what is asked, and what a judge is asked, used word for word.
 
-A user writes it, or copies the texts of the authors into it; none are in the project.
+A user writes it, or copies the texts of the authors into it, or names the authors' code; none are in the project.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from string import Formatter
@@ -13,11 +15,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.scenarios import JudgePrompt
 from pytest_ltm.api.storage import DatasetError, Field, load_yaml, read_regular
+from pytest_ltm.datasets.prompt_code import read_code_prompts, split_at_history
 from pytest_ltm.datasets.rows import faults_of_data
 
-_FIELDS = ("opening", "question", "judge", "parameters")
+_FIELDS = ("opening", "question", "judge", "parameters", "limit")
+_TOKENS = "cl100k_base"
 _JUDGE_PARTS = frozenset({"question", "reference", "answer"})
 
 
@@ -34,6 +39,8 @@ class PromptFile(Struct, frozen=True, kw_only=True):
     """What a judge is asked, by kind of question; `default` for all others."""
     parameters: Mapping[str, Any] = {}
     """What a judge's model is given beside the text, such as temperature."""
+    limit: int = 0
+    """Tokens of an answer that are scored, as a limit would have cut it; 0: all."""
 
     @property
     def note(self) -> str:
@@ -44,17 +51,18 @@ class PromptFile(Struct, frozen=True, kw_only=True):
         """Return a question of a kind in the words of the file, "" where it has none."""
         return fill_verbatim(_text_of(self.question, kind), parts)
 
-    def judge_prompt(self, kind: str) -> dict[str, Any]:
-        """Return what a judge is asked about a kind of question, as a parameter of its definition; {}: not given."""
-        text = _text_of(self.judge, kind)
-        if not text:
-            return {}
-        prompt = {
-            "sha256": self.sha256,
-            "text": text,
-            "parameters": dict(self.parameters),
-        }
-        return {"judge_prompt": prompt}
+    def facts_of(self, kind: str) -> dict[str, Any]:
+        """Return the parameters of a definition: what a judge is asked about this kind of question, and the limit."""
+        facts: dict[str, Any] = {}
+        if self.limit:
+            facts["answer_limit"] = self.limit
+        if text := _text_of(self.judge, kind):
+            facts["judge_prompt"] = {
+                "sha256": self.sha256,
+                "text": text,
+                "parameters": dict(self.parameters),
+            }
+        return facts
 
 
 def _text_of(texts: Mapping[str, str], kind: str) -> str:
@@ -67,10 +75,12 @@ def fill_verbatim(text: str, parts: Mapping[str, str]) -> str:
 
 
 def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile:
-    """Return the texts of a file; DatasetError for an unknown field, kind or part.
+    """Return the texts of a file, or of the Python in a folder; DatasetError for an unknown field, kind or part.
 
     `kinds`: the parts that a text may name beside `{question}`, by kind of question.
     """
+    if path.suffix == ".py" or path.is_dir():
+        return _load_from_code(path, kinds)
     with faults_of_data():
         top = load_yaml(path)
         fields = top.mapping(_FIELDS)
@@ -87,7 +97,10 @@ def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile
         parameters = fields["parameters"].json() if "parameters" in fields else {}
         if not isinstance(parameters, dict):
             raise fields["parameters"].error("names and values, such as temperature: 0")
-        if not (opening or question or judge):
+        limit = fields["limit"].value if "limit" in fields else 0
+        if type(limit) is not int or limit < 0:
+            raise fields["limit"].error("a number of tokens")
+        if not (opening or question or judge or limit):
             raise DatasetError(
                 f"{path}: holds no prompt. Give it one of {', '.join(_FIELDS[:3])}"
             )
@@ -99,14 +112,53 @@ def load_prompts(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile
         question=question,
         judge=judge,
         parameters=parameters,
+        limit=limit,
     )
+
+
+def _load_from_code(path: Path, kinds: Mapping[str, Collection[str]]) -> PromptFile:
+    """Return the texts that code fills in; what it shows before a question is the opening."""
+    code = read_code_prompts(path, kinds)
+    shared = _shared_parts(kinds)
+    judge = {}
+    question = {}
+    openings = []
+    for kind in ("default", *kinds):
+        judge[kind] = code.text_of(kind, needs="answer", may=_JUDGE_PARTS)
+        names = frozenset(kinds.get(kind, shared))
+        text = code.text_of(kind, needs="question", may={"history", *names})
+        opening, question[kind] = split_at_history(text)
+        openings.append(opening)
+    # A text for all has no place for what one kind alone has, such as choices.
+    default = question.pop("default")
+    for kind, parts in kinds.items():
+        if frozenset(parts) == shared:
+            question[kind] = question[kind] or default
+    texts: dict[str, Any] = {
+        "opening": openings[0],
+        "question": {kind: text for kind, text in question.items() if text},
+        "judge": {kind: text for kind, text in judge.items() if text},
+        "parameters": dict(code.parameters),
+        "limit": code.limit,
+    }
+    if not (texts["question"] or texts["judge"]):
+        places = ", ".join(prompt.place for prompt in code.prompts[:5])
+        raise DatasetError(
+            f"{path}: what its texts are filled in with is not known here ({places}). Copy them into a file of your own"
+        )
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
+    return PromptFile(name=path.name, sha256=digest, **texts)
+
+
+def _shared_parts(kinds: Mapping[str, Collection[str]]) -> frozenset[str]:
+    return frozenset.intersection(*map(frozenset, kinds.values()))
 
 
 def _read_questions(
     item: Field, kinds: Mapping[str, Collection[str]]
 ) -> dict[str, str]:
     """Return the texts by kind; one text alone is for all."""
-    shared = frozenset.intersection(*map(frozenset, kinds.values()))
+    shared = _shared_parts(kinds)
     is_one = isinstance(item.value, str)
     texts = {"default": item} if is_one else item.mapping(("default", *kinds))
     for kind, text in texts.items():
@@ -127,6 +179,16 @@ def _check_parts(item: Field, parts: frozenset[str], *, needed: str) -> None:
         )
     if needed not in names:
         raise item.fault(f"does not name {{{needed}}}.")
+
+
+def limited_answer(facts: Mapping[str, Any], answer: str) -> str:
+    """Return as much of an answer as the limit in the parameters of a definition lets a model say."""
+    limit = facts.get("answer_limit")
+    count = token_counter(_TOKENS).count
+    if not limit or count(answer) <= limit:
+        return answer
+    ends = range(len(answer))
+    return answer[: bisect_right(ends, limit, key=lambda end: count(answer[:end])) - 1]
 
 
 def verbatim_prompt(facts: Mapping[str, Any]) -> JudgePrompt | None:

@@ -30,7 +30,7 @@ from pytest_ltm.datasets.locomo.strict import (
     strict_verdict,
 )
 from pytest_ltm.datasets.longmemeval.evaluation import ask_for_verdict
-from pytest_ltm.datasets.prompt_file import verbatim_prompt
+from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
 from pytest_ltm.datasets.rows import faults_of_data, json_of
 
 _TURN = re.compile(r"D(\d+):(\d+)")
@@ -216,6 +216,7 @@ class LocomoAnswer:
         return gold
 
     def _said(self, answer: str) -> str:
+        answer = limited_answer(self._facts, answer)
         return chosen_choice(answer, tuple(self._facts["choices"]))
 
     def _f1(self, text: str, gold: object = None) -> float:

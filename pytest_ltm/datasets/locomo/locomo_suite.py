@@ -288,7 +288,7 @@ class LocomoSuite:
                 if len(about) == 1
                 else [],
                 **({"protocol": "ours"} if self._choices.protocol == "ours" else {}),
-                **(self._prompts.judge_prompt(entry) if self._prompts else {}),
+                **(self._prompts.facts_of(entry) if self._prompts else {}),
             },
         )
 

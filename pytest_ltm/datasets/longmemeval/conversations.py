@@ -471,11 +471,7 @@ class LongMemEvalSuite:
                 },
                 "judge": self._choices.judge,
                 "notes": list(question.notes),
-                **(
-                    self._prompts.judge_prompt(_kind_of(record))
-                    if self._prompts
-                    else {}
-                ),
+                **(self._prompts.facts_of(_kind_of(record)) if self._prompts else {}),
             },
         )
 

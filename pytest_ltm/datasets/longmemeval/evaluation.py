@@ -20,7 +20,7 @@ from pytest_ltm.api.scenarios import (
 )
 from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.longmemeval.record import is_abstention
-from pytest_ltm.datasets.prompt_file import verbatim_prompt
+from pytest_ltm.datasets.prompt_file import limited_answer, verbatim_prompt
 from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.normal_form import normalize
@@ -234,7 +234,7 @@ class LongMemEvalAnswer:
     def __call__(self, answers: Sequence[str]) -> Score | Unscored:
         """Return the verdict on the last answer."""
         question = self._facts["question"]
-        answer = answers[-1]
+        answer = limited_answer(self._facts, answers[-1])
         result: Score | Unscored = Unscored("", RULE)
         if self._judge is None or self._facts.get("judge") != "all":
             asked = {

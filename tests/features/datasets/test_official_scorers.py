@@ -20,6 +20,7 @@ import pytest
 
 from pytest_ltm.datasets.locomo.answer import evidence_recall
 from pytest_ltm.datasets.locomo.strict import official_f1
+from pytest_ltm.datasets.longmemeval.conversations import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import (
     QuestionVerdict,
     aggregate_verdicts,
@@ -34,6 +35,7 @@ from pytest_ltm.datasets.official import (
     official_score,
     parse_phrase_rule,
 )
+from pytest_ltm.datasets.prompt_file import fill_verbatim, load_prompts
 from pytest_ltm.evaluators import official_claims
 
 # The published code leaves files open, and divides where nothing is.
@@ -75,6 +77,7 @@ class Stub(ModuleType):
 
 
 STUBBED = (
+    "backoff",
     "bert_score",
     "editdistance",
     "eval_tools",
@@ -245,6 +248,25 @@ def test_longmemeval_retrieval(
             expected = function(ranking, gold, corpus, k)
             got = (found.recall_any, found.recall_all, found.ndcg_any)
             assert all(map(near, got, expected)), (ranked, gold, k)
+
+
+def test_prompts_of_longmemeval_are_those_in_its_code(
+    official: Callable[[str], Any],
+) -> None:
+    theirs = official("longmemeval/evaluate_qa.py").get_anscheck_prompt
+    kinds = dict.fromkeys((*TYPES, "abstention"), ("date",))
+    prompts = load_prompts(Path(OFFICIAL, "longmemeval"), kinds)
+    assert prompts.parameters == {"temperature": 0, "max_tokens": 10}
+    rng = random.Random(11)
+    for _ in range(PAIRS // 10):
+        question, gold, reply = (some_text(rng) for _ in range(3))
+        parts = {"question": question, "reference": gold, "answer": reply}
+        for kind in kinds:
+            text = prompts.facts_of(kind)["judge_prompt"]["text"]
+            is_abstention = kind == "abstention"
+            assert fill_verbatim(text, parts) == theirs(
+                kind, question, gold, reply, abstention=is_abstention
+            )
 
 
 def test_longmemeval_accuracies(

@@ -46,7 +46,7 @@ def test_texts_are_read_as_they_stand(file: Path) -> None:
     assert prompts.opening == "Listen: {not a part}"
     asked = prompts.ask("abstention", question="Where?", date="2023/05/30")
     assert asked == "On 2023/05/30 I ask you, briefly: Where?"
-    texts = [prompts.judge_prompt(kind)["judge_prompt"]["text"] for kind in KINDS]
+    texts = [prompts.facts_of(kind)["judge_prompt"]["text"] for kind in KINDS]
     assert texts[0].endswith("(answer yes or no){{}}\n")
     assert texts[1] == "Is {answer} a refusal? "
     assert prompts.parameters == {"temperature": 0.25, "max_tokens": 7}

@@ -1,0 +1,407 @@
+"""Prompts in the authors' own code: read from its syntax tree, word for word. Nothing of it runs.
+
+A prompt is a text that the code fills in: `TEXT.format(...)` or an f-string. What is filled in says what the
+prompt is for, the conditions around it for which kind of question.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from msgspec import Struct
+
+from pytest_ltm.api.storage import DatasetError, read_regular
+
+# What is filled in, by the words of its name. A later word says more: `question_date`
+# is a date.
+_WORDS = {
+    "question": "question",
+    "query": "question",
+    "date": "date",
+    "history": "history",
+    "context": "history",
+    "conversation": "history",
+    "memories": "history",
+    "answer": "said",
+    "reference": "reference",
+    "gold": "reference",
+    "golden": "reference",
+    "truth": "reference",
+    "expected": "reference",
+    "correct": "reference",
+    "rubric": "reference",
+    "response": "answer",
+    "hypothesis": "answer",
+    "prediction": "answer",
+    "predicted": "answer",
+    "generated": "answer",
+    "output": "answer",
+}
+_PARAMETERS = ("temperature", "max_tokens", "max_completion_tokens", "top_p", "seed")
+_MOST_FILES = 2_000
+
+
+class CodePrompt(Struct, frozen=True):
+    """A text that code fills in."""
+
+    text: str
+    """With our names of its parts."""
+    parts: frozenset[str]
+    kinds: frozenset[str]
+    """The kinds of question that conditions around it name; none: all others."""
+    switches: int
+    """The conditions that have to hold beside those: 0 is what the code does if nothing is asked for."""
+    file: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """Where it is filled in."""
+        return f"{self.file}:{self.line}"
+
+
+class _Text(Struct, frozen=True):
+    """A text that a name may stand for."""
+
+    text: str
+    kinds: frozenset[str]
+    switches: int
+
+
+_Names = Mapping[str, Sequence[_Text]]
+
+
+class CodePrompts(Struct, frozen=True):
+    """What the code in a folder says."""
+
+    path: Path
+    prompts: Sequence[CodePrompt]
+    parameters: Mapping[str, Any]
+    """What the calls of a model are given beside what a judge is asked."""
+    limit: int = 0
+    """The most tokens that a model may say to a question; 0: not said."""
+
+    def text_of(self, kind: str, *, needs: str, may: Collection[str]) -> str:
+        """Return the text for a kind of question (`default`: any other), "" where there is none.
+
+        `needs`: the part that it names, `may`: others that it may. DatasetError where it
+        is one of several.
+        """
+        usable = [
+            prompt
+            for prompt in self.prompts
+            if needs in prompt.parts and prompt.parts <= {needs, *may}
+        ]
+        fitting = [prompt for prompt in usable if _is_for(prompt, kind)]
+        fewest = min((prompt.switches for prompt in fitting), default=0)
+        chosen = [prompt for prompt in fitting if prompt.switches == fewest]
+        texts = dict.fromkeys(prompt.text for prompt in chosen)
+        if len(texts) > 1:
+            places = ", ".join(dict.fromkeys(prompt.place for prompt in chosen))
+            raise DatasetError(
+                f"{self.path}: more than one text for {kind!r} questions: {places}. Name one file of the folder, or "
+                "copy the texts into a file of your own"
+            )
+        return next(iter(texts), "")
+
+
+def _is_for(prompt: CodePrompt, kind: str) -> bool:
+    return kind in prompt.kinds or (kind == "default" and not prompt.kinds)
+
+
+def read_code_prompts(path: Path, kinds: Collection[str]) -> CodePrompts:
+    """Return the prompts in a Python file, or in all of a folder; what is not Python of this version is left out.
+
+    DatasetError where there are none.
+    """
+    trees = dict(_parse_files(path))
+    shared: dict[str, Sequence[_Text]] = {}
+    for tree in trees.values():
+        reader = _Reader("", kinds, {})
+        reader.read(tree.body, shared, frozenset(), 0)
+    prompts: list[CodePrompt] = []
+    for name, tree in trees.items():
+        reader = _Reader(name, kinds, shared)
+        reader.read(tree.body, {}, frozenset(), 0)
+        prompts += reader.prompts
+    parameters: dict[str, Any] = {}
+    limit = 0
+    for name, tree in trees.items():
+        parts = [prompt.parts for prompt in prompts if prompt.file == name]
+        if any("answer" in names for names in parts):
+            parameters.update(_model_parameters(tree))
+        elif any("question" in names for names in parts):
+            limit = _limit_of(_model_parameters(tree)) or limit
+    if not any({"question", "answer"} & prompt.parts for prompt in prompts):
+        raise DatasetError(
+            f"{path}: no text is filled in with a question or an answer ({len(trees)} files of Python were read)"
+        )
+    return CodePrompts(path, prompts, parameters, limit)
+
+
+def _limit_of(parameters: Mapping[str, Any]) -> int:
+    limits = (parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    return next((limit for limit in limits if isinstance(limit, int)), 0)
+
+
+def _parse_files(path: Path) -> Iterator[tuple[str, ast.Module]]:
+    files = [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))
+    for file in files[:_MOST_FILES]:
+        name = file.name if file == path else file.relative_to(path).as_posix()
+        try:
+            yield name, ast.parse(read_regular(file))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+
+
+class _Reader:
+    """Reads statements in their order: what names stand for, and where they are filled in."""
+
+    def __init__(self, file: str, kinds: Collection[str], shared: _Names) -> None:
+        self.prompts: list[CodePrompt] = []
+        self._file = file
+        self._kinds = {_plain(kind): kind for kind in kinds}
+        self._shared = shared
+
+    def read(
+        self,
+        body: Iterable[ast.stmt],
+        names: dict[str, Sequence[_Text]],
+        kinds: frozenset[str],
+        switches: int,
+    ) -> None:
+        """Read statements under conditions; `names` learns what they assign."""
+        for statement in body:
+            match statement:
+                case ast.If():
+                    self._read_branches(statement, names, kinds, switches)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    self.read(statement.body, {**names}, kinds, switches)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._find_prompts(value, names, kinds, switches)
+                    names[name] = [
+                        _Text(
+                            known.text, known.kinds | kinds, known.switches + switches
+                        )
+                        for known in self._texts_of(value, names)
+                    ]
+                case (
+                    ast.Raise()
+                    | ast.Assert()
+                    | ast.Expr(value=ast.Call(func=ast.Name()))
+                ):
+                    continue  # what is printed or raised is for people
+                case _:
+                    for part in ast.iter_child_nodes(statement):
+                        if isinstance(part, ast.expr):
+                            self._find_prompts(part, names, kinds, switches)
+                    for field in ("body", "orelse", "finalbody"):
+                        self.read(getattr(statement, field, ()), names, kinds, switches)
+
+    def _read_branches(
+        self,
+        statement: ast.If,
+        names: dict[str, Sequence[_Text]],
+        kinds: frozenset[str],
+        switches: int,
+    ) -> None:
+        named, is_off = self._condition(statement.test)
+        held, denied = (
+            (frozenset[str](), named) if is_off else (named, frozenset[str]())
+        )
+        costs = (0, 0) if named else (int(not is_off), int(is_off))
+        results = []
+        for body, found, cost in zip(
+            (statement.body, statement.orelse), (held, denied), costs, strict=True
+        ):
+            branch = dict(names)
+            self.read(body, branch, found or kinds, switches + cost)
+            results.append(branch)
+        for name in {**results[0], **results[1]}:
+            texts = itertools.chain.from_iterable(
+                branch.get(name, ()) for branch in results
+            )
+            names[name] = list(dict.fromkeys(texts))
+
+    def _condition(self, test: ast.expr) -> tuple[frozenset[str], bool]:
+        """Return the kinds that a condition names, and whether it holds where something is not so."""
+        words: list[str] = []
+        is_off = False
+        for node in ast.walk(test):
+            match node:
+                case (
+                    ast.UnaryOp(op=ast.Not())
+                    | ast.Constant(value=None | False | "none")
+                ):
+                    is_off = True
+                case ast.NotEq() | ast.NotIn():
+                    is_off = True
+                case ast.Constant(value=str(word)) | ast.Name(id=word):
+                    words.append(word)
+        found = (self._kinds.get(_plain(word)) for word in words)
+        return frozenset(filter(None, found)), is_off
+
+    def _texts_of(self, node: ast.expr, names: _Names) -> list[_Text]:
+        """Return the texts that an expression may be."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return [_Text(text, frozenset(), 0)]
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                return list(names.get(name) or self._shared.get(name, ()))
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                pairs = itertools.product(
+                    self._texts_of(left, names), self._texts_of(right, names)
+                )
+                return [
+                    _Text(
+                        first.text + second.text,
+                        first.kinds | second.kinds,
+                        first.switches + second.switches,
+                    )
+                    for first, second in pairs
+                ]
+        return []
+
+    def _find_prompts(
+        self, expression: ast.expr, names: _Names, kinds: frozenset[str], switches: int
+    ) -> None:
+        for node in ast.walk(expression):
+            match node:
+                case ast.Call(func=ast.Attribute(value=value, attr="format")):
+                    for known in self._texts_of(value, names):
+                        pieces = _formatted_pieces(known.text, node)
+                        self._add(
+                            pieces,
+                            known.kinds or kinds,
+                            known.switches + switches,
+                            node.lineno,
+                        )
+                case ast.JoinedStr():
+                    self._add(_joined_pieces(node), kinds, switches, node.lineno)
+
+    def _add(
+        self,
+        pieces: Sequence[tuple[str, str | None]],
+        kinds: frozenset[str],
+        switches: int,
+        line: int,
+    ) -> None:
+        """Note a prompt, given as texts and the names of what follows each; not where a name says nothing."""
+        parts = [_role_of(name) for _, name in pieces if name is not None]
+        words = " ".join(literal for literal, _ in pieces).split()
+        is_said = sum(any(map(str.isalpha, word)) for word in words) > 1
+        if not parts or "" in parts or not is_said:
+            return
+        # Beside a response, an answer is the right one.
+        answer = "reference" if "answer" in parts else "answer"
+        text = ""
+        roles = set()
+        for literal, name in pieces:
+            text += literal.replace("{", "{{").replace("}", "}}")
+            if name is not None:
+                role = _role_of(name)
+                role = answer if role == "said" else role
+                roles.add(role)
+                text += f"{{{role}}}"
+        if roles == {"answer"}:
+            return  # shows a reply, and asks nothing about it
+        self.prompts.append(
+            CodePrompt(text, frozenset(roles), kinds, switches, self._file, line)
+        )
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")
+
+
+def _role_of(name: str) -> str:
+    """Return what a name is for, "" for one that nobody knows."""
+    words = re.findall("[a-z]+", re.sub("([A-Z])", r" \1", name).lower())
+    found = [_WORDS.get(word) or _WORDS.get(word.removesuffix("s")) for word in words]
+    known = list(filter(None, found))
+    precise = [role for role in known if role != "said"]
+    if name in ("a", "b"):
+        return name
+    return (precise or known or [""])[-1]
+
+
+def _name_of(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Call(args=[argument, *_]):
+            return _name_of(argument)
+        case ast.Call(func=ast.Attribute(value=holder)):
+            return _name_of(holder)
+    return ""
+
+
+def _formatted_pieces(text: str, call: ast.Call) -> list[tuple[str, str | None]]:
+    """Return the pieces of a text and the names of what `format` puts behind each."""
+    positional = [_name_of(argument) for argument in call.args]
+    keywords = {
+        keyword.arg: _name_of(keyword.value) for keyword in call.keywords if keyword.arg
+    }
+    pieces: list[tuple[str, str | None]] = []
+    number = 0
+    try:
+        for literal, field, _, _ in Formatter().parse(text):
+            name = field
+            if field is not None and (not field or field.isdecimal()):
+                place = int(field or number)
+                number += not field
+                name = positional[place] if place < len(positional) else ""
+            elif field is not None and not _role_of(field):
+                name = keywords.get(field, "")
+            pieces.append((literal, name))
+    except ValueError:
+        return []
+    return pieces
+
+
+def _joined_pieces(node: ast.JoinedStr) -> list[tuple[str, str | None]]:
+    pieces: list[tuple[str, str | None]] = []
+    for part in node.values:
+        match part:
+            case ast.Constant(value=str(literal)):
+                pieces.append((literal, None))
+            case ast.FormattedValue(value=value):
+                pieces.append(("", _name_of(value)))
+    return pieces
+
+
+def _model_parameters(tree: ast.Module) -> dict[str, Any]:
+    """Return the numbers that a call of a model is given: beside `messages`, in a call or a dictionary."""
+    parameters: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        pairs: dict[str, ast.expr] = {}
+        match node:
+            case ast.Call(keywords=keywords):
+                pairs = {pair.arg: pair.value for pair in keywords if pair.arg}
+            case ast.Dict(keys=keys, values=values):
+                pairs = {
+                    key.value: value
+                    for key, value in zip(keys, values, strict=True)
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                }
+        if "messages" not in pairs:
+            continue
+        for name in _PARAMETERS:
+            match pairs.get(name):
+                case ast.Constant(value=int() | float() as number):
+                    parameters[name] = number
+    return parameters
+
+
+def split_at_history(text: str) -> tuple[str, str]:
+    """Return what stands before the history that a question is put behind, and what behind it."""
+    before, _, behind = text.rpartition("{history}")
+    return before.strip(), behind.strip()
