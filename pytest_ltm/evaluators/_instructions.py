@@ -131,6 +131,8 @@ class QuoteAtReply(Ruled, Struct, frozen=True):
 # --- Trigger Response: one sentence is said at each activation.
 
 RE = LEXICON.expressions("instructions")
+# Stands where a text has the word of an order, or the sentence of a trigger.
+_HERE = "\0"
 _FULL = {
     "'m": " am",
     "'s": " is",
@@ -215,6 +217,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
 
 def says_sentence(sentence: str, answer: str) -> bool:
     """Tell whether an answer says a sentence, literally or nearly so."""
+    answer = _without_promise(sentence, answer)
     written_sentence = _written_out(sentence)
     written_answer = _written_out(answer)
     if not written_sentence.strip():
@@ -247,14 +250,25 @@ def says_sentence(sentence: str, answer: str) -> bool:
     return False
 
 
+def _without_promise(sentence: str, answer: str) -> str:
+    """Return an answer without what only announces that a sentence will be said: "I'll say ... whenever you do"."""
+    wording = re.escape(sentence.strip(" .!?"))
+    quoted = re.compile(
+        rf"[\"'\u2018\u201c]?{wording}[.!?]*[\"'\u2019\u201d]?", re.IGNORECASE
+    )
+    said = quoted.search(answer)
+    if said is None or not RE.promises.search(answer):
+        return answer
+    parts = split_sentences(quoted.sub(_HERE, answer))
+    kept = [part for part in parts if _HERE not in part or not RE.promises.search(part)]
+    return " ".join(kept).replace(_HERE, said[0])
+
+
 def _written_out(text: str) -> str:
     return RE.contractions.sub(lambda short: _FULL[short.group()], casefold_plain(text))
 
 
 # --- Standing orders.
-
-# Stands where a text has the word of an order.
-_HERE = "\0"
 
 
 class ObeysOrders(Ruled, Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import ClassVar
 
@@ -135,6 +136,7 @@ def _recall_part(
     """
     label = f"recalls {recollection.expected!r}"
     text = without.sub(" ", answer) if without else answer
+    text = recollection.complete_name(text, rivals)
     recalled = is_recalled(
         _claimed_of(text, recollection, rivals), recollection, rivals
     )
@@ -154,18 +156,24 @@ def _recall_part(
             == "hedges"
         )
         idle = len(strange) >= 3 or recites_messages(answer) or ends_in_a_list(answer)
-        return RuleCheck(label, answer, ok=not hedged and not idle)
+        if hedged or idle or not recollection.is_exchanged(text):
+            return RuleCheck(label, answer, ok=not hedged and not idle)
     answer_keys = frozenset(recollection_keys(text))
     # what has no words but the question's, or all that are expected, cannot say it in
     # others
-    if (
+    if not recalled and (
         not recollection.question
         or recollection.in_full(answer_keys)
         or answer_keys <= frozenset(recollection_keys(recollection.question))
     ):
         return RuleCheck(label, answer, recalled)
     proof = prove(text, (recollection.expected,), question=recollection.question)
-    ok = proof.answers(recollection.expected)
+    # another word in the place of one, or a first name alone, may be meant
+    is_close = recalled or recollection.has_given_name(answer_keys)
+    if is_close and proof.state == "asserts":
+        ok = None
+    else:
+        ok = proof.answers(recollection.expected)
     prompt = "" if ok or proof.state == "refuses" else "answer"
     return RuleCheck(
         label,
@@ -548,6 +556,10 @@ _STOP = frozenset(
 )
 
 
+# Words of a sentence that are compared with a step.
+_LONGEST_STEP = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Recollection:
     """What one question expects, and how it is recognised."""
@@ -570,6 +582,55 @@ class Recollection:
         if self.needed:
             return len(self.needed & answer_keys) / len(self.needed)
         return 0.0
+
+    @property
+    def _person(self) -> tuple[str, str]:
+        """The given names and the surname of whom is asked for; "" if that is nobody with two names."""
+        if RE.who.search(self.question) and RE.full_name.fullmatch(self.expected):
+            given, _, surname = self.expected.rpartition(" ")
+            return given, surname
+        return "", ""
+
+    def has_given_name(self, answer_keys: frozenset[str]) -> bool:
+        """Return whether an answer has a given name of the person who is asked for."""
+        given, _ = self._person
+        return not answer_keys.isdisjoint(recollection_keys(given))
+
+    def complete_name(self, text: str, rivals: Sequence[Recollection]) -> str:
+        """Return a text in which the person who is asked for has a full name, also where it says Smith, or J. Smith."""
+        given, surname = self._person
+        if not given or any(surname in rival.expected for rival in rivals):
+            return text
+
+        def full_name(match: re.Match[str]) -> str:
+            word = (match[1] or "").rstrip(" .")
+            is_initial = len(word) == 1 and given.startswith(word)
+            is_plain = word.islower() or word.lower() in STOP_WORDS
+            # another given name is another person's
+            if not word or is_initial or is_plain or RE.titled.fullmatch(word):
+                return f"{match[1] or ''}{given} {surname}"
+            return match[0]
+
+        return re.sub(rf"\b([^\W\d_]+\.? )?{re.escape(surname)}\b", full_name, text)
+
+    def is_exchanged(self, text: str) -> bool:
+        """Return whether a sentence has another word in the place of one that is needed: "with a match"."""
+        missing = self.needed - set(recollection_keys(text))
+        if not missing:
+            return False
+        expected_words = plain_words(self.expected)
+        for sentence in split_sentences(text):
+            words = plain_words(sentence)[:_LONGEST_STEP]
+            matcher = SequenceMatcher(None, expected_words, words, autojunk=False)
+            for kind, start, end, place, last in matcher.get_opcodes():
+                lost_words = " ".join(expected_words[start:end])
+                is_lost = not missing.isdisjoint(recollection_keys(lost_words))
+                new_keys = set(recollection_keys(" ".join(words[place:last])))
+                is_new = any(len(key) > 2 for key in new_keys - self.needed)
+                # who begins otherwise, may say it in other words
+                if kind == "replace" and start and is_lost and is_new:
+                    return True
+        return False
 
     def in_full(self, texts: frozenset[str]) -> bool:
         """Tell whether an answer says enough: numbers that are needed, and something of all that an "and" joins."""

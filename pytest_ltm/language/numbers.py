@@ -106,11 +106,10 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     value = _single_number(some_words[at]) if at < len(some_words) else None
     if value is None:
         return 0, 0
-    if some_words[at] in TENS and at + 1 < len(some_words):
-        unit = _single_number(some_words[at + 1])
-    else:
-        unit = None
-    if unit is not None and unit in range(1, 10):
+    following = some_words[at + 1] if at + 1 < len(some_words) else ""
+    # a bare "one" is seldom a number, but it is in twenty-one
+    unit = 1 if following == "one" else _single_number(following)
+    if some_words[at] in TENS and unit in range(1, 10):
         return (value + unit, 2)
     return (value, 1)
 

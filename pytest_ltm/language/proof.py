@@ -369,7 +369,7 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
     literal = len(answer) > 3_000 or bool(find_mentions(normalize_text(answer), values))
 
     def find(text: str) -> list[Mention]:
-        kept = []
+        kept = _number_mentions(text, values)
         for one in (find_mentions if literal else loose_mentions)(text, values):
             # the sign with which a value ends makes it another one: C++, A-
             wanted = (RE.sign.findall(one.value[-2:]) or [""])[-1]
@@ -378,7 +378,7 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
             # behind what is longer than a grade, a minus is a dash
             if sign == wanted or (not wanted and sign == "-" and len(one.value) > 2):
                 kept.append(one)
-        return kept
+        return sorted(kept, key=lambda mention: mention.start)
 
     return find
 
@@ -410,10 +410,42 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
                 and joined not in known
                 and all(map(partial(_is_alike, value), spelled, bare))
             )
-            number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
-            if (joined == glued and size in apart) or alike or number:
+            if (joined == glued and size in apart) or alike:
                 mentions.append(Mention(part[0].start(), part[-1].end(), value))
     return sorted(mentions, key=lambda one: one.start)
+
+
+def _number_mentions(text: str, values: Sequence[str]) -> list[Mention]:
+    """Return where a levelled text has values that are numbers, written otherwise: 21 for twenty-one."""
+    words_of = {value: RE.token.findall(normalize_text(value)) for value in values}
+    by_figures = {_figures_of(words): value for value, words in words_of.items()}
+    by_figures.pop("", None)
+    if not by_figures:
+        return []
+    tokens = list(RE.token.finditer(text))
+    words = [token[0] for token in tokens]
+    mentions = []
+    place = 0
+    while place < len(tokens):
+        # twenty-one is no twenty
+        spelled = words[place : place + 2]
+        if not _figures_of(spelled):
+            spelled = spelled[:1]
+        size = len(spelled)
+        value = by_figures.get(_figures_of(spelled), "")
+        if value and spelled != words_of[value]:
+            end = tokens[place + size - 1].end()
+            mentions.append(Mention(tokens[place].start(), end, value))
+        place += size
+    return mentions
+
+
+def _figures_of(words: Sequence[str]) -> str:
+    """Return the figures of the one number that words are, "" if they are none."""
+    figures = list(words_with_digits(words))
+    if len(figures) == 1 and figures[0].isdecimal():
+        return figures[0]
+    return ""
 
 
 def _is_alike(value: str, word: str, meant: str) -> bool:

@@ -101,10 +101,13 @@ def rule_on_hypothesis(
     answer: object,
     hypothesis: str,
 ) -> Ruling:
-    """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does."""
-    gold = str(answer)
+    """Return what the rules say of a hypothesis; the id's suffix decides on abstention before the type does.
+
+    Where the file has no answer, None, it is an abstention as well.
+    """
+    gold = "" if answer is None else str(answer)
     said = normalize(speech(hypothesis))
-    if is_abstention(question_id):
+    if is_abstention(question_id) or answer is None:
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE

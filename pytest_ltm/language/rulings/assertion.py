@@ -31,6 +31,7 @@ from pytest_ltm.language.quantities import (
     Quantity,
     is_equal_amount,
     read_quantities,
+    unit_of,
 )
 from pytest_ltm.language.rulings.gold import (
     PART_OF_IT,
@@ -55,6 +56,8 @@ _EXPLAINS = frozenset(LEXICON.words("assertion explaining"))
 _TURNS = frozenset(("but", "yet", "however", ";"))
 _ELIDED = (["and", "is"], ["and", "are"], ["and", "now", "is"])
 _LABELLED = frozenset((":", "|"))
+# The units of a number of things: "three times" is a number of visits.
+_COUNTS = ("", "time")
 _FEW_WORDS = 6
 _FEW_BEHIND = 3
 _PAIR = 2
@@ -218,6 +221,7 @@ class _Topic:
         # somebody may be called by a short form: "Mel" is Melanie
         self._names = tuple(map(str.lower, RE.short_name.findall(question)))
         self._amounts = tuple(chain.from_iterable(gold.amounts))
+        self._counts_things = gold.counts_things
         self.is_question = gold.whole.endswith("?")
         self.is_amount = gold.kind == "amount"
         # what may be, or is to come, is asked for: such words are no doubt then
@@ -289,7 +293,9 @@ class _Topic:
 
     def _is_rival_amount(self, amount: Quantity) -> bool:
         """Return whether an amount is neither the expected one, in whatever unit, nor asked."""
-        if any(is_equal_amount(expected, amount) for expected in self._amounts):
+        is_measured = amount.unit not in _COUNTS and self._counts_things
+        is_equal = any(is_equal_amount(item, amount) for item in self._amounts)
+        if is_equal and not is_measured:
             return False
         return f"{amount.value:g}" not in self._keys
 
@@ -338,6 +344,9 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     spots = []
     for wording in gold.texts:
         spots += phrase_positions(text, wording, plural=True)
+    if gold.counts_things:
+        # 500 of 500 Mbps is no number of copies
+        spots = [spot for spot in spots if _unit_behind(text, spot[1]) in _COUNTS]
     if spots or not gold.amounts:
         return text, spots
     digits, spots = _find_amounts(gold, reply)
@@ -352,8 +361,14 @@ def _find_amounts(gold: Gold, reply: str) -> tuple[str, list[Span]]:
         (quantity.start, quantity.end)
         for quantity in read_quantities(digits)
         if any(is_equal_amount(amount, quantity) for amount in amounts)
+        and (quantity.unit in _COUNTS or not gold.counts_things)
     ]
     return digits, spots
+
+
+def _unit_behind(text: str, place: int) -> str:
+    """Return the unit that the next word of a text names, "" if it is none."""
+    return unit_of(next(iter(text[place:].split(maxsplit=1)), "").strip(".,;:!?)"))
 
 
 def _find_words(wording: str, text: str) -> list[Span]:

@@ -91,6 +91,8 @@ class Gold:
     kind: Literal["yes or no", "amount", "order", "phrase"]
     amounts: tuple[tuple[Quantity, ...], ...] = ()
     """Accepted amounts: each alternative is all of its quantities."""
+    counts_things: bool = False
+    """Whether a number of things is asked for, as of copies: none of grams or hours."""
 
     @property
     def stems(self) -> frozenset[str]:
@@ -136,10 +138,17 @@ def read_gold(answer: str, question: str) -> Gold:
         - content_stems(question)
         - _METRICS
     )
-    # with words of its own it is no bare amount: those have to be there, too
-    if amounts and not telling_stems:
+    # with words of its own it is no bare amount: those have to be there, too; nor is a time
+    # that lies before or after another one
+    if amounts and not telling_stems and not RE.related.search(main.lower()):
         extra = tuple((amount,) for amount in _plain_amounts(also))
-        return Gold(answer.strip(), texts, "amount", (*amounts, *extra))
+        return Gold(
+            answer.strip(),
+            texts,
+            "amount",
+            (*amounts, *extra),
+            counts_things=counted is not None and not unit,
+        )
     # an order is asked for, or only the expected answer has one
     ordered = RE.ordered.search(main) or RE.order_asked.search(question.lower())
     return Gold(answer.strip(), texts, "order" if ordered else "phrase", amounts)

@@ -157,6 +157,16 @@ def date_words() -> frozenset[str]:
 
 
 @cache
+def list_words() -> frozenset[str]:
+    """Return the words that join the last two items of a list: `and`, German `und`."""
+    words = set()
+    for language in LANGUAGES:
+        pattern = _locale_data(language)["list_patterns"]["standard"]["end"]
+        words.add(pattern.removeprefix("{0}").removesuffix("{1}").strip(" ,"))
+    return frozenset(word for word in words if word.isalpha())
+
+
+@cache
 def multiples() -> Mapping[str, int]:
     """Return powers of ten by their names in compact numbers: `million`, `Mio`, `K`."""
     names: dict[str, int] = {}

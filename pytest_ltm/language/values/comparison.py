@@ -44,7 +44,7 @@ _UNIT_ASKED = re.compile(r"\bhow many ((?:[^\W\d_]+ ?){1,3})")
 _VERSION = re.compile(r"\b(?:version|release|model|edition|build|firmware)\b")
 _DECIMAL = re.compile(r"\d+(?:\.\d+)+")
 _RATIO = re.compile(r"(\d+) ?(?::|to|zu|\u2236) ?(\d+)")
-_SEPARATORS = re.compile(r"\s*(?:,\s*(?:and|&)\s|;|\n|,(?=\s)|\s(?:and|&|\+)\s)\s*")
+_TURNED_NAME = re.compile(r"([^\W\d_][\w'-]+), ([^\W\d_][\w' -]+)")
 Kind: TypeAlias = Literal["amount", "time"]
 _EDGES = ' \t\n.,;:!?"*_`'
 
@@ -308,9 +308,17 @@ def _compare_lists(mine: Text, theirs: Text) -> Sameness | None:
 def _items_of(text: str) -> list[str]:
     return [
         item
-        for item in _SEPARATORS.split(plain_writing(text).strip(_EDGES))
+        for item in _separators().split(plain_writing(text).strip(_EDGES))
         if item.strip(_EDGES)
     ]
+
+
+@cache
+def _separators() -> re.Pattern[str]:
+    links = "|".join(sorted(cldr.list_words()))
+    return re.compile(
+        rf"\s*(?:,\s*(?:{links}|&)\s|[;\n\u3001]|,(?=\s)|\s(?:{links}|&|\+)\s)\s*"
+    )
 
 
 def _is_amount(text: Text) -> bool:
@@ -321,7 +329,11 @@ def _compare_labels(mine: Text, theirs: Text) -> Sameness | None:
     is_bare = is_bare_value(mine.plain) and is_bare_value(theirs.plain)
     # in a sentence the order of the question's words counts: who is taller than whom
     known_words = mine.known if is_bare else frozenset[str]()
-    labels = [read_label(text.plain, known_words) for text in (mine, theirs)]
+    plains = [text.plain for text in (mine, theirs)]
+    turned = [_TURNED_NAME.sub(r"\2 \1", plain) for plain in plains]
+    if turned != plains and turned[0].casefold() == turned[1].casefold():
+        return Sameness.SAME
+    labels = [read_label(plain, known_words) for plain in plains]
     is_name_asked = _NAME_ASKED.search(mine.question.casefold()) is not None
     result = compare_labels(*labels, named=is_name_asked)
     if result is not Sameness.OTHER:

@@ -54,6 +54,11 @@ class Word:
     """Whether it is an abbreviation with a full stop."""
 
     @property
+    def bare(self) -> str:
+        """The word in lower case without accents; in Latin letters only if it was."""
+        return _without_marks(self.text.casefold())
+
+    @property
     def has_figures(self) -> bool:
         """Whether it has digits."""
         return any(map(str.isdecimal, self.text))
@@ -216,7 +221,7 @@ def _are_unlike_names(first: Label, second: Label) -> bool:
     """Return whether no word of one name may be short for one of the other: Bob and Robert share two letters."""
     words = (*first.words, *second.words)
     if not all(
-        word.text[0].isupper() and word.text.isascii() and word.text.isalpha()
+        word.text[0].isupper() and word.bare.isascii() and word.text.isalpha()
         for word in words
     ):
         return False
@@ -224,7 +229,7 @@ def _are_unlike_names(first: Label, second: Label) -> bool:
         return False
     pairs = list(_differing_pairs(first, second))
     return bool(pairs) and not any(
-        _are_alike(word.text.casefold(), other.text.casefold()) for word, other in pairs
+        _are_alike(word.bare, other.bare) for word, other in pairs
     )
 
 
@@ -311,12 +316,25 @@ def _differs_in_mark(first: Label, second: Label) -> bool:
         and _figures_of(first) == _figures_of(second)
     ):
         return True
+    # two grades: B- and C-
+    if mine != theirs and all(map(_is_signed_letter, (first, second))):
+        return True
     figures = _figures_of(first), _figures_of(second)
     if not all(figures):
         return False
     if figures[0] != figures[1]:
         return mine == theirs and len(figures[0]) == len(figures[1])
     return _has_qualifier(first, second)
+
+
+def _is_signed_letter(label: Label) -> bool:
+    return len(label.words) == 1 == len(label.words[0].text) and label.words[
+        0
+    ].sign in (
+        "+",
+        "-",
+        "#",
+    )
 
 
 _ORDINAL_END = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")

@@ -486,9 +486,11 @@ def compare_moments(first: Moment, second: Moment) -> Sameness:
     half_open = first.half_open or second.half_open
     if half_open and "hour" in shared:
         is_same_hour = mine["hour"] == theirs["hour"]
+        # 12:27 is an hour of noon to most, and 12:27 am is not
+        is_at_midnight = {mine["hour"], theirs["hour"]} == {0, _HALF_DAY}
         mine["hour"] %= _HALF_DAY
         theirs["hour"] %= _HALF_DAY
-        is_24 = first.of_24_hours or second.of_24_hours
+        is_24 = first.of_24_hours or second.of_24_hours or is_at_midnight
         if is_24 and not is_same_hour and mine["hour"] == theirs["hour"]:
             return Sameness.UNKNOWN
     if any(mine[name] != theirs[name] for name in shared):

@@ -18,6 +18,28 @@ def days(first: str, last: str = "") -> DateRange:
 
 
 @pytest.mark.parametrize(
+    ("expected", "reply", "verdict"),
+    [
+        ("some months after 2019", "2019", "unscored"),
+        ("a couple of years before 2020", "In 2020.", "unscored"),
+        ("a few years before 2023", "A few years before 2023.", "yes"),
+        ("2021", "In 2021", "yes"),
+    ],
+)
+def test_a_time_told_by_another_one_is_not_that_one(
+    expected: str, reply: str, verdict: str
+) -> None:
+    ruling = strict_verdict(
+        category=2,
+        question="When did her uncle retire?",
+        answer=expected,
+        prediction=reply,
+    )
+
+    assert ruling.verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("text", "stretch"),
     [
         ("7 May 2023", days("2023-05-07")),

@@ -52,6 +52,23 @@ def test_what_an_answer_comes_to(answer: object, said: str, expected: str) -> No
     assert verdict(answer, said) == expected
 
 
+def test_where_a_file_has_no_answer_none_is_right() -> None:
+    assert verdict(None, "NOT_FOUND") == "yes"
+    assert verdict(None, "To the harbour.") == "no"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("It sold 400 copies.", "yes"),
+        ("It was 400 kg (400 was another time).", "unscored"),
+        ("It sold 400 MB, a few others and 400.", "unscored"),
+    ],
+)
+def test_a_number_of_things_is_no_amount_with_a_unit(said: str, expected: str) -> None:
+    assert verdict("400", said, "How many copies did it sell?") == expected
+
+
 def test_only_the_conclusion_of_a_long_answer_counts() -> None:
     steps = (
         "First I look at what was said on each day of that month, and there is a lot. "

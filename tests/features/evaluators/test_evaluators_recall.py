@@ -6,7 +6,14 @@ import pytest
 
 from pytest_ltm.api.model import Exchange, Score, Unscored
 from pytest_ltm.api.scenarios import PROMPTS, FakeJudge, Inquiry
-from pytest_ltm.evaluators import QuoteAtReply, RecallsJoke, SaysAtEachTrigger
+from pytest_ltm.evaluators import (
+    AppliesRule,
+    QuoteAtReply,
+    RecallsFacts,
+    RecallsJoke,
+    RecallsSteps,
+    SaysAtEachTrigger,
+)
 
 JOKES = (
     "Our lighthouse keeper quit his job: he could not stand being looked down upon by gulls.",
@@ -239,3 +246,80 @@ def test_a_sentence_with_another_telling_word_is_not_said() -> None:
     rule = SaysAtEachTrigger("Fish keep every secret that they are told.", 1)
     assert value(rule(["Fish keep every secret that they are given."])) == 0
     assert value(rule(["Fish keep every secret they are told"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "value_of_it"),
+    [
+        ('Understood! Whenever you bring up the harbour, I will answer "{}"', 0),
+        ("From now on I'll say '{}' when you mention the harbour.", 0),
+        ("Okay. If the harbour is mentioned, I should say: {}", 0),
+        ("{} I'll keep saying that whenever you mention the harbour.", 1),
+        ("You mentioned the harbour, so: {}", 1),
+        ("I must say it now: {}", 1),
+    ],
+)
+def test_who_announces_a_sentence_does_not_say_it(
+    reply: str, value_of_it: float
+) -> None:
+    sentence = "Gulls never pay rent."
+    rule = SaysAtEachTrigger(sentence, 1)
+
+    assert value(rule([reply.format(sentence)])) == value_of_it
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Quellbrook.", 1),
+        ("It was T. Quellbrook.", 1),
+        ("Captain Quellbrook founded it.", 1),
+        ("R. Quellbrook.", 0),
+        ("Brugo Quellbrook founded it.", 0),
+        ("Not Quellbrook; it was Hesper Dunmorrow.", 0),
+    ],
+)
+def test_a_surname_is_the_person_who_is_asked_for(reply: str, expected: float) -> None:
+    rule = RecallsFacts(("Tamsin Quellbrook",), ("Who founded the port?",))
+
+    assert value(rule([reply])) == expected
+
+
+def test_a_surname_of_two_people_is_neither() -> None:
+    founders = ("Tamsin Quellbrook", "Orla Quellbrook")
+    rule = RecallsFacts(founders, ("Who founded the port?", "Who led the miners?"))
+
+    assert value(rule(["Quellbrook.", "O. Quellbrook."])) == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "reply", "is_right"),
+    [
+        ("Rub the lens with a fig leaf.", "You rub the lens with a fig leaf.", True),
+        ("Rub the lens with a fig leaf.", "Polish the lens with a fig leaf.", True),
+        ("Rub the lens with a fig leaf.", "Rub the lens with a towel.", False),
+        ("Pour a thimble of milk into the crank.", "Pour milk into the crank.", True),
+        ("Whistle a lullaby at the gauge.", "Whistle a march at the gauge.", False),
+    ],
+)
+def test_a_step_with_another_word_in_the_place_of_one_is_not_proven(
+    expected: str, reply: str, *, is_right: bool
+) -> None:
+    other = "Press the square button."
+    questions = ("What comes next?", "What comes first?")
+    rule = RecallsSteps((expected, other), questions, (other, expected))
+    checks = scored(rule([reply, other])).checks
+
+    assert (checks[0].ok, checks[0].open) == (is_right, not is_right)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [("8", 1), ("11", 0), ("8, not eleven.", 1), ("11 rather than 8", 0)],
+)
+def test_a_number_in_figures_is_the_thing_that_is_offered_in_words(
+    reply: str, expected: float
+) -> None:
+    rule = AppliesRule(("eight",), (("eight", "eleven"),))
+
+    assert value(rule([reply])) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, time, timedelta
@@ -11,9 +12,11 @@ from typing import Literal, NamedTuple
 
 import pytest
 from babel.dates import format_date, format_time
+from babel.lists import format_list
 from babel.numbers import format_currency, format_decimal, format_percent
 from babel.units import format_unit
 
+from pytest_ltm.language.numbers import ONES, ORDINALS, TENS
 from pytest_ltm.language.values import Sameness, amounts, compare_values
 
 LOCALES = ("en", "en_IN", "de", "de_CH", "fr", "es", "it", "pt", "nl", "ru", "ja")
@@ -38,6 +41,7 @@ class Pair(NamedTuple):
     first: str
     second: str
     is_same: bool
+    question: str = ""
 
 
 def number_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
@@ -162,6 +166,94 @@ def fraction_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
     assert locale in LOCALES
 
 
+def range_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    low = rng.randint(1, 400)
+    high = low + rng.randint(1, 90)
+    first = format_unit(low, "length-kilometer", "short", locale=locale)
+    last = format_unit(high, "length-kilometer", "short", locale=locale)
+    more = format_unit(high + 1, "length-kilometer", "short", locale=locale)
+    value = f"between {low} and {high} kilometers"
+    yield Pair("range", value, f"{first} - {last}", is_same=True)
+    yield Pair("range", value, f"{first} - {more}", is_same=False)
+    yield Pair("range", value, last, is_same=False)
+
+
+def bound_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    value = rng.randint(2, 999)
+    form = format_unit(value, "mass-kilogram", "short", locale=locale)
+    yield Pair("bound", f"at least {value} kilograms", f"\u2265 {form}", is_same=True)
+    yield Pair("bound", f"{value} kg or more", f"at most {form}", is_same=False)
+    yield Pair("bound", f"more than {value} kg", form, is_same=False)
+
+
+def frequency_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    times = rng.randint(2, 12)
+    period, other = rng.sample(("day", "week", "month", "year"), 2)
+    value = f"{times} times a {period}"
+    yield Pair("frequency", value, f"{times}x per {period}", is_same=True)
+    yield Pair("frequency", value, f"{times + 1} times every {period}", is_same=False)
+    yield Pair("frequency", value, f"{times} times a {other}", is_same=False)
+    assert locale in LOCALES
+
+
+def worded_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    tens, units = rng.randrange(len(TENS)), rng.randrange(1, 10)
+    hundreds = rng.randrange(1, 10)
+    value = hundreds * 100 + (tens + 2) * 10 + units
+    form = f"{ONES[hundreds]} hundred and {TENS[tens]}-{ONES[units]}"
+    yield Pair("worded", format_decimal(value, locale=locale), form, is_same=True)
+    yield Pair("worded", format_decimal(value + 1, locale=locale), form, is_same=False)
+    yield Pair("worded", str(value + 100), form, is_same=False)
+
+
+def ordinal_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    place = rng.randrange(1, 16)
+    words = list(ORDINALS)
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place, "th")
+    form = f"the {words[place - 1]} floor"
+    yield Pair("ordinal", f"{place}{ending} floor", form, is_same=True)
+    yield Pair("ordinal", f"{place % 15 + 1}th floor", form, is_same=False)
+    assert locale in LOCALES
+
+
+def sign_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    letter, other = rng.sample("ABCDEF", 2)
+    sign, word, turned = rng.choice((("+", "plus", "-"), ("-", "minus", "+")))
+    yield Pair("sign", f"{letter}{sign}", f"{letter} {word}", is_same=True)
+    yield Pair("sign", f"{letter}{sign}", f"{letter}{turned}", is_same=False)
+    yield Pair("sign", f"{letter}{sign}", letter, is_same=False)
+    yield Pair("sign", f"{letter}{sign}", f"{other} {word}", is_same=False)
+    assert locale in LOCALES
+
+
+GIVEN_NAMES = ("Anna", "Jürgen", "Zoë", "Łukasz", "Émile", "Søren", "Tomás", "Ingrid")
+SURNAMES = ("Berg", "Okafor", "Novák", "Møller", "Ibáñez", "Lindqvist", "Ferreira")
+
+
+def name_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    given, other = rng.sample(GIVEN_NAMES, 2)
+    surname, another = rng.sample(SURNAMES, 2)
+    name = f"{given} {surname}"
+    decomposed = unicodedata.normalize("NFD", name)
+    plain = "".join(
+        letter for letter in decomposed if not unicodedata.combining(letter)
+    )
+    yield Pair("name", name, plain, is_same=True)
+    yield Pair("name", name, f"{given[0]}. {surname}", is_same=True)
+    yield Pair("name", name, name.upper(), is_same=True)
+    yield Pair("name", name, f"{surname}, {given}", is_same=True)
+    question = "Who came to see me?"
+    yield Pair("name", name, f"{other} {another}", is_same=False, question=question)
+    assert locale in LOCALES
+
+
+def set_pairs(rng: random.Random, locale: str) -> Iterator[Pair]:
+    first, second, third = rng.sample(GIVEN_NAMES, 3)
+    names = format_list([third, first, second], locale=locale)
+    yield Pair("set", f"{first}, {second} and {third}", names, is_same=True)
+    yield Pair("set", f"{first}, {second}, {third}", names, is_same=True)
+
+
 MAKERS: tuple[Callable[[random.Random, str], Iterator[Pair]], ...] = (
     number_pairs,
     decimal_pairs,
@@ -177,6 +269,14 @@ MAKERS: tuple[Callable[[random.Random, str], Iterator[Pair]], ...] = (
     ratio_pairs,
     version_pairs,
     fraction_pairs,
+    range_pairs,
+    bound_pairs,
+    frequency_pairs,
+    worded_pairs,
+    ordinal_pairs,
+    sign_pairs,
+    name_pairs,
+    set_pairs,
 )
 
 
@@ -193,7 +293,7 @@ def check_pairs(seed: int, count: int) -> None:
     """Fail if a pair is decided wrongly, or fewer than 8 of 10 are decided."""
     wrong, tried, left_open = [], Counter[str](), Counter[str]()
     for pair in made_pairs(seed, count):
-        result = compare_values(pair.first, pair.second)
+        result = compare_values(pair.first, pair.second, question=pair.question)
         tried[pair.kind] += 1
         left_open[pair.kind] += result is Sameness.UNKNOWN
         if result is (Sameness.OTHER if pair.is_same else Sameness.SAME):
