@@ -30,6 +30,7 @@ from pytest_ltm.agents.wrapping import (
     Padding,
     Timing,
 )
+from pytest_ltm.api.calls import inherits
 from pytest_ltm.api.engine import Enclosed
 from pytest_ltm.api.journal import events
 from pytest_ltm.api.model import (
@@ -201,7 +202,7 @@ class Profile(Struct, frozen=True, kw_only=True):
 
 def profile_of(source: AgentSource) -> Profile:
     """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
-    if not isinstance(source.given, Timing):
+    if not inherits(source.given, Timing):
         return _profile_of_given(source)
     profile = _profile_of_given(source.given.model)
     return replace(
@@ -316,11 +317,11 @@ def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
-    if isinstance(source.given, Remembering):
+    if inherits(source.given, Remembering):
         return _memory_profile(source.given, source)
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
-    if isinstance(source.given, Padding) and not is_free(spec_within(source)):
+    if inherits(source.given, Padding) and not is_free(spec_within(source)):
         # It may cost something, so that it must not be made.
         padding = source.given
         model = profile_of(source.given.model)

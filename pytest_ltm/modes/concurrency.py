@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import spec_within
-from pytest_ltm.api.calls import UNBLOCK, blocked_seconds, limits_aside, share_in_thread
+from pytest_ltm.api.calls import (
+    UNBLOCK,
+    blocked_seconds,
+    limits_aside,
+    look,
+    read_attribute,
+    share_in_thread,
+)
 from pytest_ltm.api.internals import route_agent_output, suspend_item_context
 from pytest_ltm.api.storage import (
     ConfigurationError,
@@ -53,24 +60,24 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     `wanted`: as many as the option says; None: what suits the agent. `jumps`: the
     process's clock shows the time.
     """
-    if getattr(source.given, "main_thread", False) is True or (
+    if read_attribute(source.given, "main_thread") is True or (
         jumps and not source.apart
     ):
         return 0
     if source.unlimited:
         return 1  # a person
-    safe = getattr(source.given, "thread_safe", False) is True
-    if not (source.owned or safe or getattr(source.given, "stateless", False) is True):
+    safe = read_attribute(source.given, "thread_safe") is True
+    if not (source.owned or safe or read_attribute(source.given, "stateless") is True):
         return 1  # one object, which is put back between conversations
     if limit is not None:
         return limit
-    reply: Any = getattr(source.given, "reply", source.given)
+    reply: Any = read_attribute(source.given, "reply", source.given)
     # what ts:, memory: and others ask
     inner = spec_within(source).split(":")[1:2] if source.kind else []
     waits = (
         source.apart
         or not {source.kind, *inner}.isdisjoint({*provider_names(), *_REMOTE})
-        or inspect.iscoroutinefunction(reply)
+        or look(lambda: inspect.iscoroutinefunction(reply), default=False)
     )
     return AUTO if waits or safe else 1
 

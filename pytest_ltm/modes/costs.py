@@ -11,6 +11,7 @@ import pytest
 from msgspec import Struct, structs
 
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.api.calls import inherits, look
 from pytest_ltm.api.journal import cost as _cost
 from pytest_ltm.api.model import Promised
 from pytest_ltm.api.session import RunSettings
@@ -73,13 +74,14 @@ def _known_price(
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     declared: Any = source.given
-    if isinstance(declared, Promised):
+    if inherits(declared, Promised):
         return declared.reports
+    return look(lambda: _annotated_reports(declared))
+
+
+def _annotated_reports(declared: Any) -> frozenset[str] | None:
     function = getattr(declared, "reply", declared)
-    try:
-        annotation = inspect.signature(function).return_annotation
-    except (TypeError, ValueError):
-        return None
+    annotation = inspect.signature(function).return_annotation
     # Its text, since an annotation may be a string, an Optional, or an awaitable of the
     # class.
     if "Reply" in str(annotation):

@@ -137,11 +137,13 @@ def test_a_mishap_that_lies_is_left_out() -> None:
 HOLDERS = (
     *("agents/caller.py", "judges/model_calls.py", "agents/_subprocess_main.py"),
     *("_core/calls/event_loop.py", "_core/calls/foreign.py"),
+    *("modes/costs.py", "modes/concurrency.py", "agents/profile.py"),
 )
 FOREIGN = {
     "agent",
     "callee",
     "made",
+    "source.given",
     "value",
     "self.agent",
     "self._agent",
@@ -150,6 +152,7 @@ FOREIGN = {
 TOUCHING = {
     *("getattr", "hasattr", "isinstance", "issubclass", "repr", "str", "vars", "dir"),
     *("len", "iter", "bool", "float", "int", "list", "dict", "tuple", "sorted"),
+    "callable",
 }
 
 
