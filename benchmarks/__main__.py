@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks import (
+    cached_prompts,
     capacity,
     company,
     concurrency,
@@ -55,6 +56,11 @@ BENCHMARKS = {
         capacity.capacity,
         1_000_000,
         "the lifecycle test `many` on an index in memory, at 1,000 facts, ten times as many, and so on up to SIZE",
+    ),
+    "cache": Benchmark(
+        cached_prompts.cached_prompts,
+        32_000,
+        "the share of prompts that a cache serves at span SIZE, by window, and the best that there could be",
     ),
     "concurrency": Benchmark(
         concurrency.at_once,
