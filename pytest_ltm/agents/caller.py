@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_ltm.agents.answers import (
     check_bytes,
@@ -81,10 +81,25 @@ __tracebackhide__ = True
 # The size of the largest message to an agent that does not say how much it takes.
 MAX_MESSAGE_TOKENS = 4096
 # Seconds that saving an agent may take in all, however fast the agent is.
-SAVING = 1.0
+SAVING = 0.1
+# Of the time that telling takes, the part that saving may take where what was told since
+# can be told again: then as little is lost to a kill as saving would have cost.
+SAVING_SHARE = 1 / 16
 # Bytes of a state from which an agent is told again what it was told, so that its state
 # need not be in memory.
 VAST = 2**23
+
+
+class _ToldExchange(NamedTuple):
+    """An exchange that an agent was told."""
+
+    message: str
+    reply: str
+    user: str
+    at: datetime | None
+    """The time that the agent was told before, if it wants to know."""
+
+
 _NO_REPLY = {
     "broken off": "broke off its reply (finish_reason {!r})",
     "kept back": "kept its reply back (finish_reason {!r})",
@@ -149,7 +164,8 @@ class AgentCaller:
         self._reading = reading
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
-        """The agent's state, where it is known and nothing was said since."""
+        """The agent's last state, where that is known; since then it was told `_told_since`, and nothing else."""
+        self._told_since: list[_ToldExchange] = []
         self._state_bytes = 0
         """Of its last state, and of what it was told since."""
         self._told_time: datetime | None = None
@@ -205,10 +221,9 @@ class AgentCaller:
             )
         # Not measured: saving, only to know the size, is what this is to avoid.
         self._state_bytes += len(message) + len(reply)
+        told = _ToldExchange(message, reply, user, self._told_time)
         took = self._persist(
-            partial(self._accept, message, reply, user),
-            f"{message}\n{reply}",
-            saves=self.saves_cheaply,
+            partial(self._accept, told), f"{message}\n{reply}", told=told
         )
         # An agent that reports its usage and used nothing is as one that reports none:
         # nothing is to be recorded.
@@ -223,26 +238,34 @@ class AgentCaller:
         began = stopwatch_seconds()
         state: bytes = self._call("save", admit=check_bytes)
         self._saving += stopwatch_seconds() - began
-        self._saved = state
+        self._note_state(state)
         self._state_bytes = len(state)
         return state
 
     @property
     def saves_cheaply(self) -> bool:
-        """Whether saving has taken less time than talking so far, or next to none, and the state is not vast."""
-        return self._saving <= self._talking + SAVING and self._state_bytes <= VAST
+        """Whether saving has taken a small part of the time for talking, or next to none, and the state is not vast."""
+        allowed = self._talking
+        if self.capabilities.rewinds:
+            allowed *= SAVING_SHARE
+        return self._saving <= allowed + SAVING and self._state_bytes <= VAST
+
+    @property
+    def _can_tell_again(self) -> bool:
+        """Whether a saved state undoes what was told since, and is worth its place in memory."""
+        return self.capabilities.rewinds and self._state_bytes <= VAST
 
     def reset(self) -> None:
         """Have a Resettable agent forget everything; AgentFault if it will not."""
         self._must("Resettable")
         self._call("reset")
-        self._saved = None
+        self._note_state(None)
 
     def load(self, state: bytes) -> None:
         """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
         self._must("Checkpointable")
         self._call("load", state)
-        self._saved = state
+        self._note_state(state)
 
     def tell_time(self, now: datetime) -> None:
         """Tell a TimeAware agent the time, and the process of one that has its own; nothing happens with any other."""
@@ -400,9 +423,13 @@ class AgentCaller:
         cause = TransientFault(str(fault), taken=True) if outcome.passing else None
         raise fault from cause
 
-    def _accept(self, message: str, reply: str, user: str) -> Reply:
+    def _accept(self, told: _ToldExchange) -> Reply:
         took: Reply = self._call(
-            "accept", message, reply, admit=check_taking, **self._whose("accept", user)
+            "accept",
+            told.message,
+            told.reply,
+            admit=check_taking,
+            **self._whose("accept", told.user),
         )
         # Nothing is made up of an adapter's server that reports nothing on what it was
         # told.
@@ -415,27 +442,31 @@ class AgentCaller:
         attempt: Callable[[], Reply],
         message: str,
         *,
-        saves: bool = True,
+        told: _ToldExchange | None = None,
         leaves_no_trace: bool = False,
     ) -> Reply:
         """Return what the attempt comes to, and what it used; made again after passing faults, the agent as it was.
 
-        `saves`: the agent may be saved for that; otherwise it is restored only if its
-        state is known. `leaves_no_trace`: it need not be restored.
+        `told`: what the attempt tells; the agent is then saved only if that is cheap,
+        and restored only if a state is known. `leaves_no_trace`: it need not be
+        restored.
         """
         began = stopwatch_seconds() - self._saving
         usage_before = self.usage()
         state = None
+        told_since: list[_ToldExchange] = []
         if self._door.persists and not leaves_no_trace:
+            state = self._state() if told is None else self._state_before_telling()
             # From here on the state that was known is not the agent's any more,
             # whatever comes of the attempt.
-            state = self._state() if saves else self._saved
-            self._saved = None
+            told_since = self._told_since
+            self._note_state(None)
 
         def restore() -> None:
             nonlocal usage_before
             if state is not None:
                 self._call("load", state)
+                self._tell_again(told_since)
                 if self._told_time is not None:
                     self._call("tell_time", self._told_time)
             usage_before = self.usage()
@@ -455,28 +486,60 @@ class AgentCaller:
                 reply = self._door.persist(
                     attempt, sent=message, anew=anew, ready=restore, used=used
                 )
+            if told is not None and state is not None and self._can_tell_again:
+                told_since.append(told)
+                self._note_state(state, told_since)
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
-            if reply.usage is not None:
-                return replace(
-                    reply,
-                    usage=self._door.complete_usage(reply.usage, message, reply.text),
-                )
-            if usage_before is None:
-                return reply
-            return replace(reply, usage=self._used_since(usage_before))
+            return self._add_usage(reply, message, usage_before)
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
+
+    def _add_usage(
+        self, reply: Reply, message: str, usage_before: Usage | None
+    ) -> Reply:
+        """Return a reply with what it used: as it says, completed, or what the agent counts since then."""
+        if reply.usage is not None:
+            usage = self._door.complete_usage(reply.usage, message, reply.text)
+            return replace(reply, usage=usage)
+        if usage_before is None:
+            return reply
+        return replace(reply, usage=self._used_since(usage_before))
 
     def _state(self) -> bytes | None:
         """Return what puts the agent back to where it is; None where nothing needs to or can."""
         if not self.capabilities.saves:
             return None
+        if self._saved is not None and not self._told_since:
+            return self._saved
         try:
-            return self.save() if self._saved is None else self._saved
+            return self.save()
         except AgentFault:
             # it will be told when it matters: what it replies is asked for first
             return None
+
+    def _state_before_telling(self) -> bytes | None:
+        """Return a state from which the agent gets to where it is by `_told_since`; None where none is known."""
+        is_known = self._saved is not None and self.capabilities.rewinds
+        if self.saves_cheaply and not is_known:
+            return self._state()
+        return self._saved
+
+    def _note_state(
+        self, state: bytes | None, told_since: list[_ToldExchange] | None = None
+    ) -> None:
+        """Remember the agent's state, and what it was told after it was saved."""
+        self._saved = state
+        self._told_since = [] if told_since is None else told_since
+
+    def _tell_again(self, exchanges: Sequence[_ToldExchange]) -> None:
+        """Tell the agent what it was told before; what that uses is lost."""
+        for told in exchanges:
+            if told.at is not None:
+                self._call("tell_time", told.at)
+            took = self._accept(told)
+            if took.usage is not None:
+                self._door.lost = took.usage + self._door.lost
 
     def _used_since(self, usage_before: Usage) -> Usage | None:
         """Return what was used since then; None where the sum has decreased, so that it is unknown."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -44,14 +44,14 @@ _FROZEN = "paper"
 # Relayed only where their suite is named: they are younger than what is recorded.
 _ON_DEMAND = frozenset(["poison", "poison_with_tools", "restraint"])
 # Filler asks for no form of a reply.
-_FORM = re.compile(
-    r"json|in one word|one word|as a list|(?:answer|reply) with|\bdigit\b",
-    re.IGNORECASE,
-)
+_FORMS = ("json", "one word", "as a list", "answer with", "reply with")
+_DIGIT = re.compile(r"\bdigit\b")
 # Characters that a frame adds at most.
 _FRAME = 80
 # Messages taken of one generated example: fewer would cost time, more would dwell on it.
 _TAKEN = 8
+# Generated examples that conversations of one seed share: enough for about 160,000 tokens.
+_SHARED = 2_048
 # Of what is relayed, the share in the forms of a suite that is named.
 _OWN = 0.75
 
@@ -100,17 +100,49 @@ def _find_generator(scenario: str) -> Callable[..., Definition]:
     return generate
 
 
-def iter_relayed_texts(rng: Random, suite: str = "") -> Iterator[str]:
+def iter_relayed_texts(seed: int, suite: str = "") -> Iterator[str]:
     """Yield what scenarios would say and ask, with chances of its own, without end.
 
     `suite`: of whose entries most of it is, with its people's names changed: some have
     something of their own, and are asked about by name.
     """
+    beginning = _find_beginning(seed, suite)
+    for number in range(_SHARED):
+        yield from beginning.examples(number)
+    rng = beginning.copy_rng()
     while True:
-        is_own = bool(suite) and rng.random() < _OWN
-        generators = suite_generators(suite) if is_own else scenario_generators()
-        texts = _generate_texts(rng, generators)
-        yield from [_rename_people(rng, text) for text in texts] if is_own else texts
+        yield from _relay_example(rng, suite)
+
+
+class _Beginning:
+    """The first texts of one seed: conversations that are compared hear the same, so they are made once."""
+
+    def __init__(self, seed: int, suite: str) -> None:
+        self._rng = Random(seed)
+        self._suite = suite
+        self._examples: list[Sequence[str]] = []
+
+    def examples(self, number: int) -> Sequence[str]:
+        """Return the texts of one generated example."""
+        while len(self._examples) <= number:
+            self._examples.append(_relay_example(self._rng, self._suite))
+        return self._examples[number]
+
+    def copy_rng(self) -> Random:
+        """Return a generator that goes on where the beginning ends."""
+        rng = Random()
+        rng.setstate(self._rng.getstate())
+        return rng
+
+
+_find_beginning = lru_cache(maxsize=8)(_Beginning)
+
+
+def _relay_example(rng: Random, suite: str) -> Sequence[str]:
+    if not suite or rng.random() >= _OWN:
+        return _generate_texts(rng, scenario_generators())
+    texts = _generate_texts(rng, suite_generators(suite))
+    return [_rename_people(rng, text) for text in texts]
 
 
 def _generate_texts(
@@ -143,4 +175,11 @@ def _rename_people(rng: Random, text: str) -> str:
 
 def _can_be_relayed(text: str) -> bool:
     is_short = len(text) <= LONGEST_RELAYED - _FRAME and PARAGRAPHS not in text
-    return is_short and _FORM.search(text) is None
+    return is_short and not _asks_for_form(text)
+
+
+def _asks_for_form(text: str) -> bool:
+    lowered = text.lower()
+    if any(form in lowered for form in _FORMS):
+        return True
+    return "digit" in lowered and _DIGIT.search(lowered) is not None

@@ -85,7 +85,7 @@ class TalkFiller:
         if suite:
             self._bands = SUITE_BANDS
         self._deck = Deck(self._sentences())
-        self._relayed = iter_relayed_texts(Random(rng.getrandbits(128)), suite)
+        self._relayed = iter_relayed_texts(rng.getrandbits(128), suite)
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
         """Return an exchange of a length by chance, or one that just reaches `tokens` where they are nearly reached.
@@ -99,9 +99,9 @@ class TalkFiller:
         size = round(exp(self._rng.uniform(log(shortest), log(longest))))
         if self._bands is not LETTERS and self._rng.random() < RELAYED:
             limit = min(tokens - _LEAST_LEFT, max_message_tokens)
-            texts = self._relay_texts(size if shortest >= _PAGE else 1, limit)
+            texts, sizes = self._relay_texts(size if shortest >= _PAGE else 1, limit)
             if texts:
-                return self._relayed_exchange(texts)
+                return self._relayed_exchange(texts, sizes)
         # too few would be left for another exchange: this one takes them all
         if size > tokens - _LEAST_LEFT:
             size = tokens
@@ -130,17 +130,23 @@ class TalkFiller:
             reply = self._rng.choice(read_templates()["questions"])
         return FillerExchange(message, reply, size)
 
-    def _relay_texts(self, size: int, limit: int) -> list[str]:
-        """Return what other people tell and ask: one text, more below `size` tokens; none where one is too long."""
+    def _relay_texts(self, size: int, limit: int) -> tuple[list[str], list[int]]:
+        """Return what other people tell and ask, and the tokens of each text.
+
+        It is one text, or more below `size` tokens; none where one is too long.
+        """
         texts = list[str]()
+        sizes = list[int]()
         tokens = 0
         while tokens < size:
             text = self._relay_text()
-            tokens += self._counter.count(text) + 1
+            text_size = self._counter.count(text)
+            tokens += text_size + 1
             if tokens > limit:
                 break
             texts.append(text)
-        return texts
+            sizes.append(text_size)
+        return texts, sizes
 
     def _relay_text(self) -> str:
         """Return a text in which somebody else tells or asks what a scenario might."""
@@ -150,11 +156,14 @@ class TalkFiller:
         text = next(self._relayed)
         return _sentence(self._rng, frame, name=name, friend=friend, text=text)
 
-    def _relayed_exchange(self, texts: Sequence[str]) -> FillerExchange:
+    def _relayed_exchange(
+        self, texts: Sequence[str], sizes: Sequence[int]
+    ) -> FillerExchange:
         message = PARAGRAPHS.join(texts)
         asks = message.rstrip("”").endswith("?")
         replies = read_templates()["questions" if asks else "remarks"]
-        size = self._counter.count(message)
+        # tokens of several do not add up
+        size = sizes[0] if len(texts) == 1 else self._counter.count(message)
         return FillerExchange(message, self._rng.choice(replies), size)
 
     def configuration(self) -> object:

@@ -227,8 +227,19 @@ def _long_words(texts: Iterable[str]) -> set[str]:
     return set(re.findall(r"\b[a-z]{4,}\b", " ".join(texts)))
 
 
+def test_texts_of_one_seed_are_the_same_whoever_asks_first_and_however_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_ltm.fillers._relays._SHARED", 3)
+    first = iter_relayed_texts(7, "restraint")
+    second = iter_relayed_texts(7, "restraint")
+    texts = [*islice(first, 10)]
+    assert [*islice(second, 200)] == [*texts, *islice(first, 190)]
+    assert [*islice(iter_relayed_texts(8, "restraint"), 10)] != texts
+
+
 def test_guests_in_filler_are_people_whom_no_scenario_knows() -> None:
-    texts = islice(iter_relayed_texts(Random(1), "restraint"), 3_000)
+    texts = islice(iter_relayed_texts(1, "restraint"), 3_000)
     guests = re.findall(
         r"\bthis is (\w+), (?:borrowing|on some|a guest)", " ".join(texts)
     )

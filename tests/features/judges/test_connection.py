@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import random
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_ltm._core.engine.channel import Channel
 from pytest_ltm._core.engine.port import Recorded
 from pytest_ltm._core.storage.clock import SignallingClock, WallClock
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.api.calls import Retries
 from pytest_ltm.api.engine import Checkpoints, LivePort, RecordedAgent
 from pytest_ltm.api.journal import Journal, Timings
 from pytest_ltm.api.model import FillerExchange, TokenCounter
@@ -26,6 +28,7 @@ from pytest_ltm.api.storage import (
     Clock,
     ConversationOver,
     SimulatedClock,
+    TransientFault,
 )
 
 
@@ -165,6 +168,49 @@ def test_what_was_told_is_not_saved_where_saving_is_dearer_and_told_again(
     second = Line(SavedAndTold, recorded=first.file.getvalue(), folder=tmp_path)
     told_twice(second)
     assert second.say("four") == "one two three four"
+
+
+class FailsOnce(SavedAndTold):
+    """Hears half of "three", and then the connection is gone; once."""
+
+    fails = True
+
+    def accept(self, message: str, reply: str) -> None:
+        if message == "three" and self.fails:
+            self.fails = False
+            self.heard.append("half of three")
+            raise TransientFault("the connection is gone")
+        super().accept(message, reply)
+
+
+class FailsOnceAndRefers(FailsOnce):
+    """Saves a reference to what goes on: loading it undoes nothing."""
+
+    saves_reference = True
+
+
+@pytest.mark.parametrize("kind", [FailsOnce, FailsOnceAndRefers])
+def test_what_was_told_since_the_last_state_is_told_again_before_another_attempt(
+    kind: type[FailsOnce], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ltm.agents.caller.SAVING", -math.inf)
+    agent = kind()
+    caller = AgentCaller(
+        agent,
+        timeout=None,
+        retries=Retries(most=2, rng=random.Random(1), sleep=lambda _: None),
+    )
+    caller.save()
+    for message in ("one", "two"):
+        caller.tell(message, "ok")
+    if kind is FailsOnceAndRefers:
+        with pytest.raises(AgentFault, match="the connection is gone"):
+            caller.tell("three", "ok")
+        assert agent.heard == ["one", "two", "half of three"]
+    else:
+        caller.tell("three", "ok")
+        caller.tell("four", "ok")
+        assert agent.heard == ["one", "two", "three", "four"]
 
 
 def test_what_was_told_is_saved_where_that_is_cheap(tmp_path: Path) -> None:
