@@ -179,7 +179,7 @@ class FailsOnce(SavedAndTold):
         if message == "three" and self.fails:
             self.fails = False
             self.heard.append("half of three")
-            raise TransientFault("the connection is gone")
+            raise TransientFault("the connection is gone", taken=True)
         super().accept(message, reply)
 
 
