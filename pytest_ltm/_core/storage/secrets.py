@@ -216,8 +216,8 @@ class _Known:
         if (name, value) in self.values:
             return
         self.values.add((name, value))
-        # A value as it may be written: by itself, in JSON, as a repr, in HTML, line by
-        # line.
+        # A value as it may be written: by itself, in JSON, as a repr of text or bytes, in
+        # HTML, line by line.
         forms: set[str] = set()
         for text in _secret_parts(value):
             forms |= {
@@ -225,6 +225,8 @@ class _Known:
                 json.dumps(text)[1:-1],
                 json.dumps(text, ensure_ascii=False)[1:-1],
                 repr(text)[1:-1],
+                ascii(text)[1:-1],
+                repr(text.encode("utf-8", "replace"))[2:-1],
             }
             forms |= {
                 html.escape(text),
@@ -288,19 +290,16 @@ def _secret_parts(value: str) -> list[str]:
     stripped = value.strip()
     if len(stripped) < SHORTEST or _is_path(stripped):
         return []
-    lines = [line.strip() for line in stripped.splitlines()]
-    return list(
-        dict.fromkeys(
-            [
-                stripped,
-                *(
-                    line
-                    for line in lines
-                    if len(line) >= 2 * SHORTEST and " " not in line
-                ),
-            ]
-        )
-    )
+    lines = (line.strip() for line in stripped.splitlines())
+    return list(dict.fromkeys([stripped, *filter(_is_part, lines)]))
+
+
+def _is_part(line: str) -> bool:
+    """Return whether a line of a value says much of it: a long one, or one that is no word."""
+    if " " in line:
+        return False
+    is_word = line.isalpha() or line.isdigit()
+    return len(line) >= 2 * SHORTEST or (len(line) >= SHORTEST and not is_word)
 
 
 def _is_path(value: str) -> bool:

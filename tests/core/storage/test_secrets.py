@@ -45,6 +45,9 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> str:
         json.dumps,
         lambda v: json.dumps(v, ensure_ascii=False),
         repr,
+        ascii,
+        lambda v: repr(v.encode()),
+        lambda v: repr({"key": [v.encode()]}),
         lambda v: urllib.parse.quote(v, ""),
         lambda v: urllib.parse.quote(v, "").lower(),
         urllib.parse.quote_plus,
@@ -185,6 +188,15 @@ def test_a_key_of_several_lines_is_found_line_by_line(
     assert "MIIEv" not in redact_secrets(
         "first line MIIEvQIBADANBgkqhkiG9w0B and no more"
     )
+
+
+def test_a_short_line_of_a_key_is_found_unless_it_is_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LINED_TOKEN", "beginning\nends-in-88\n12345678")
+    assert "in-88" not in redact_secrets("It ends-in-88.")
+    ordinary = "The beginning of 12345678 things"
+    assert redact_secrets(ordinary) == ordinary
 
 
 def test_what_stands_beside_a_known_value_in_a_key_is_gone_too(
