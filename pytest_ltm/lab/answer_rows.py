@@ -199,14 +199,58 @@ def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
             raise DatasetError(
                 f"{path}: neither JSON nor JSON lines: {error}"
             ) from error
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield f"{path}:{number}", "", _line_value(line)
+        rows = [
+            (f"{path}:{number}", "", _line_value(line))
+            for number, line in enumerate(lines, start=1)
+            if line.strip()
+        ]
+        if any(map(_is_event, rows)):
+            rows = list(_join_events(rows))
+        yield from rows
         return
     if is_row(value):
         yield str(path), "", value
     else:
         yield from _rows_within(value, str(path), "")
+
+
+# A log of OpenAI evals: a line for each event of a sample, its fields in `data`.
+
+
+def _is_event(row: tuple[str, str, Any]) -> bool:
+    value = row[-1]
+    return (
+        isinstance(value, dict)
+        and {"sample_id", "type"} <= value.keys()
+        and isinstance(value.get("data"), dict)
+    )
+
+
+def _join_events(
+    rows: Iterable[tuple[str, str, Any]],
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield a row for each sample, with the fields of all its events; lines on the run are none."""
+    joined: dict[str, tuple[str, str, Row]] = {}
+    for row in filter(_is_event, rows):
+        where, group, event = row
+        name = str(event["sample_id"])
+        _, _, fields = joined.setdefault(name, (where, group, {"id": name}))
+        fields |= event["data"]
+    for where, group, fields in joined.values():
+        prompt = fields.pop("prompt", None)
+        sampled = fields.pop("sampled", None)
+        reply = sampled[0] if isinstance(sampled, list) and sampled else sampled
+        yield (
+            where,
+            group,
+            fields | {"question": _newest_text(prompt), "response": reply},
+        )
+
+
+def _newest_text(prompt: object) -> object:
+    """Return the newest message of a prompt, which may be one text."""
+    newest = prompt[-1] if isinstance(prompt, list) and prompt else prompt
+    return newest.get("content") if isinstance(newest, dict) else newest
 
 
 def _table_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:

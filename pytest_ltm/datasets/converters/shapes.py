@@ -6,12 +6,14 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.storage import DatasetError, open_regular, open_text
+from pytest_ltm.datasets.converters.messages import iso_time
+from pytest_ltm.datasets.converters.written_dates import DATE_AND_TIME
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
 from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
@@ -410,12 +412,69 @@ def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
         raise DatasetError(f"{where}: {no_json(raw, error)}") from error
 
 
+_COLUMNS = ("Date", "Author", "Content")
+_WRITTEN_DATE = re.compile(DATE_AND_TIME)
+
+
+def name_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return our names of the columns of a chat whose heads are in another language, by what they hold.
+
+    One column holds dates, one few senders, one the texts of most words. {} where the
+    heads are known, or the columns hold anything else.
+    """
+    columns = {
+        str(name): [str(row[name] or "").strip() for row in rows]
+        for name in (rows[0] if len(rows) > 2 else ())
+    }
+    if {*_COLUMNS} & columns.keys() or "Contents" in columns:
+        return {}
+    filled = {name: texts for name, texts in columns.items() if all(texts)}
+    dates = [name for name, texts in filled.items() if all(map(_is_date, texts))]
+    others = {name: texts for name, texts in columns.items() if name not in dates}
+    if len(dates) != 1 or len(others) < 2:
+        return {}
+    content = max(others, key=lambda name: len(" ".join(others[name]).split()))
+    senders = [
+        name
+        for name in filled.keys() & others.keys()
+        if name != content and _are_senders(filled[name], others[content])
+    ]
+    if not senders:
+        return {}
+    # Of several, that which says most: a kind of message is often always the same.
+    author = max(senders, key=lambda name: (len({*filled[name]}), name))
+    return dict(zip((dates[0], author, content), _COLUMNS, strict=True))
+
+
+def _is_date(text: str) -> bool:
+    if _WRITTEN_DATE.fullmatch(text):
+        return True
+    try:
+        iso_time(text)
+    except (DatasetError, ValueError):
+        return False
+    return True
+
+
+def _are_senders(names: Sequence[str], texts: Sequence[str]) -> bool:
+    """Return whether texts may be the names of who said others: words, and fewer than those."""
+    return len({*names}) < len({*texts}) and all(
+        any(map(str.isalpha, name)) for name in names
+    )
+
+
 def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         check_size(path.stat().st_size, str(path))
         with open_text(path, "utf-8-sig", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file), start=2):
-                yield f"{path}:{number}", row
+            rows = csv.DictReader(file)
+            first = list(islice(rows, _SAMPLE))
+            names = name_columns(first)
+            for number, row in enumerate(chain(first, rows), start=2):
+                yield (
+                    f"{path}:{number}",
+                    {names.get(name, name): value for name, value in row.items()},
+                )
     except (csv.Error, UnicodeDecodeError) as error:
         raise DatasetError(
             f"{path}: no table of comma-separated values in UTF-8: {error}"

@@ -409,6 +409,49 @@ def test_tables_of_discord_are_read(tmp_path: Path, table: str) -> None:
     assert [turn.content for turn in session.turns] == ["Ahoy"]
 
 
+@pytest.mark.parametrize(
+    "heads",
+    ["Nummer,Absender,Art,Datum,Nachricht", "编号,发送者,类型,日期,内容", "a,b,c,d,e"],
+)
+def test_columns_of_a_table_are_known_by_what_they_hold(
+    tmp_path: Path, heads: str
+) -> None:
+    path = tmp_path / "boats.csv"
+    rows = [
+        "100000000000000001,Inés,text,2026-01-13 22:00:00,My boat leaks",
+        "100000000000000002,Jan,text,2026-01-13 22:01:00,Which one?",
+        "100000000000000003,Inés,text,2026-01-13 22:02:00,The old one",
+    ]
+    path.write_text("\n".join([heads, *rows]), encoding="utf-8")
+    [history] = read_chats([path], "", Splitting(), Counter())
+    [session] = history.sessions
+    assert [(turn.name, turn.content) for turn in session.turns] == [
+        ("Inés", "My boat leaks"),
+        ("Jan", "Which one?"),
+        ("Inés", "The old one"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            "1,2026-01-13,2026-01-14,a b",
+            "2,2026-01-14,2026-01-15,c d",
+            "3,2026-01-14,2026-01-15,e",
+        ],
+        ["Ann,12,a b", "Bo,14,c d", "Ann,15,e f"],
+        ["Ann,2026-01-13,a b", "Bo,2026-01-14,c d", "Cleo,2026-01-15,e f"],
+    ],
+    ids=["two dates", "no date", "as many senders as texts"],
+)
+def test_a_table_of_something_else_is_no_chat(tmp_path: Path, rows: list[str]) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["w,x,y,z", *rows]), encoding="utf-8")
+    with pytest.raises(DatasetError, match="no known export"):
+        list(read_chats([path], "", Splitting(), Counter()))
+
+
 def test_a_folder_of_many_files_has_the_form_of_the_best(tmp_path: Path) -> None:
     chat = tmp_path / "inbox" / "ann_1"
     chat.mkdir(parents=True)

@@ -110,6 +110,42 @@ def test_evaluations_say_correct_or_incorrect(tmp_path: Path) -> None:
     )
 
 
+def test_events_of_a_log_of_openai_evals_are_one_row_a_sample(tmp_path: Path) -> None:
+    prompts = [
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Where does Ann live?"},
+        ],
+        "When did Bo move?",
+    ]
+    matches = [
+        {"correct": True, "expected": "Riga", "picked": "Riga", "sampled": "In Riga."},
+        {
+            "correct": False,
+            "expected": "7 May 2023",
+            "picked": None,
+            "sampled": "On 8 May 2023.",
+        },
+    ]
+    lines: list[dict[str, Any]] = [{"spec": {"eval_name": "match.dev.v0"}}]
+    for number, (prompt, match) in enumerate(zip(prompts, matches, strict=True)):
+        sampled = {"prompt": prompt, "sampled": [match["sampled"]]}
+        for kind, data in (("sampling", sampled), ("match", match)):
+            lines.append({"sample_id": f"qa.{number}", "type": kind, "data": data})
+    lines.append({"final_report": {"accuracy": 0.5}})
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    found = read_published_answers([path], None)
+    assert not found.left_out
+    rows = [
+        (row.id, row.question, row.gold, row.said, row.grade) for row in found.answers
+    ]
+    assert rows == [
+        ("qa.0", "Where does Ann live?", "Riga", "In Riga.", 1.0),
+        ("qa.1", "When did Bo move?", "7 May 2023", "On 8 May 2023.", 0.0),
+    ]
+
+
 @pytest.mark.parametrize("text", ["\ufeff{}\n{}", "[{},{}]", "{}\n\n{}\n"])
 def test_hypotheses_are_read_as_lines_or_a_list_and_with_a_mark_at_the_beginning(
     tmp_path: Path, text: str
