@@ -59,6 +59,8 @@ _QUOTES = re.compile(r"[\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u2018]")
 _LONGEST_NAME = 5
 """Words of a name that occurs only once."""
 _BACK = timedelta(days=1)
+_RECURS = 3
+"""Times that a notice comes at least."""
 _SYSTEM = "left out: messages of the system"
 
 
@@ -100,7 +102,28 @@ def read_whatsapp(
                 counts["left out: media, places and deleted messages"] += 1
             else:
                 messages.append(ExportedMessage(moment, *spoken))
+        for text, times in _shared_sentences(messages):
+            counts[
+                f"kept: the same words of several people, or a notice: {text!r}"
+            ] += times
         yield Talk(name or "chat", messages)
+
+
+def _shared_sentences(
+    messages: Sequence[ExportedMessage],
+) -> Iterator[tuple[str, int]]:
+    """Yield statements that several people sent word for word, and how often.
+
+    A notice of a telephone looks like that in a language in which it is not known; so
+    do some things that people say.
+    """
+    senders: dict[str, list[str]] = {}
+    for message in messages:
+        senders.setdefault(message.text, []).append(message.who)
+    for text, names in senders.items():
+        is_sentence = len(text.split()) > 2 and not re.search(r"[\d?\n]", text)
+        if is_sentence and len(names) >= _RECURS and len({*names}) > 1:
+            yield text, len(names)
 
 
 def _spoken_by(

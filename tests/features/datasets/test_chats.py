@@ -1122,6 +1122,28 @@ def test_media_places_and_deleted_messages_are_left_out(
     assert [one["content"] for one in found["turns"]] == ["hi"]
 
 
+@pytest.mark.parametrize(
+    ("text", "people", "named"),
+    [
+        ("این پیام حذف شد", ("Ann", "Ben", "Ann"), True),
+        ("این پیام حذف شد", ("Ann", "Ann", "Ann"), False),
+        ("Good night", ("Ann", "Ben", "Ann"), False),
+        ("Are you there?", ("Ann", "Ben", "Ann"), False),
+    ],
+)
+def test_what_may_be_a_notice_is_told_and_named(
+    tmp_path: Path, text: str, people: tuple[str, ...], *, named: bool
+) -> None:
+    path = tmp_path / "chat.txt"
+    lines = [f"31/12/2025, 21:1{n} - {who}: {text}" for n, who in enumerate(people)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    counts = Counter[str]()
+    [history] = read_chats([path], "", Splitting(), counts)
+    [session] = history.sessions
+    assert [turn.content for turn in session.turns] == [text] * 3
+    assert any(text in note and "notice" in note for note in counts) is named
+
+
 SHARED = Path(__file__).parents[4] / "shared" / "cases" / "exports"
 CASES = [
     *SHARED.glob("*.json"),
