@@ -66,7 +66,10 @@ OWN_TESTS: Rules = {
     "benchmarks/*": ("tests/project/test_benchmark*",),
     "conftest_examples/*/*": ("tests/examples/*[FOLDER]",),
     "docs/*.md": ("tests/examples/test_docs.py*[PATH]",),
-    "README.md": ("tests/examples/test_docs.py*[PATH]",),
+    "README.md": (
+        "tests/examples/test_docs.py*[PATH]",
+        "tests/examples/test_docs.py*readme*",
+    ),
 }
 """By what is changed: the tests that stand where it stands; `--changed` runs them, and no others."""
 

@@ -15,6 +15,8 @@ from _chromium import Chromium
 from alone import alone
 from run_folders import latest_run
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytest.importorskip("starlette", reason="the page needs the extra web")
 pytest.importorskip("uvicorn", reason="the page needs the extra web")
 pytestmark = pytest.mark.slow
@@ -80,6 +82,7 @@ def playing(project: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
+@WHOLE_RUN
 def test_three_agents_are_seen_growing_and_a_killed_page_changes_nothing(
     browser: Chromium, tmp_path: Path
 ) -> None:
@@ -158,6 +161,7 @@ def positions(run: Path) -> list[int]:
     return found
 
 
+@WHOLE_RUN
 def test_the_link_of_a_run_opens_its_live_view_and_ends_with_it(
     browser: Chromium, tmp_path: Path
 ) -> None:

@@ -7,7 +7,6 @@ import refresh_pages
 from _commands import ROOT, comparable, run
 from _pages import blocks
 
-READ_FIRST = {"README", "tutorial"}
 PLAYED_AT_NIGHT = pytest.mark.nightly(
     "commands as a reader types them: each page has its turn within days", every=4
 )
@@ -19,16 +18,10 @@ def page_id(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@PLAYED_AT_NIGHT
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(
-            page,
-            id=page_id(page),
-            marks=[PLAYED_AT_NIGHT] * (page.stem not in READ_FIRST),
-        )
-        for page in refresh_pages.played_pages()
-    ],
+    [pytest.param(page, id=page_id(page)) for page in refresh_pages.played_pages()],
 )
 def test_a_reader_who_types_along_sees_what_the_page_shows(
     page: Path, tmp_path: Path
@@ -65,6 +58,7 @@ def missing(shown: list[str], lines: tuple[str, ...]) -> str | None:
     return None
 
 
+@PLAYED_AT_NIGHT
 def test_the_first_command_of_the_readme_prints_what_the_readme_shows() -> None:
     printed = refresh_pages.printed_parts(refresh_pages.first_command())
     assert printed == refresh_pages.shown_parts(), (

@@ -17,6 +17,8 @@ from all_options import all_options
 
 from pytest_ltm.gate.gate_rules import metric_names
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 RECIPE = ROOT / "conftest_examples" / "ci_gate"
 
 
@@ -35,6 +37,7 @@ def workflow_command() -> str:
     return str(command)
 
 
+@WHOLE_RUN
 def test_the_workflow_is_green_with_the_agent_of_the_baseline_and_red_with_the_cheaper_one(
     tmp_path: Path,
 ) -> None:

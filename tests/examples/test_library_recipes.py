@@ -22,6 +22,8 @@ from json_server import Answer, serving
 
 from pytest_ltm.agents.framework_adapters import load_frameworks
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 RECIPES = ROOT / "conftest_examples"
 
 
@@ -380,6 +382,7 @@ def started(folder: Path) -> Iterator[str]:
             server.kill()
 
 
+@WHOLE_RUN
 def test_the_recipe_of_an_agent_behind_http_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

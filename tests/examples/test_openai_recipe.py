@@ -9,7 +9,10 @@ import pytest
 from _commands import ROOT, run
 from chat_server import ChatServer
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
 
+
+@WHOLE_RUN
 def test_the_recipe_of_a_chat_model_works(
     tmp_path: Path, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,8 @@ from benchmarks.model_results import (
     table_lines,
 )
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 TALK = """
 def test_cat(ltm):
     ltm.say("My cat is called Kelvin.")
@@ -27,6 +29,7 @@ def test_cat(ltm):
 """
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_a_run_is_packed_without_what_only_resuming_needs_and_scored_again(
     tmp_path: Path,

@@ -12,7 +12,6 @@ import os
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,27 +112,27 @@ def read_watched(path: Path) -> list[str]:
 def choose_left_out(
     items: Iterable[pytest.Item], commit: str, patterns: Collection[str]
 ) -> list[pytest.Item]:
-    """Return the nightly tests like none of the patterns, but for one of every `every`, at least one.
+    """Return the nightly tests like none of the patterns, but for one of every `every`.
 
-    They are counted among the cases of a test that is marked, or among the tests of a
-    module. The commit decides which have their turn, so that each has it within days.
+    They are counted among all tests with that number. The commit decides which have
+    their turn, so that each has it within days.
     """
-    turns: dict[str, list[tuple[bytes, pytest.Item]]] = {}
-    shares: dict[str, int | None] = {}
-    for item in items:
-        if not matches(item.nodeid, patterns):
-            for node, marker in islice(item.iter_markers_with_node("nightly"), 1):
-                group = node.nodeid.partition("[")[0]
-                shares[group] = marker.kwargs.get("every")
-                turn = hashlib.sha256(f"{commit}{item.nodeid}".encode()).digest()
-                turns.setdefault(group, []).append((turn, item))
     left_out: list[pytest.Item] = []
-    for group, members in turns.items():
-        every = shares[group]
+    turns: dict[int, list[tuple[bytes, pytest.Item]]] = {}
+    for item in items:
+        marker = item.get_closest_marker("nightly")
+        if marker is None or matches(item.nodeid, patterns):
+            continue
+        every = marker.kwargs.get("every")
+        if every is None:
+            left_out.append(item)
+        else:
+            turn = hashlib.sha256(f"{commit}{item.nodeid}".encode()).digest()
+            turns.setdefault(every, []).append((turn, item))
+    for every, members in turns.items():
         members.sort(key=itemgetter(0))
-        left_out += [
-            item for _, item in members[-(-len(members) // every) if every else 0 :]
-        ]
+        run_now = -(-len(members) // every)
+        left_out += [item for _, item in members[run_now:]]
     return left_out
 
 

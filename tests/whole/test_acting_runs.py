@@ -11,6 +11,8 @@ import pytest
 import pytest_ltm
 from pytest_ltm.commands import main
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 HALF = 2
 
 
@@ -32,6 +34,7 @@ def journals(path: Path) -> dict[str, bytes]:
     return {journal.parent.name: journal.read_bytes() for journal in found}
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize(
     ("suite", "agent"),
     [("acting", "full"), ("long-work", "compactor"), ("standard", "full")],
@@ -58,6 +61,7 @@ def spoken(path: Path, label: str) -> list[dict[str, Any]]:
     return [{**line, "sum": ""} for line in lines]
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize(
     ("suite", "agent"), [("acting", "full"), ("long-work", "compactor")]
 )

@@ -12,6 +12,8 @@ from run_folders import latest_run
 
 from pytest_ltm.commands import main
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytestmark = pytest.mark.slow
 BOT = """
 class Bot:
@@ -134,6 +136,7 @@ def specs_in(run: Path) -> tuple[dict[str, str], dict[str, str]]:
     }
 
 
+@WHOLE_RUN
 def test_every_reader_agrees_on_an_agent_however_it_is_named(
     project_of_all: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +164,7 @@ def test_every_reader_agrees_on_an_agent_however_it_is_named(
     assert differences(second, capsys, "--record-only")[0] == []
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("way", ["mine", "own=mine", "onebot", "module.yml", "hooked"])
 def test_a_baseline_and_a_bundle_name_the_agent_that_the_run_names(
     project_of_all: Project, capsys: pytest.CaptureFixture[str], way: str

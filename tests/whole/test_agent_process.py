@@ -19,6 +19,8 @@ from run_folders import latest_run
 
 from pytest_ltm.agents._hidden import can_hide_folders
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytest.importorskip("xdist")
 pytestmark = [
     pytest.mark.slow,
@@ -382,6 +384,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@WHOLE_RUN
 def test_a_killed_run_leaves_no_agent_and_is_resumed(project: Project) -> None:
     project.file(SAVES, "saves.py")
     project.file(LONG)
@@ -549,6 +552,7 @@ def test_a_dry_run_knows_its_capabilities_and_makes_none(project: Project) -> No
     done.stdout.no_fnmatch_line("*ZeroDivisionError*")
 
 
+@WHOLE_RUN
 def test_an_agent_that_forks_doubles_no_line_of_the_journal(project: Project) -> None:
     project.file(
         "import os\ndef bot(message):\n    copy = os.fork()\n    if copy:\n        os.waitpid(copy, 0)\n"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from json_server import Post, serving
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 AGENTS = """
 import re
 
@@ -109,6 +111,7 @@ def assert_leak(result: pytest.RunResult) -> None:
     )
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 @pytest.mark.parametrize(
     "name",
@@ -127,6 +130,7 @@ def test_a_class_that_mixes_users_up_fails_by_the_leak(
     assert_leak(result)
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 @pytest.mark.parametrize("name", ["Apart", "ApartByScope", "ApartByKeywords"])
 def test_a_class_that_keeps_users_apart_passes_in_all_conversations(
@@ -176,6 +180,7 @@ def server() -> Iterator[Callable[[str], str]]:
         yield lambda name: f"{loopback.url}/{name}"
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 @pytest.mark.parametrize(("name", "leaks"), [("Together", True), ("Apart", False)])
 def test_a_server_is_told_the_user_and_a_leak_is_the_finding(

@@ -10,7 +10,10 @@ from alone import alone
 from benchmarks import evidence
 from pytest_ltm.commands import main
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
 
+
+@WHOLE_RUN
 @pytest.mark.slow
 def test_a_generated_file_gives_a_table_by_value_and_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

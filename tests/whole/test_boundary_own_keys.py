@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 KEY = "Zq7late-Secret-0042-value"
 TALK = """
 def test_cat(ltm):
@@ -25,6 +27,7 @@ def files_with(key: str, folder: Path) -> list[str]:
     ]
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("where", [(), ("--ltm-agent-process",)])
 def test_a_key_that_an_agent_sets_itself_is_in_no_output(
     project: Project, where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -50,6 +53,7 @@ class Bot:
     result.stdout.fnmatch_lines(["*401 for [[]redacted $ACME_API_KEY]*"])
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize("capture", ["fd", "sys", "no"])
 def test_what_is_logged_to_a_stream_kept_from_import_is_shown_without_keys(
     project: Project, capture: str, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,8 @@ from pytest_ltm.commands import main
 from pytest_ltm.lab.cheat_agents import skipped_window
 from pytest_ltm.lab.commands.cheats import LEARNED_POINTS, PADDING
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 OWN = """
 import pytest
 
@@ -135,6 +137,7 @@ def learned(cells: list[dict[str, Any]]) -> list[float]:
     ]
 
 
+@WHOLE_RUN
 def test_short_cheats_earn_nothing_above_the_floors(project: Project) -> None:
     cells = attacked(project.path, "standard", *(f"--agent={spec}" for spec in QUICK))
     assert excess(cells) == {}

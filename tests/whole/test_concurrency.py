@@ -17,6 +17,8 @@ from run_folders import latest_run
 
 from pytest_ltm.modes import concurrency
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.nightly("whole runs: each test has its turn within days", every=4),
@@ -307,6 +309,7 @@ class Slow:
     assert talking.ticks.count("closed") == 8
 
 
+@WHOLE_RUN
 def test_a_killed_run_is_resumed_with_all_that_was_in_flight(talking: Project) -> None:
     words = [
         "--ltm-trials=32",
@@ -462,6 +465,7 @@ def test_where_the_system_has_no_more_threads_fewer_are_played_at_once(
 WORKERS = ("-n2", "--ltm-trials=4", "--ltm-concurrency=2")
 
 
+@WHOLE_RUN
 def test_each_worker_plays_several_at_once(talking: Project) -> None:
     agents = "bots:Bot,saved=bots:Saved,main=bots:Main"
     talking.ltm("--ltm-trials=4", agent=agents).assert_outcomes(passed=24)

@@ -8,6 +8,8 @@ import pytest
 from conftest import Project
 from run_folders import latest_run
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="no interval timers there"
 )
@@ -52,6 +54,7 @@ def test_takes_long_to_ask(ltm):
 """
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_what_does_not_come_back_is_unscored_with_the_reason(project: Project) -> None:
     project.file(SCENARIOS)
@@ -108,6 +111,7 @@ def test_the_time_before_and_after_a_judge_counts_together(project: Project) -> 
     assert project.results()["it"]["cause"] == "evaluator"
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_what_swallows_every_interruption_ends_the_process_with_the_stacks(
     project: Project,

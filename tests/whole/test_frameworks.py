@@ -14,6 +14,8 @@ from run_folders import latest_run
 
 from pytest_ltm.agents import framework_adapters
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytestmark = pytest.mark.slow
 TALK = """
 import pytest
@@ -95,6 +97,7 @@ class Bot:
 """By the module of the framework."""
 
 
+@WHOLE_RUN
 @pytest.mark.filterwarnings("default")  # the libraries' own
 @pytest.mark.parametrize("framework", BOTS)
 def test_journals_of_eight_conversations_at_once_are_those_of_one_at_a_time(

@@ -8,6 +8,8 @@ import pytest
 
 from pytest_ltm.locales import CODES
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 OTHERS = ",".join(
     said for code in CODES if code != "en" for said in (code, f"en:{code}")
 )
@@ -35,6 +37,7 @@ def test_the_reader_earns_full_marks_in_every_language_and_silence_none(
     )
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_a_run_in_another_language_is_resumed_and_scored_again(
     pytester: pytest.Pytester,

@@ -8,6 +8,8 @@ import pytest
 from _pytest.pytester import RunResult
 from conftest import Project
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 ORDINARY = """
 import unittest
 import warnings
@@ -53,6 +55,7 @@ def shown(result: RunResult) -> list[str]:
     ]
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize(
     "options",
     [(), ("-v", "--setup-show"), ("-p", "no:terminal"), ("-x",), ("--co",), ("-n2",)],

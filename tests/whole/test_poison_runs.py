@@ -14,6 +14,8 @@ from run_folders import latest_run
 from pytest_ltm.commands import main as ltm
 from pytest_ltm.reports.summary import SCHEMA
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 CHOSEN = ("--ltm-suite=trust", "-k", "(sale or denial) and (tool or file)")
 
 
@@ -37,6 +39,7 @@ def played(pytester: pytest.Pytester) -> pytest.RunResult:
     )
 
 
+@WHOLE_RUN
 def test_reports_say_who_obeyed_by_channel_and_by_class(
     pytester: pytest.Pytester, played: pytest.RunResult
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 BOTS = """
 import pathlib
 from pytest_ltm import TransientFault
@@ -55,6 +57,7 @@ def pets(project: Project) -> Project:
     return project
 
 
+@WHOLE_RUN
 @pytest.mark.parametrize(
     ("agent", "questions", "trials"),
     [("Told", 1, 1), ("Saved", 1, 1), ("Told", 3, 1), ("Told", 2, 4)],

@@ -12,6 +12,8 @@ from run_folders import latest_run
 
 from pytest_ltm.modes import concurrency
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytestmark = pytest.mark.slow
 TALK = """
 def test_cat(ltm):
@@ -86,6 +88,7 @@ def test_an_async_agent_that_blocks_is_named_with_the_ways_out(
     assert "own_loop = True" in said
 
 
+@WHOLE_RUN
 @pytest.mark.skipif(
     sys.platform == "win32", reason="has no wake-up descriptors for processes"
 )

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 pytest.importorskip("opentelemetry.proto", reason="the extra `otel` is not installed")
 
 BOT = '''
@@ -47,6 +49,7 @@ class Liar(Bot):
 '''
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_in_a_run_spans_are_measured_and_change_no_score(
     pytester: pytest.Pytester,
@@ -136,6 +139,7 @@ def test_an_agent_with_the_sdks_own_exporter_is_measured_as_it_is(
     ) == (1, 1, 1, 1)
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 @pytest.mark.parametrize("reply", ["def reply", "async def reply"])
 def test_conversations_at_once_are_told_apart_by_the_trace_of_each_exchange(

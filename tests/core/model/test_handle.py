@@ -18,6 +18,10 @@ from pytest_ltm._core.model.score import Check, Score, Unscored
 from pytest_ltm._core.storage.clock import START
 from pytest_ltm._core.storage.errors import ScenarioError
 
+TYPE_CHECK = pytest.mark.nightly(
+    "starts a type checker: it has its turn within days", every=4
+)
+
 PASSED, FAILED = Check("it is so", ok=True), Check("it is not so", ok=False)
 
 
@@ -197,6 +201,7 @@ def test_a_check_refuses_its_arguments_in_the_wrong_order() -> None:
         handle().check(swapped == "Kelvin", swapped)
 
 
+@TYPE_CHECK
 @pytest.mark.slow
 def test_a_type_checker_refuses_a_misspelt_name_and_sees_what_follows(
     tmp_path: Path,

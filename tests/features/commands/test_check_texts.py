@@ -13,6 +13,8 @@ from pytest_ltm.commands.check_agent import FINDS
 from pytest_ltm.commands.published_texts import TextsComparison
 from pytest_ltm.commands.pytest_runs import play_run
 
+WHOLE_RUN = pytest.mark.nightly("whole runs: it has its turn within days", every=4)
+
 NAMES = [f"scenario{number}" for number in range(10)]
 ALL, NOTHING = dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0)
 TABLE = """
@@ -51,6 +53,7 @@ def test_scenarios_without_a_score_in_one_run_are_left_out() -> None:
     assert not TextsComparison(ALL, ({}, ALL)).knows_texts
 
 
+@WHOLE_RUN
 @pytest.mark.slow
 def test_a_table_of_the_answers_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import journals
+import pytest
 from _examples import share
 from _plans import Case, Listen, Part, Pause, Speak, cases, play
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +16,10 @@ from pytest_ltm.api.journal import Resumed, events, iter_timings
 from pytest_ltm.records.recording import (
     cut_back,
     read_recording,
+)
+
+TORN_WRITES = pytest.mark.nightly(
+    "half a minute of torn writes: it has its turn within days", every=4
 )
 
 HEADER = journals.sealed(journals.header())[0].encode()
@@ -99,6 +104,7 @@ TORN = Case(
 )
 
 
+@TORN_WRITES
 def test_a_write_that_is_torn_at_any_byte_is_gone_on_from(tmp_path: Path) -> None:
     whole = play(TORN)
     journal = whole.journal.encode()
