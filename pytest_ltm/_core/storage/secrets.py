@@ -295,7 +295,7 @@ def _secret_parts(value: str) -> list[str]:
 
 
 def _is_part(line: str) -> bool:
-    """Return whether a line of a value says much of it: a long one, or one that is no word."""
+    """Return whether a line alone gives a value away: a long one, or one that is not a plain word."""
     if " " in line:
         return False
     is_word = line.isalpha() or line.isdigit()
