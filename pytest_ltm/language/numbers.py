@@ -109,7 +109,7 @@ def _below_hundred(some_words: Sequence[str], at: int) -> tuple[int, int]:
     following = some_words[at + 1] if at + 1 < len(some_words) else ""
     # a bare "one" is seldom a number, but it is in twenty-one
     unit = 1 if following == "one" else _single_number(following)
-    if some_words[at] in TENS and unit in range(1, 10):
+    if some_words[at] in TENS and unit is not None and 1 <= unit <= 9:
         return (value + unit, 2)
     return (value, 1)
 

@@ -75,8 +75,10 @@ def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
     declared: Any = source.given
     if inherits(declared, Promised):
-        return declared.reports
-    return look(lambda: _annotated_reports(declared))
+        promised: frozenset[str] | None = declared.reports
+        return promised
+    reports: frozenset[str] | None = look(lambda: _annotated_reports(declared))
+    return reports
 
 
 def _annotated_reports(declared: Any) -> frozenset[str] | None:

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.answer import evidence_recall
 from pytest_ltm.datasets.locomo.strict import official_f1
-from pytest_ltm.datasets.longmemeval.conversations import TYPES
 from pytest_ltm.datasets.longmemeval.evaluation import (
     QuestionVerdict,
     aggregate_verdicts,
