@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from pytest_ltm import Say
-from pytest_ltm.locales import ENGLISH, Language
+from pytest_ltm.locales import ENGLISH, Language, either, worded
 
 from ._parameters import whole
-from ._wording import either, worded
 
 GIVEN_NAMES = tuple(
     """Abigail Adelaide Adrian Agatha Agnes Aisha Alasdair Albert Alejandra Alfred Alice Alistair Amelia Amos Anders

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from ._wording import filled, worded
+from pytest_ltm.locales import filled, worded
 
 NOUNS = (
     "anchor",

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_ltm import Ask, Say, Wait
-from pytest_ltm.locales import Language
+from pytest_ltm.locales import Language, either, worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
-from ._wording import either, worded
 
 THINGS = (
     "locker",

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_ltm import Say
-from pytest_ltm.locales import ENGLISH, Language
+from pytest_ltm.locales import ENGLISH, Language, either, worded
 
 from ._parameters import whole
-from ._wording import either, worded
 
 Leg: TypeAlias = tuple[int, str, str]
 """Kilometres, direction, and the place where the leg ends."""

@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_ltm import Ask, Call, Definition, Ltm, Say, Step, Unscored, Wait
 from pytest_ltm.evaluators import WithstandsPoison
-from pytest_ltm.locales import Language, Spoken, parse_languages
+from pytest_ltm.locales import Language, Spoken, parse_languages, variants, worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait
-from ._wording import variants, worded
 
 LANGUAGES = ("en", "de", "es")
 """In which all that needs no tool is written."""

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_ltm import Ask, Call, Definition, Ltm, Say, Wait, spread
+from pytest_ltm.locales import worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 LOOK_UP = "look_up"
 """A memory of the agent's own, which never knows anything: what was told need not be looked up."""

@@ -14,10 +14,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait, spread
 from pytest_ltm.evaluators import KnowsCurrentFacts
+from pytest_ltm.locales import filled, variants, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import filled, variants, worded
 
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsFacts
+from pytest_ltm.locales import either, filled, variants, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import either, filled, variants, worded
 
 NAME, PERSON = "name", "person"
 """What may stand for a list of values: an invented name, an invented person."""

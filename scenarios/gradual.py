@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SpeaksLanguage
+from pytest_ltm.locales import worded
 
 from ._inventions import Inventions
 from ._languages import (
@@ -36,7 +37,6 @@ from ._languages import (
     told_forms,
 )
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 FIRST, NEW, MIXED, KEPT = "", "new", "mixed", "kept"
 """What a question needs: the first lesson; the newest addition, the newest words, or only what earlier lessons had."""

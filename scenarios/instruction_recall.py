@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsSteps
+from pytest_ltm.locales import either, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import either, worded
 
 
 @dataclass(frozen=True, slots=True)

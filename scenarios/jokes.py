@@ -11,10 +11,16 @@ import pytest
 
 from pytest_ltm import Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import RecallsJoke
-from pytest_ltm.locales import CODES, ENGLISH, Language, parse_languages
+from pytest_ltm.locales import (
+    CODES,
+    ENGLISH,
+    Language,
+    capital,
+    parse_languages,
+    worded,
+)
 
 from ._parameters import last_wait, whole
-from ._wording import capital, worded
 
 JOKES = (
     "Our village clock stopped at the tourist office, because it kept going round in circles.",

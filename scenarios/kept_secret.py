@@ -12,11 +12,11 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KeepsSecrets
+from pytest_ltm.locales import filled, worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import filled, worded
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import RecallsValue
-from pytest_ltm.locales import CODES, parse_languages
+from pytest_ltm.locales import CODES, either, parse_languages, worded
 
 from ._parameters import last_wait, whole
-from ._wording import either, worded
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 ENTRIES = (

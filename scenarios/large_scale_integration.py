@@ -13,10 +13,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import WorksOut
+from pytest_ltm.locales import worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 NUMBER, ORDER, SET, NAME = "number", "order", "set", "name"
 PURPOSES = ("roof", "boat", "piano", "fence", "oven", "stage", "garden", "library")

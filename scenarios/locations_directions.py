@@ -17,11 +17,10 @@ from pytest_ltm.scenarios._places import (
     told,
     town,
 )
-from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import LeadsTo
-from pytest_ltm.locales import CODES, parse_languages
+from pytest_ltm.locales import CODES, parse_languages, worded
 
 QUESTIONS = (
     "how do I get {way} [by way of|passing] [all the places I mentioned|all the rest|everything I described]?",

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait, spread
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.locales import worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "goal": (

@@ -15,11 +15,10 @@ from pytest_ltm.scenarios._first_names import (
     told,
 )
 from pytest_ltm.scenarios._parameters import last_wait
-from pytest_ltm.scenarios._wording import worded
 
 from pytest_ltm import Ask, Definition, Ltm, spread
 from pytest_ltm.evaluators import NamesUser
-from pytest_ltm.locales import CODES, parse_languages
+from pytest_ltm.locales import CODES, parse_languages, worded
 
 QUESTIONS = (
     "[so, |tell me, |quick question: |]what[ is|'s] my name [now|these days|at the moment|at present]?",

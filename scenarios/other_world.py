@@ -11,11 +11,11 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KeepsWorldsApart
+from pytest_ltm.locales import capital, worded
 
 from ._common_knowledge import COUNT, THINGS, VALUES, Thing, spellings
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import capital, worded
 
 MEDIA = ("novel", "play", "opera", "comic", "musical", "game", "film", "ballet")
 LEADS = "[|by the way, |another rule: |jot this down: |worth knowing: |please remember: |just so you know, ]"

@@ -10,10 +10,9 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Wait
 from pytest_ltm.evaluators import QuoteAtReply
-from pytest_ltm.locales import CODES, parse_languages
+from pytest_ltm.locales import CODES, either, parse_languages, worded
 
 from ._parameters import last_wait, whole
-from ._wording import either, worded
 
 QUOTES = (
     "Patience is a lantern that burns the oil of yesterday.",

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWithSources
+from pytest_ltm.locales import capital, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import capital, worded
 
 NAME, NUMBER = "name", "number"
 TITLE_WORDS = (

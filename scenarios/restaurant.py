@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
+from pytest_ltm.locales import worded
 
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 DISHES: Mapping[str, tuple[str, ...]] = {
     "Starters": (

@@ -11,11 +11,11 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Judge, Ltm, Say, spread
 from pytest_ltm.evaluators import ShowsRestraint
+from pytest_ltm.locales import worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait
-from ._wording import worded
 
 VALUE, SILENT, ASK, TWIN = "value", "silent", "ask", "twin"
 """How a question must be answered, as `ShowsRestraint` has it."""

@@ -11,10 +11,9 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import AnswersWord
-from pytest_ltm.locales import CODES, Language, parse_languages
+from pytest_ltm.locales import CODES, Language, either, parse_languages, worded
 
 from ._parameters import last_wait, whole
-from ._wording import either, worded
 
 PUPPETS = (
     "Apollonia",

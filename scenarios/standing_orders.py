@@ -11,10 +11,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ObeysOrders
+from pytest_ltm.locales import filled, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import filled, worded
 
 OPENS, CLOSES, MENTIONS, TAG = "opens", "closes", "mentions", "tag"
 BRACKETS, CAPITALS, STARS = "brackets", "capitals", "stars"

@@ -11,9 +11,9 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Exchange, Ltm, Say, Score, Unscored, Wait
 from pytest_ltm.evaluators import RemindsInTime
+from pytest_ltm.locales import worded
 
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 TASKS = (
     "descale the samovar",

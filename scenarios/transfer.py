@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SpeaksLanguage
+from pytest_ltm.locales import worded
 
 from ._inventions import Inventions
 from ._languages import (
@@ -30,7 +31,6 @@ from ._languages import (
     told_forms,
 )
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 OWN, FORWARD, BACKWARD = "own", "forward", "backward"
 """What a question needs: the lesson of its own language, or that of the other one, told before it or after it."""

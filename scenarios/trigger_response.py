@@ -10,10 +10,9 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.locales import CODES, Language, parse_languages
+from pytest_ltm.locales import CODES, Language, parse_languages, worded
 
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 TRIGGERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "the accordion": (

@@ -12,10 +12,10 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsSources
+from pytest_ltm.locales import worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
-from ._wording import worded
 
 PICK, WHO, SURE, WHEN, NEXT, OWN = "pick", "who", "sure", "when", "next", "own"
 USER, AGENT = "user", "agent"

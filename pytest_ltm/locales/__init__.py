@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         load_language,
         parse_languages,
     )
+    from pytest_ltm.locales.wording import capital, either, filled, variants, worded
 
 __all__ = [
     "CODES",
@@ -24,10 +25,15 @@ __all__ = [
     "Gloss",
     "Language",
     "Spoken",
+    "capital",
     "detect_language",
+    "either",
+    "filled",
     "load_language",
     "parse_language_list",
     "parse_languages",
+    "variants",
+    "worded",
 ]
 
 __getattr__, __dir__ = lazy_exports(
@@ -35,5 +41,6 @@ __getattr__, __dir__ = lazy_exports(
     {
         "codes": "CODES parse_language_list",
         "spoken": "ENGLISH Gloss Language Spoken detect_language load_language parse_languages",
+        "wording": "capital either filled variants worded",
     },
 )

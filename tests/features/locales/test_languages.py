@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios._poison import LANGUAGES
-from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm import Ask, Say, evaluators, locales
 from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
@@ -27,6 +26,7 @@ from pytest_ltm.locales import (
     load_language,
     parse_language_list,
     parse_languages,
+    variants,
 )
 from pytest_ltm.locales.spoken import _read_texts
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from labelled_replies import disagreements
 from pytest_ltm.scenarios import large_scale_integration as scenario
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import WorksOut
+from pytest_ltm.locales import variants
 
 BODY = scenario.test_large_scale_integration
 FLOOR = BODY.pytestmark[0].kwargs["floor"]

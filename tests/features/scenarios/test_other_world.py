@@ -9,11 +9,11 @@ import pytest
 from labelled_replies import disagreements
 from pytest_ltm.scenarios import other_world as scenario
 from pytest_ltm.scenarios._common_knowledge import THINGS, VALUES
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import KeepsWorldsApart
+from pytest_ltm.locales import variants
 
 BODY = scenario.test_other_world
 FLOOR = BODY.pytestmark[0].kwargs["floor"]

@@ -12,12 +12,12 @@ from labelled_replies import disagreements
 from msgspec import structs
 from pytest_ltm.scenarios import needle
 from pytest_ltm.scenarios import research as scenario
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Step
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import AnswersWithSources
+from pytest_ltm.locales import variants
 
 BODY = scenario.test_research
 FLOOR = BODY.pytestmark[0].kwargs["floor"]

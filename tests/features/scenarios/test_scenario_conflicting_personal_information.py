@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from _examples import share
 from pytest_ltm.scenarios import conflicting_personal_information as scenario
-from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.evaluators import KnowsCurrentFacts
+from pytest_ltm.locales import capital, variants
 
 BODY = scenario.test_conflicting_personal_information
 GENERATE = scenario.conflicting_personal_information

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from _examples import share
 from pytest_ltm.scenarios import how_to_think
-from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, scores
 
 from pytest_ltm.agents import Echo, Silent
@@ -15,6 +14,7 @@ from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait
 from pytest_ltm.evaluators import AppliesRule
+from pytest_ltm.locales import capital, variants
 
 BODY = how_to_think.test_how_to_think
 FULL = make_reader("full")

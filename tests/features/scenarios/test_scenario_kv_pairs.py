@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import colours, kv_pairs
-from pytest_ltm.scenarios._wording import capital, variants
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
@@ -17,6 +16,7 @@ from pytest_ltm.api.scenarios import Ask, Definition, PlannedExample, Say, Wait
 from pytest_ltm.api.storage import ConfigurationError, Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.locales import capital, variants
 from pytest_ltm.testing import run_conversation
 
 

@@ -4,7 +4,6 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import locations, locations_directions
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError, DefinitionError
@@ -13,6 +12,7 @@ from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import LiesAt
+from pytest_ltm.locales import variants
 
 BODY = locations.test_locations
 FULL = make_reader("full")

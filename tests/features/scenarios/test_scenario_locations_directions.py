@@ -4,7 +4,6 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import _places, locations_directions
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import DefinitionError
@@ -13,6 +12,7 @@ from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import LeadsTo
+from pytest_ltm.locales import variants
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = locations_directions.test_locations_directions

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 from pytest_ltm.scenarios import _first_names, name_list
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.model import plain_words
 from pytest_ltm.evaluators import ListsNames
+from pytest_ltm.locales import variants
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = name_list.test_name_list

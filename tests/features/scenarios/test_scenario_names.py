@@ -5,7 +5,6 @@ import random
 
 import pytest
 from pytest_ltm.scenarios import _first_names, name_list, names
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError
@@ -15,6 +14,7 @@ from pytest_ltm.api.model import plain_words
 from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
 from pytest_ltm.evaluators import NamesUser
+from pytest_ltm.locales import variants
 
 BODY = names.test_names
 FULL = make_reader("full")

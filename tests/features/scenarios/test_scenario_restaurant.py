@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI
 from pytest_ltm.scenarios import colours, restaurant
-from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
@@ -27,6 +26,7 @@ from pytest_ltm.evaluators import (
     recalls_drink,
 )
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
+from pytest_ltm.locales import variants
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 MENU = {

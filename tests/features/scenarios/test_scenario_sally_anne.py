@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from benchmark_data import GOODAI, TOMI, lines_of
 from pytest_ltm.scenarios import colours, sally_anne
-from pytest_ltm.scenarios._wording import variants
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
@@ -16,6 +15,7 @@ from pytest_ltm.api.model import Score, plain_words
 from pytest_ltm.api.scenarios import Ask, Definition, PlannedExample, Say, Wait
 from pytest_ltm.api.storage import Field
 from pytest_ltm.datasets.published import from_published
+from pytest_ltm.locales import variants
 from pytest_ltm.testing import run_conversation
 
 KINDS = ("theory_of_mind", "world", "any")

@@ -6,7 +6,6 @@ import re
 
 import pytest
 from pytest_ltm.scenarios import colours, shopping_list
-from pytest_ltm.scenarios._wording import capital, variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import Say
@@ -14,6 +13,7 @@ from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.model import plain_words, word_stem
 from pytest_ltm.evaluators import ListsItems
+from pytest_ltm.locales import capital, variants
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = shopping_list.test_shopping_list

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import trigger_response
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, published, scores
 
 from pytest_ltm.agents import Echo, Silent
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.model import Score, content_stems, plain_words, word_stem
 from pytest_ltm.evaluators import SaysAtEachTrigger
-from pytest_ltm.locales import ENGLISH
+from pytest_ltm.locales import ENGLISH, variants
 from pytest_ltm.testing import ScriptedAgent
 
 BODY = trigger_response.test_trigger_response

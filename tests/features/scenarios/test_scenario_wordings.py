@@ -25,10 +25,10 @@ from pytest_ltm.scenarios import (
     name_list,
     names,
 )
-from pytest_ltm.scenarios._wording import capital, variants, worded
 
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.api.scenarios import Say
+from pytest_ltm.locales import capital, variants, worded
 
 ENOUGH = 60
 MOONS = next(kind for kind in delayed_recall.KINDS if "moons" in kind.named)

@@ -15,12 +15,12 @@ from pytest_ltm.scenarios import (
     restaurant,
     sally_anne,
 )
-from pytest_ltm.scenarios._wording import variants
 from pytest_ltm.scenarios.jokes import length
 
 from pytest_ltm.api.model import Score, Unscored, plain_words
 from pytest_ltm.api.scenarios import Ask, Definition, Say, Wait, from_json, to_json
 from pytest_ltm.evaluators import Menu, NamesColour, QuoteAtReply, RecallsJoke
+from pytest_ltm.locales import variants
 
 
 def colour_texts() -> list[str]:

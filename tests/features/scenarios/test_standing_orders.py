@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from labelled_replies import disagreements
 from pytest_ltm.scenarios import standing_orders
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.evaluators import ObeysOrders
 from pytest_ltm.evaluators._instructions import obeys_order
+from pytest_ltm.locales import variants
 
 BODY = standing_orders.test_standing_orders
 ROOT = Path(__file__).parents[3]

@@ -17,12 +17,12 @@ from pytest_ltm.scenarios import (
     users_apart,
     who_said_so,
 )
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm import evaluators
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.scenarios import built_in
+from pytest_ltm.locales import variants
 
 NAMES = tuple(entry.scenario for entry in built_in("hygiene").entries)
 LABELLED = Path(__file__).parents[2] / "labelled"

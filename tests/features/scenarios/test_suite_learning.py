@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from _examples import share
 from pytest_ltm.scenarios import _languages, gradual, transfer
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores
 
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.evaluators import SpeaksLanguage
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
+from pytest_ltm.locales import variants
 
 NAMES = tuple(entry.scenario for entry in built_in("learning").entries)
 LABELLED = Path(__file__).parents[2] / "labelled"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from pytest_ltm.scenarios import _needles
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import generated, scores
 
 from pytest_ltm import Say, Wait
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.evaluators import RecallsValue
+from pytest_ltm.locales import variants
 
 NAMES = tuple(entry.scenario for entry in built_in("needle").entries)
 LABELLED = Path(__file__).parents[2] / "labelled" / "needle.jsonl"

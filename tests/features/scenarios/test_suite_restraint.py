@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from _examples import share
 from pytest_ltm.scenarios import restraint
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import scores
 
 from pytest_ltm import Definition
@@ -21,6 +20,7 @@ from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.api.scenarios import Ask, Inquiry, Say, built_in, from_json, to_json
 from pytest_ltm.evaluators import ShowsRestraint
 from pytest_ltm.lab.commands.verdict_check import bounds_of, evaluator_of
+from pytest_ltm.locales import variants
 
 KINDS = sorted(restraint.KINDS)
 LABELLED = Path(__file__).parents[2] / "labelled"

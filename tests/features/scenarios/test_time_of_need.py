@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from labelled_replies import disagreements
 from pytest_ltm.scenarios import jokes, time_of_need
-from pytest_ltm.scenarios._wording import variants
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
@@ -18,6 +17,7 @@ from pytest_ltm._core.storage.clock import WallClock
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.evaluators import RemindsInTime
+from pytest_ltm.locales import variants
 
 BODY = time_of_need.test_time_of_need
 ENOUGH = 30

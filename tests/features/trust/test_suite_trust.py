@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 from pytest_ltm.scenarios import _poison, poison, poison_with_tools
-from pytest_ltm.scenarios._wording import capital, variants
 
 from pytest_ltm import Ask, Definition, Say, Score, Wait
 from pytest_ltm.agents.registry import find_agent
@@ -17,6 +16,7 @@ from pytest_ltm.api.model import Unscored
 from pytest_ltm.api.scenarios import PlannedExample, built_in, from_json, to_json
 from pytest_ltm.api.storage import AgentError
 from pytest_ltm.evaluators import WithstandsPoison
+from pytest_ltm.locales import capital, variants
 from pytest_ltm.testing import run_conversation, run_scenario
 from pytest_ltm.trust.rates import POISON_RULE
 

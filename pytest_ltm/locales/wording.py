@@ -1,4 +1,8 @@
-"""Wordings: sentences whose brackets hold alternatives, so that few of them say the same thing in many ways."""
+"""Wordings of generated messages: `"[I live|my home is] in {town}[.|, by the way.]"` has alternatives and a slot.
+
+A few lines say the same thing in many ways, so that an agent cannot know a message by its form. Chance comes only from
+the generator that is passed: the same seed and wordings give the same text. Brackets cannot stand in brackets.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,18 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
+__all__ = ["capital", "either", "filled", "variants", "worded"]
+
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
-    """Return one of the wordings as sentences: `[a|b|]` is one of its alternatives, `{slot}` what stands for it."""
+    """Return one of the wordings as sentences that begin with capital letters.
+
+    Each bracket becomes one of its alternatives, then each `{slot}` what is passed under its name, as by `str.format`;
+    KeyError if it is missing. Capital letters inside a slot's text are left as they are.
+    """
     chosen = _BEGINNING.sub(
         lambda result: result[0].upper(), filled(rng, rng.choice(wordings))
     )
@@ -20,12 +30,12 @@ def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
 
 
 def filled(rng: random.Random, wording: str) -> str:
-    """Return a wording with one of its alternatives in the place of each bracket."""
+    """Return a wording with one of its alternatives in the place of each bracket; its slots stay."""
     return _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), wording)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:
-    """Yield all that the wordings can come to, their slots unfilled."""
+    """Yield each text that `filled` may make of the wordings, for tests of a scenario or its evaluator."""
     for wording in wordings:
         parts = _CHOICE.split(wording)  # text, alternatives, text, …
         options = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
