@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
-    from pytest_ltm.agents._controls import Echo, Silent
+    from pytest_ltm.agents.controls import Echo, Silent
     from pytest_ltm.api.model import (
         CAPABILITIES,
         AcceptsHistory,
@@ -65,6 +65,6 @@ __getattr__, __dir__ = lazy_exports(
         "CountsTokens DeletesRecords KeepsUsers LimitsMessages Reply ReportsUsage Resettable Settles ShowsContext "
         "ShowsRetrieval ShowsWrites Stateless "
         "TimeAware Usage",
-        "agents._controls": "Echo Silent",
+        "agents.controls": "Echo Silent",
     },
 )

@@ -9,7 +9,7 @@ from pytest_ltm.api.storage import Field
 
 def make_timed_agent(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `ts:SPEC`."""
-    from pytest_ltm.agents._chat_agent import make_timed
+    from pytest_ltm.agents.chat_agent import make_timed
 
     return make_timed(argument, parameters, find_agent)
 
@@ -37,6 +37,6 @@ def make_folder_agent(argument: str) -> AgentSource:
 
 def make_length_bias_agent(argument: str) -> AgentSource:
     """Return the source of `length-bias:SIZE[:SPEC]`."""
-    from pytest_ltm.agents._controls import make_length_bias
+    from pytest_ltm.agents.controls import make_length_bias
 
     return make_length_bias(argument, find_agent)

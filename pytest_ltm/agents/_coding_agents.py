@@ -21,8 +21,8 @@ from pytest_ltm.agents._command import (
     require_program,
     split_command,
 )
-from pytest_ltm.agents._process import STDERR, Gone, LineProcess
 from pytest_ltm.agents._tool_server import ToolServer
+from pytest_ltm.agents.line_process import STDERR, Gone, LineProcess
 from pytest_ltm.api.model import WORKSPACE, Reply, Tools, Usage
 from pytest_ltm.api.storage import AgentFault, TextFolder
 

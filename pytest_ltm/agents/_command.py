@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from pytest_ltm.agents import sources
-from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.agents.line_process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.api.calls import UNTAKEN, is_amount
 from pytest_ltm.api.model import (
     Call,

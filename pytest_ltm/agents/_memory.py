@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from pytest_ltm.agents._chat_agent import longest_message
+from pytest_ltm.agents.chat_agent import longest_message
 from pytest_ltm.agents.memory.embeddings import make_embeds
 from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
 from pytest_ltm.agents.memory.thinker import (

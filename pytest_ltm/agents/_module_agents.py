@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from pytest_ltm.agents._foreign_forms import takes_messages
-from pytest_ltm.agents._replying import method_that_replies
 from pytest_ltm.agents.capabilities import accepts_arguments, required_parameters
 from pytest_ltm.agents.framework_adapters import framework_of
 from pytest_ltm.agents.project import best_names
+from pytest_ltm.agents.replying import method_that_replies
 from pytest_ltm.api.storage import AgentError
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm.agents._process import STDERR, LineProcess, OutOfStep
+from pytest_ltm.agents.line_process import STDERR, LineProcess, OutOfStep
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.sources import (
     AgentUnavailable,

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, convert
 
-from pytest_ltm.agents._replying import classes_of, may_need_adapter
+from pytest_ltm.agents.replying import classes_of, may_need_adapter
 from pytest_ltm.api.storage import AgentError, load_packaged_yaml
 
 

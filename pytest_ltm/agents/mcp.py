@@ -25,7 +25,7 @@ from pytest_ltm.agents._mcp_tools import (
     parse_tool,
     preset_of,
 )
-from pytest_ltm.agents._process import guarded_command
+from pytest_ltm.agents.line_process import guarded_command
 from pytest_ltm.agents.memory.backends import Backend, backends_are_shared
 from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING

@@ -20,7 +20,7 @@ def pytest_ltm_agents(register: Callable[[AgentKind], None]) -> None:
 
 
 def _readers() -> list[AgentKind]:
-    policy = lazy(f"{_AGENTS}._controls:make_policy")
+    policy = lazy(f"{_AGENTS}.controls:make_policy")
     return [
         _READER(
             "full",
@@ -63,18 +63,18 @@ def _readers() -> list[AgentKind]:
         ),
         _READER(
             "cost",
-            lazy(f"{_AGENTS}._controls:make_cost"),
+            lazy(f"{_AGENTS}.controls:make_cost"),
             "Spends nothing; reports what a chat at 3 and 15 dollars a million tokens in and out would cost.",
             "3/15",
         ),
         _READER(
             "echo",
-            lazy(f"{_AGENTS}._controls:make_echo"),
+            lazy(f"{_AGENTS}.controls:make_echo"),
             "Replies with the message itself.",
         ),
         _READER(
             "silent",
-            lazy(f"{_AGENTS}._controls:make_silent"),
+            lazy(f"{_AGENTS}.controls:make_silent"),
             "Replies with the empty text.",
         ),
     ]
@@ -84,7 +84,7 @@ def _controls() -> list[AgentKind]:
     return [
         AgentKind(
             "oracle",
-            lazy(f"{_AGENTS}._controls:make_oracle"),
+            lazy(f"{_AGENTS}.controls:make_oracle"),
             "Gives the answers that scenarios tell it, as far as it sees what they depend on. A control.",
             control=True,
             embedded=True,
@@ -111,7 +111,7 @@ def _controls() -> list[AgentKind]:
 def _adapters() -> list[AgentKind]:
     from pytest_ltm.providers import provider_names
 
-    chat = lazy(f"{_AGENTS}._chat_agent:make_chat")
+    chat = lazy(f"{_AGENTS}.chat_agent:make_chat")
     web = lazy(f"{_AGENTS}._http:make_http")
     return [
         *(_chat_model(name, partial(chat, name)) for name in provider_names()),

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_ltm.agents._controls import Bias, ContextWindowAgent
 from pytest_ltm.agents.caller import MAX_MESSAGE_TOKENS
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
@@ -20,6 +19,7 @@ from pytest_ltm.agents.capabilities import (
     takes_tools,
     takes_user,
 )
+from pytest_ltm.agents.controls import Bias, ContextWindowAgent
 from pytest_ltm.agents.reader.memory_policies import Memory, count_tokens, make_memory
 from pytest_ltm.agents.reader.reader import make_reader
 from pytest_ltm.agents.sources import AgentSource
@@ -146,7 +146,7 @@ class ChatModelReader(TokenEstimator):
 
     def __init__(self, context: FixedContext, max_tokens: int | None) -> None:
         # Here and below: few runs have a chat model or a memory system.
-        from pytest_ltm.agents._chat_agent import History
+        from pytest_ltm.agents.chat_agent import History
 
         self._history = History(context.system, token_counter(context.tokenizer).count)
         self._limit = context.limit(max_tokens)
@@ -244,7 +244,7 @@ def _profile_of_given(source: AgentSource) -> Profile:
 
 
 def _chat_profile(offer: Offer) -> Profile:
-    from pytest_ltm.agents._chat_agent import longest_message
+    from pytest_ltm.agents.chat_agent import longest_message
 
     shown = offer.shown
     context = offer.shown.context

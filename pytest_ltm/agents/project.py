@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from pytest_ltm.agents._replying import CALLS, REPLYING_WORDS
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
+from pytest_ltm.agents.replying import CALLS, REPLYING_WORDS
 from pytest_ltm.api.storage import read_text
 
 _SKIPPED = frozenset(

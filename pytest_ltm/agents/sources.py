@@ -20,12 +20,6 @@ from pytest_ltm.agents._foreign_forms import (
     takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
-from pytest_ltm.agents._replying import (
-    Called,
-    cannot_reply,
-    may_need_adapter,
-    method_that_replies,
-)
 from pytest_ltm.agents.answers import check_configuration
 from pytest_ltm.agents.capabilities import (
     accepts_arguments,
@@ -33,6 +27,12 @@ from pytest_ltm.agents.capabilities import (
     closing_method,
     register_control,
     required_parameters,
+)
+from pytest_ltm.agents.replying import (
+    Called,
+    cannot_reply,
+    may_need_adapter,
+    method_that_replies,
 )
 from pytest_ltm.api.calls import ForeignCaller, has_thread, is_count, shares_loop, shown
 from pytest_ltm.api.model import (

@@ -45,7 +45,7 @@ def is_free(spec: str) -> bool:
     """Return whether an agent never costs anything: it is ours, or a person."""
     kind, _, argument = spec.partition(":")
     if kind == "length-bias":
-        from pytest_ltm.agents._controls import Bias
+        from pytest_ltm.agents.controls import Bias
 
         model = Bias.parse_bias(argument).model
         return model is None or is_free(model)

@@ -8,15 +8,15 @@ from pytest_ltm.api.storage import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm.api.model import Filler, FillerExchange
-    from pytest_ltm.fillers._quiz import (
+    from pytest_ltm.fillers._spec import filler_from_spec
+    from pytest_ltm.fillers.quiz import (
         CLOSING,
         INSTRUCTION,
         QuizFact,
         answers_of,
         reply_of,
     )
-    from pytest_ltm.fillers._spec import filler_from_spec
-    from pytest_ltm.fillers._trivia import TriviaFiller
+    from pytest_ltm.fillers.trivia import TriviaFiller
 
 __all__ = [
     "CLOSING",
@@ -34,8 +34,8 @@ __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
         "_core.model.filler": "Filler FillerExchange",
-        "fillers._quiz": "CLOSING INSTRUCTION QuizFact answers_of reply_of",
+        "fillers.quiz": "CLOSING INSTRUCTION QuizFact answers_of reply_of",
         "fillers._spec": "filler_from_spec",
-        "fillers._trivia": "TriviaFiller",
+        "fillers.trivia": "TriviaFiller",
     },
 )

@@ -9,9 +9,9 @@ from operator import add, mod, mul
 from random import Random
 
 from pytest_ltm.api.model import FillerExchange, TokenCounter
-from pytest_ltm.fillers._deck import Pool
-from pytest_ltm.fillers._quiz import QuizFact
-from pytest_ltm.fillers._trivia import TriviaFiller
+from pytest_ltm.fillers.deck import Pool
+from pytest_ltm.fillers.quiz import QuizFact
+from pytest_ltm.fillers.trivia import TriviaFiller
 from pytest_ltm.locales import Language
 
 _COMPUTED: Mapping[str, Callable[[int, int], int]] = {

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from pytest_ltm.api.model import FillerExchange, TokenCounter
 from pytest_ltm.api.storage import FillerError, load_packaged_yaml
-from pytest_ltm.fillers._deck import (
+from pytest_ltm.fillers.deck import (
     Deck,
     Room,
     built_in,
     built_in_identity,
     shuffled_range,
 )
-from pytest_ltm.fillers._quiz import FactTokens, QuizFact
+from pytest_ltm.fillers.quiz import FactTokens, QuizFact
 
 # Of wordings and lengths; another number for every change, because it is part of the
 # plan's fingerprint.
@@ -50,7 +50,7 @@ class MixedFiller:
     """
 
     def __init__(self, rng: Random, counter: TokenCounter) -> None:
-        from pytest_ltm.fillers._knowledge import arithmetic_facts
+        from pytest_ltm.fillers.knowledge import arithmetic_facts
 
         self._rng = rng
         self._counter = counter

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # A run has one filler: the texts of all others stay unread.
 _talk = lazy("pytest_ltm.fillers._talk:TalkFiller")
 _talk_of_suite = lazy("pytest_ltm.fillers._talk:talk_of_suite")
-_trivia = lazy("pytest_ltm.fillers._trivia:TriviaFiller")
-_pool_of_file = lazy("pytest_ltm.fillers._trivia:pool_of_file")
+_trivia = lazy("pytest_ltm.fillers.trivia:TriviaFiller")
+_pool_of_file = lazy("pytest_ltm.fillers.trivia:pool_of_file")
 _quiz_in_language = lazy("pytest_ltm.fillers._language_quiz:QuizFiller")
 _OWN: dict[str, Callable[[Random, TokenCounter], Filler]] = {
     "varied": _talk,

@@ -11,15 +11,15 @@ from random import Random
 from pytest_ltm.api.model import FillerExchange, TokenCounter
 from pytest_ltm.api.scenarios import built_in_names
 from pytest_ltm.api.storage import FillerError, did_you_mean
-from pytest_ltm.fillers._deck import (
+from pytest_ltm.fillers._relays import iter_relayed_texts, suite_generators
+from pytest_ltm.fillers.deck import (
     Deck,
     Room,
     built_in,
     built_in_identity,
     shuffled_range,
 )
-from pytest_ltm.fillers._quiz import FactTokens
-from pytest_ltm.fillers._relays import iter_relayed_texts, suite_generators
+from pytest_ltm.fillers.quiz import FactTokens
 from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
 
 # Of sentences, shares and lengths; another number for every change, because it is part

@@ -232,7 +232,7 @@ BESIDE = {
     "pytest_ltm.agents._process_guard": "pipes, and a process that holds no text",
     "pytest_ltm.agents._tool_pipe": "an agent's program: what the tools of a scenario returned, redacted before",
     "pytest_ltm.agents._human": "a person's terminal: what `for_screen` returns",
-    "pytest_ltm.agents._process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
+    "pytest_ltm.agents.line_process": "stderr of an agent: what `Lines` returns, and the agent's own stdin",
     "pytest_ltm.lab.longmemeval.histories": "a data set, which is an input",
     "pytest_ltm.judges.connection": "what `json_text` returns",
     "pytest_ltm.prechecks.canaries": "lines of a file as they were, without the torn one",

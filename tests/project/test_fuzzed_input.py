@@ -47,7 +47,7 @@ from pytest_ltm.datasets.published import read_any
 from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.fillers import filler_from_spec
-from pytest_ltm.fillers._trivia import pool_of_file
+from pytest_ltm.fillers.trivia import pool_of_file
 from pytest_ltm.gate.baseline import load_baseline
 from pytest_ltm.gate.gate_rules import parse_change_rule, parse_limit_rule
 from pytest_ltm.gate.sides import save_baseline

@@ -50,10 +50,10 @@ BANNED = {
 ANY_BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in BANNED), re.IGNORECASE)
 
 TEXTS = {
-    "pytest_ltm/fillers/_knowledge.py": "quiz facts",
+    "pytest_ltm/fillers/knowledge.py": "quiz facts",
     "pytest_ltm/fillers/_mixed.py": "quiz messages",
-    "pytest_ltm/fillers/_quiz.py": "quiz messages",
-    "pytest_ltm/fillers/_trivia.py": "quiz messages",
+    "pytest_ltm/fillers/quiz.py": "quiz messages",
+    "pytest_ltm/fillers/trivia.py": "quiz messages",
     "pytest_ltm/fillers/_talk.py": "small talk",
     "pytest_ltm/lab/locomo": "conversations of invented people",
     "pytest_ltm/lab/longmemeval": "conversations of invented people",

@@ -13,7 +13,7 @@ from pytest_ltm.agents.reader.reader import Reader
 from pytest_ltm.api.model import Score, Unscored
 from pytest_ltm.api.scenarios import Definition, Say, Wait
 from pytest_ltm.evaluators import NamesColour, QuoteAtReply, RecallsJoke
-from pytest_ltm.fillers._quiz import QuizFact, message_of, reply_of
+from pytest_ltm.fillers.quiz import QuizFact, message_of, reply_of
 
 RESETS = {
     "colours": "Please forget everything that I told you about my favourite colour.",

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from pytest_ltm.agents._chat_agent import SILENCE
+from pytest_ltm.agents.chat_agent import SILENCE
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts, load_role_prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
 from pytest_ltm.agents.memory.reading import Reading as NoteReading

@@ -17,11 +17,10 @@ from json_server import Post, serving
 from pytest_ltm import Ltm, Tools
 from pytest_ltm import providers as chat_models
 from pytest_ltm.agents import Reply
-from pytest_ltm.agents._command import make_command
-from pytest_ltm.agents._http import HttpAgent, read_settings
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
-from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.registry import find_agent, source_of_kind
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.model import make_tool
 from pytest_ltm.api.storage import AgentFault, Field
 from pytest_ltm.testing import run_conversation
@@ -163,8 +162,9 @@ def bot(post: Post) -> dict[str, Any]:
 
 @contextmanager
 def http_agent(url: str, **parameters: Any) -> Iterator[Any]:
-    settings = read_settings(url, Field(parameters, "bot.yml", "parameters"))
-    with closing(HttpAgent(settings)) as agent:
+    field = Field(parameters, "bot.yml", "parameters")
+    made: Any = source_of_kind(agent_kinds()["http"], url, field).make()
+    with closing(made) as agent:
         yield agent
 
 
@@ -220,7 +220,9 @@ def test_a_process_is_told_the_tools_if_it_says_that_it_takes_them(
     script = tmp_path / "bot.py"
     script.write_text(PROCESS)
     field = Field({"capabilities": ["TakesTools"]}, "bot.yml", "parameters")
-    agent = make_command(f"{sys.executable} {script}", field).make()
+    agent: Any = source_of_kind(
+        agent_kinds()["cmd"], f"{sys.executable} {script}", field
+    ).make()
     replies, tools = act(agent, "Book it.")
     assert replies == ["done: ['booked']"]
     assert [call.arguments for call in tools.answered] == [ARGUMENTS]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pytest_ltm import Call, Ltm, Reply, Tools
 from pytest_ltm._core.storage.workspace import LONGEST_FILE, Workspace
-from pytest_ltm.agents._command import make_command
+from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.journal import Journal
 from pytest_ltm.api.storage import Field, ScenarioError, TextFolder
 from pytest_ltm.testing import Played, run_conversation
@@ -309,7 +310,9 @@ def test_a_process_is_told_where_the_workspace_is(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
     script.write_text(PROCESS)
     field = Field({"capabilities": ["TakesTools"]}, "bot.yml", "parameters")
-    agent = make_command(f"{sys.executable} {script}", field).make()
-    with closing(agent):  # type: ignore[type-var]
+    agent: Any = source_of_kind(
+        agent_kinds()["cmd"], f"{sys.executable} {script}", field
+    ).make()
+    with closing(agent):
         verdict: Any = play(says_tabs, agent).endings["s/0"].verdict
     assert verdict.value == 1.0

@@ -16,9 +16,9 @@ import pytest
 
 from pytest_ltm._core.model.tools import MOST_CALLS
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import near_misses
+from pytest_ltm.agents.line_process import STDERR
 from pytest_ltm.agents.processes import Processes
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.calls import Retries

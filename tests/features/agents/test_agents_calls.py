@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm.agents._replying import CALLS
 from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.replying import CALLS
 from pytest_ltm.agents.sources import agent_source, dotted_source
 from pytest_ltm.api.storage import AgentError
 

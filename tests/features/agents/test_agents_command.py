@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._command import make_command
-from pytest_ltm.agents._process import STDERR
+from pytest_ltm.agents import Reply, Usage, line_process
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
-from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.line_process import STDERR
+from pytest_ltm.agents.registry import find_agent, source_of_kind
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
 
 LOOP = """
@@ -36,7 +36,7 @@ Bot = "Callable[..., Any]"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take a while to end a process that is about to."""
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 30.0)
+    monkeypatch.setattr(line_process, "GRACE_SECONDS", 30.0)
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def bot(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
             before + LOOP + textwrap.indent(textwrap.dedent(body), "    ")
         )
         field = Field(parameters, "bot.yml", "parameters")
-        agent: Any = make_command(f"{sys.executable} {script}", field).make(
-            folder=tmp_path
-        )
+        agent: Any = source_of_kind(
+            agent_kinds()["cmd"], f"{sys.executable} {script}", field
+        ).make(folder=tmp_path)
         request.addfinalizer(agent.close)
         return agent
 
@@ -168,7 +168,7 @@ def test_an_end_is_noticed_although_a_child_still_holds_stdout(
     bot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # its stderr is held, too
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.2)
+    monkeypatch.setattr(line_process, "GRACE_SECONDS", 0.2)
     agent = bot("import subprocess; subprocess.Popen(['sleep', '60']); os._exit(4)")
     assert "ended with status 4" in str(fault(agent))
 
@@ -277,7 +277,7 @@ def test_closing_ends_the_process_and_its_children(bot: Any) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_will_not_go_is_killed(bot: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._process._GRACE", 0.1)
+    monkeypatch.setattr(line_process, "GRACE_SECONDS", 0.1)
     stubborn = f"import signal; signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)\n"
     agent = bot("say(reply='x'); time.sleep(60)", before=stubborn)
     agent.reply("a")
@@ -371,7 +371,11 @@ def test_a_process_that_was_saved_last_is_started_again_from_there(bot: Any) -> 
 )
 def test_wrong_settings_say_where(parameters: Any, says: str) -> None:
     with pytest.raises(DefinitionError) as caught:
-        make_command("python bot.py", Field(parameters, "bot.yml", "parameters"))
+        source_of_kind(
+            agent_kinds()["cmd"],
+            "python bot.py",
+            Field(parameters, "bot.yml", "parameters"),
+        )
     assert says in str(caught.value)
     assert str(caught.value).startswith("bot.yml: parameters")
 
@@ -412,7 +416,7 @@ def test_a_source_gives_no_folder_to_agents_of_others(tmp_path: Path) -> None:
 def test_of_endless_stderr_head_and_tail_are_kept(
     bot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents._process.LONGEST_STDERR", 2_000)
+    monkeypatch.setattr(line_process, "LONGEST_STDERR", 2_000)
     agent = bot(
         "for number in range(5_000): sys.stderr.write(f'line {number}\\n')\nsys.stderr.flush(); say(reply='x')"
     )

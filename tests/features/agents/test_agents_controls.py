@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_ltm.agents import AcceptsHistory, Reply, Usage
-from pytest_ltm.agents._controls import ByLength, make_cost, make_length_bias
+from pytest_ltm.agents.controls import ByLength, make_cost, make_length_bias
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source

@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from pytest_ltm.agents._replying import ROOTS
 from pytest_ltm.agents.answers import cure_reply
 from pytest_ltm.agents.framework_adapters import load_frameworks
 from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.replying import ROOTS
 from pytest_ltm.agents.sources import agent_source
 from pytest_ltm.api.storage import AgentError
 

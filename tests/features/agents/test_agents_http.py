@@ -11,10 +11,10 @@ import pytest
 from json_server import Answer, Post, serving
 
 from pytest_ltm.agents import Reply, Usage
-from pytest_ltm.agents._http import HttpAgent, HttpStatusError, read_settings
 from pytest_ltm.agents.capabilities import capabilities_of
-from pytest_ltm.agents.registry import find_agent
+from pytest_ltm.agents.registry import find_agent, source_of_kind
 from pytest_ltm.api.calls import Trouble, carry_trace, classify_failure
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
@@ -33,15 +33,17 @@ def echo(post: Post) -> dict[str, Any]:
 
 @contextmanager
 def agent(url: str, **parameters: Any) -> Iterator[Any]:
-    with closing(
-        HttpAgent(read_settings(url, Field(parameters, "bot.yml", "parameters")))
-    ) as made:
+    field = Field(parameters, "bot.yml", "parameters")
+    made: Any = source_of_kind(agent_kinds()["http"], url, field).make()
+    with closing(made):
         yield made
 
 
 def wrong(url: str = "http://h/", **parameters: Any) -> str:
     with pytest.raises(DefinitionError) as caught:
-        read_settings(url, Field(parameters, "bot.yml", "parameters"))
+        source_of_kind(
+            agent_kinds()["http"], url, Field(parameters, "bot.yml", "parameters")
+        )
     return str(caught.value)
 
 
@@ -187,11 +189,12 @@ def test_another_status_is_an_error_that_carries_the_response(status: int) -> No
     with (
         serving(answer) as server,
         agent(f"{server.url}/x?key=k") as one,
-        pytest.raises(HttpStatusError) as caught,
+        pytest.raises(AgentError) as caught,
     ):
         one.reply("a")
-    assert caught.value.response.status_code == status
-    assert caught.value.response.headers["retry-after"] == "3"
+    error: Any = caught.value
+    assert error.response.status_code == status
+    assert error.response.headers["retry-after"] == "3"
     passing = {
         429: Trouble(untaken=True, retry_after=3.0),
         503: Trouble(untaken=True, retry_after=3.0),

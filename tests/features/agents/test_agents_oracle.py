@@ -9,8 +9,8 @@ from scenario_runs import conversation, generated, values
 
 from pytest_ltm import Ltm
 from pytest_ltm.agents import Echo
-from pytest_ltm.agents._controls import Oracle
 from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.controls import Oracle
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import agent_source

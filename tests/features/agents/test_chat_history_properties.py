@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.agents._chat_agent import SILENCE, History, kept
+from pytest_ltm.agents.chat_agent import SILENCE, History, kept
 from pytest_ltm.agents.unbuilt import FRAME
 
 TEXTS = st.text(alphabet="ab c", max_size=30)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from pytest_ltm.agents import Usage
-from pytest_ltm.agents._process import STDERR
 from pytest_ltm.agents._tool_server import ToolServer
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.line_process import STDERR
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.model import SAVES_REFERENCE, Tools, make_tool
 from pytest_ltm.api.storage import AgentError, AgentFault

@@ -24,8 +24,8 @@ from chat_server import (
 from habits import delta, stream
 
 from pytest_ltm import providers as calls
-from pytest_ltm.agents._chat_agent import SHRINKS, History, kept
 from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.chat_agent import SHRINKS, History, kept
 from pytest_ltm.agents.registry import source_of_kind
 from pytest_ltm.agents.sources import rereading
 from pytest_ltm.agents.unbuilt import FRAME

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from pytest_ltm._core.storage.errors import TokenizerError
-from pytest_ltm.agents._chat_agent import ChatAgent, TimedChatAgent
+from pytest_ltm.agents.chat_agent import ChatAgent, TimedChatAgent
 from pytest_ltm.agents.registry import find_agent, source_of_kind
 from pytest_ltm.api.calls import carry_trace
 from pytest_ltm.api.features import agent_kinds
-from pytest_ltm.api.storage import AgentError, DefinitionError, Field
+from pytest_ltm.api.storage import AgentError, DefinitionError, Field, errors
 
 
 def made(spec: str) -> Any:
@@ -109,7 +108,7 @@ def test_without_the_client_the_error_says_how_to_install_it(
     ],
 )
 def test_a_wrong_spec_is_told_with_a_cure(spec: str, told: str) -> None:
-    with pytest.raises((AgentError, TokenizerError), match=told):
+    with pytest.raises((AgentError, errors.TokenizerError), match=told):
         find_agent(spec)
 
 

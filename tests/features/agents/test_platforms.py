@@ -14,11 +14,15 @@ from typing import Any
 
 import pytest
 
-from pytest_ltm._core.storage import clock
-from pytest_ltm.agents import _process
+from pytest_ltm.agents import line_process
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.api.model import Reply
-from pytest_ltm.api.storage import AgentFault
+from pytest_ltm.api.storage import (
+    AgentFault,
+    can_interrupt,
+    paused_since,
+    process_pauses,
+)
 from pytest_ltm.modes.concurrency import allow_files
 
 
@@ -26,14 +30,14 @@ from pytest_ltm.modes.concurrency import allow_files
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have our own code take the machine for one with Windows."""
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(_process, "_HAS_GUARD", False)
+    monkeypatch.setattr(line_process, "HAS_GUARD", False)
 
 
 @pytest.mark.usefixtures("windows")
 def test_no_limit_can_be_kept_by_a_signal_and_no_sleep_is_seen() -> None:
-    assert not clock.can_interrupt()
-    assert clock.process_pauses()[1] == 0.0
-    assert not clock.paused_since(clock.process_pauses())
+    assert not can_interrupt()
+    assert process_pauses()[1] == 0.0
+    assert not paused_since(process_pauses())
 
 
 @pytest.mark.usefixtures("windows")
@@ -79,7 +83,7 @@ def test_a_process_is_started_without_a_guard_and_ends_when_it_is_closed(
     tmp_path: Path,
 ) -> None:
     program = "import sys\nfor line in sys.stdin: print(line.strip().replace('ask', 'reply'), flush=True)"
-    process = _process.LineProcess(
+    process = line_process.LineProcess(
         [sys.executable, "-c", program], folder=str(tmp_path), more={}, stderr=None
     )
     assert process.ask({"ask": "Hello."}, field_name="reply", seconds=30) == {

@@ -19,7 +19,7 @@ from pytest_ltm.agents.reader.reader import Reader, make_reader
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import AgentError, ConfigurationError
 from pytest_ltm.fillers import reply_of
-from pytest_ltm.fillers._quiz import QuizFact, message_of
+from pytest_ltm.fillers.quiz import QuizFact, message_of
 
 START = datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc)
 QUIZ = message_of(

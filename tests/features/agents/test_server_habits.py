@@ -15,7 +15,7 @@ from chat_server import Answer, Asked, ChatServer
 from habits import HABITS, Habit
 
 from pytest_ltm import providers as calls
-from pytest_ltm.agents._chat_agent import CUT_SILENTLY
+from pytest_ltm.agents.chat_agent import CUT_SILENTLY
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.calls import classify_failure
 from pytest_ltm.api.features import agent_kinds

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from json_server import Answer, serving
 
-from pytest_ltm.agents._command import make_command
-from pytest_ltm.agents._http import make_http
 from pytest_ltm.agents.caller import AgentCaller
+from pytest_ltm.agents.registry import source_of_kind
 from pytest_ltm.api.calls import classify_failure
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.storage import AgentFault, Field, wall_time
 
 Asker = Callable[[dict[str, Any]], str]
@@ -36,7 +36,7 @@ def account_of_answer(agent: Any) -> str:
 def ask_server(answer: dict[str, Any], status: int = 200, **settings: Any) -> str:
     with serving(lambda _: Answer(answer, status)) as server:
         field = Field(settings, "bot.yml", "parameters")
-        source = make_http("http", server.url.removeprefix("http:"), field)
+        source = source_of_kind(agent_kinds()["http"], server.url, field)
         return account_of_answer(source.make())
 
 
@@ -49,7 +49,8 @@ def ask_process(folder: Path, answer: dict[str, Any]) -> str:
     """
     script.write_text(textwrap.dedent(body))
     field = Field({}, "bot.yml", "parameters")
-    return account_of_answer(make_command(f"{sys.executable} {script}", field).make())
+    source = source_of_kind(agent_kinds()["cmd"], f"{sys.executable} {script}", field)
+    return account_of_answer(source.make())
 
 
 ANSWERS: list[tuple[dict[str, Any], str]] = [

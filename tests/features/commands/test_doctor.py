@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from journals import begin, fault, header, message, reply, write
 
-from pytest_ltm._core.journal.events import End
-from pytest_ltm.api.journal import Event, RunFile, write_run_file
+from pytest_ltm.api.journal import Event, RunFile, events, write_run_file
 from pytest_ltm.api.storage import FolderLock
 from pytest_ltm.commands import main
 from pytest_ltm.commands.environment import DISTRIBUTIONS
@@ -22,7 +21,7 @@ SAID: list[Event] = [
     message(0, "cat/0", "ask", "Hi?", tokens=3),
     reply(0, "Yes."),
 ]
-DONE: list[Event] = [End(example="cat/0"), End(reason="complete")]
+DONE: list[Event] = [events.End(example="cat/0"), events.End(reason="complete")]
 
 
 def run_folder(
@@ -112,7 +111,9 @@ def test_a_trial_that_was_not_begun_can_be_gone_on_with(tmp_path: Path) -> None:
 
 def test_an_agent_that_was_gone_is_told(tmp_path: Path) -> None:
     (one,) = diagnosed(
-        run_folder(tmp_path, HEADER, *SAID, fault(1, fatal=True), End(reason="boom"))
+        run_folder(
+            tmp_path, HEADER, *SAID, fault(1, fatal=True), events.End(reason="boom")
+        )
     ).conversations
     assert one.state == "agent gone"
 

@@ -16,8 +16,8 @@ from pytest_ltm.agents.reader import ABILITIES, IncomingTurn, ReaderNotebook
 from pytest_ltm.api.model import Filler, FillerExchange, TokenCounter, token_counter
 from pytest_ltm.api.storage import FillerError
 from pytest_ltm.fillers import filler_from_spec
-from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
 from pytest_ltm.fillers._mixed import BANDS, FRAMES, REPLIES, VERSION
+from pytest_ltm.fillers.knowledge import arithmetic_facts, known_facts
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pytest_ltm.api.model import FillerExchange, TokenCounter, token_counter
 from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
-from pytest_ltm.fillers._deck import Pool
 from pytest_ltm.fillers._mixed import MixedFiller
-from pytest_ltm.fillers._quiz import (
+from pytest_ltm.fillers.deck import Pool
+from pytest_ltm.fillers.quiz import (
     CLOSING,
     INSTRUCTION,
     answer_item,

@@ -25,10 +25,10 @@ from pytest_ltm.fillers import (
     filler_from_spec,
     reply_of,
 )
-from pytest_ltm.fillers._deck import VERSION, Pool, built_in, shuffled_range
-from pytest_ltm.fillers._knowledge import arithmetic_facts, known_facts
-from pytest_ltm.fillers._quiz import cost_of
-from pytest_ltm.fillers._trivia import pool_of_file
+from pytest_ltm.fillers.deck import VERSION, Pool, built_in, shuffled_range
+from pytest_ltm.fillers.knowledge import arithmetic_facts, known_facts
+from pytest_ltm.fillers.quiz import cost_of
+from pytest_ltm.fillers.trivia import pool_of_file
 
 LIMIT = 4096
 CL100K = token_counter("cl100k_base")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from journals import header, message, reply, write
 
-from pytest_ltm._core.journal.cost import read_dollars, read_tokens
 from pytest_ltm.api.journal import (
     JUDGE,
     Bill,
@@ -20,6 +19,7 @@ from pytest_ltm.api.journal import (
     Tariff,
     Timings,
     UserTime,
+    cost,
     read_price,
     read_prices,
 )
@@ -142,16 +142,16 @@ def test_a_bill_keeps_exchanges_apart() -> None:
     [("200", 200), ("1.5k", 1_500), ("2M", 2_000_000), ("1_000", 1_000)],
 )
 def test_tokens_may_be_said_in_thousands_and_millions(text: str, tokens: int) -> None:
-    assert read_tokens(text) == tokens
-    assert read_dollars(f"${tokens / 100}") == tokens / 100
+    assert cost.read_tokens(text) == tokens
+    assert cost.read_dollars(f"${tokens / 100}") == tokens / 100
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1g", "nan", "$"])
 def test_what_is_no_amount_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError):
-        read_tokens(text)
+        cost.read_tokens(text)
     with pytest.raises(ConfigurationError):
-        read_dollars(text)
+        cost.read_dollars(text)
 
 
 def test_conversations_spend_from_one_budget_whoever_writes_first(

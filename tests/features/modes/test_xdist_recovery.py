@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from journals import NOW, begin, filler, header, judge, message, reply, wait, write
 
-from pytest_ltm._core.journal.events import TimeJumped, encode_event
-from pytest_ltm.api.journal import Event, Price, Tariff
+from pytest_ltm.api.journal import Event, Price, Tariff, events
 from pytest_ltm.api.model import Usage
 from pytest_ltm.modes.xdist import wire as _wire
 from pytest_ltm.modes.xdist.controller import (
@@ -111,7 +110,9 @@ def test_a_history_that_is_told_is_no_filler(tmp_path: Path) -> None:
 
 
 def test_a_jump_of_time_counts_although_nobody_has_spoken_since(tmp_path: Path) -> None:
-    found = after(tmp_path / "j", message(0, "a/0"), reply(0), TimeJumped(to=LATER))
+    found = after(
+        tmp_path / "j", message(0, "a/0"), reply(0), events.TimeJumped(to=LATER)
+    )
 
     assert found.record.seconds == 3_600.0
 
@@ -166,7 +167,7 @@ def test_a_torn_line_is_no_event(tmp_path: Path) -> None:
         tmp_path / "j",
         message(0, "a/0"),
         reply(0),
-        encode_event(message(1, "b/0"))[:20],
+        events.encode_event(message(1, "b/0"))[:20],
     )
 
     assert found.record.speaking == "a/0"

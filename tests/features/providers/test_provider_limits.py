@@ -33,7 +33,7 @@ HOLDS_A_PLACE = """\
 import random, sys, time
 from pathlib import Path
 from pytest_ltm.providers.limiter import Limiter
-from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.api.storage import Shared
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)
     time.sleep(60)
@@ -43,7 +43,7 @@ import random, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 from pathlib import Path
 from pytest_ltm.providers.limiter import Limiter
-from pytest_ltm._core.storage.locks import Shared
+from pytest_ltm.api.storage import Shared
 print("waiting", flush=True)
 with Limiter("e", value=Shared(Path(sys.argv[1])), rng=random.Random(0)).turn():
     print("in", flush=True)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from json_server import Answer, Loopback, serving
 
-import pytest_ltm
 from pytest_ltm import providers as calls
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.journal import Price, read_price
@@ -540,7 +539,7 @@ def test_a_prompt_of_anthropic_that_is_too_long_says_by_how_much() -> None:
 
 
 def test_no_module_beyond_the_registry_decides_by_the_name_of_a_provider() -> None:
-    package = Path(pytest_ltm.__file__).parent
+    package = Path(calls.__file__).parents[1]
     compared = [
         f"{path.relative_to(package)}:{node.lineno}"
         for path in package.rglob("*.py")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ltm.agents._chat_agent import ChatAgent
 from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.chat_agent import ChatAgent
 from pytest_ltm.agents.profile import (
     ChatModelReader,
     FullHistoryReader,

@@ -10,12 +10,13 @@ import pytest
 from pytest_ltm.scenarios import users_apart
 
 from pytest_ltm import Ask, Definition, Say, Score, Unscored
-from pytest_ltm.agents._command import make_command
-from pytest_ltm.agents._http import HttpSettings, JsonPath
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.scopes import Scope
+from pytest_ltm.agents.profile import profile_of
+from pytest_ltm.agents.registry import source_of_kind
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.scenarios import from_json, to_json
 from pytest_ltm.api.storage import AgentFault, Field
 from pytest_ltm.testing import Played, run_conversation
@@ -127,7 +128,9 @@ def test_a_definition_file_keeps_users() -> None:
 def test_a_process_reads_whose_a_message_is() -> None:
     program = "import sys,json\nfor line in sys.stdin: print(json.dumps({'reply': line.strip()}), flush=True)"
     given = {"capabilities": ["SeparatesUsers"]}
-    agent = make_command(f'python -c "{program}"', Field(given, "agent.yml")).make()
+    agent = source_of_kind(
+        agent_kinds()["cmd"], f'python -c "{program}"', Field(given, "agent.yml")
+    ).make()
     speaker = AgentCaller(agent, timeout=None)
     try:
         assert json.loads(speaker.ask("Hi.", user="ann").text) == {
@@ -140,11 +143,10 @@ def test_a_process_reads_whose_a_message_is() -> None:
 
 
 def test_a_server_is_told_where_its_settings_name_a_field() -> None:
-    settings = HttpSettings(url="http://localhost:1/chat", user=JsonPath("meta.user"))
-    assert "SeparatesUsers" in settings.capabilities
-    assert (
-        "SeparatesUsers" not in HttpSettings(url="http://localhost:1/chat").capabilities
-    )
+    for parameters, told in (({"user": "meta.user"}, True), ({}, False)):
+        field = Field(parameters, "agent.yml")
+        source = source_of_kind(agent_kinds()["http"], "http://localhost:1/chat", field)
+        assert ("SeparatesUsers" in profile_of(source).capabilities) is told
 
 
 def test_users_apart_by_id_names_nobody_who_speaks() -> None:

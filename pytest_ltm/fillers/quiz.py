@@ -1,4 +1,7 @@
-"""What a quiz looks like: a quiz with its answers, which are wanted back as a JSON list."""
+"""What a quiz looks like: a quiz with its answers, which are wanted back as a JSON list.
+
+Fillers write it, and pay for each fact by `cost_of`; `pytest_ltm.fillers` shows what the embedded reader answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Control agents beside the reader: echo, silence, cost, the length of messages, the oracle."""
+"""Control agents beside the reader: echo, silence, cost, the length of messages, the oracle.
+
+`pytest_ltm.agents` shows Echo and Silent to users; a profile asks what a biased or windowed agent can do.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_ltm.api.model import FillerExchange, TokenCounter
 from pytest_ltm.api.storage import FillerError, read_regular
-from pytest_ltm.fillers._deck import (
+from pytest_ltm.fillers.deck import (
     Deck,
     Pool,
     Room,
@@ -20,7 +20,7 @@ from pytest_ltm.fillers._deck import (
     built_in_identity,
     shuffled_range,
 )
-from pytest_ltm.fillers._quiz import (
+from pytest_ltm.fillers.quiz import (
     CLOSING,
     INSTRUCTION,
     FactTokens,
@@ -116,7 +116,7 @@ class TriviaFiller:
 def _iter_pool_facts(
     rng: Random, counter: TokenCounter, given: Pool | None
 ) -> Iterator[tuple[QuizFact, FactTokens]]:
-    from pytest_ltm.fillers._knowledge import arithmetic_facts
+    from pytest_ltm.fillers.knowledge import arithmetic_facts
 
     pool = given or built_in()
     while True:

@@ -1,4 +1,7 @@
-"""LineProcess: a process that ends with us, whatever becomes of either; a line of JSON in, a line of JSON out."""
+"""LineProcess: a process that ends with us, whatever becomes of either; a line of JSON in, a line of JSON out.
+
+Agents behind a command, coding agents, agents in a process of their own and MCP servers are such processes.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +46,11 @@ _HELD = 200
 _LOOK = 0.1
 # Seconds that it has to end by itself, and again to end when told to, before it is
 # killed.
-_GRACE = 1.0
+GRACE_SECONDS = 1.0
 
-
+# Whether something can stand between us and a process that ends it with us.
+HAS_GUARD = os.name == "posix"
 _GUARD = str(Path(__file__).with_name("_process_guard.py"))
-_HAS_GUARD = os.name == "posix"
 
 
 class Gone(Exception):
@@ -75,11 +78,11 @@ def guarded_command(
         str(lifeline),
         str(ready),
     ]
-    return [*guard, *command] if _HAS_GUARD else list(command)
+    return [*guard, *command] if HAS_GUARD else list(command)
 
 
 class LineProcess:
-    """A process with a guard (`_guard.py`), its stdin and stdout as lines; close it.
+    """A process with a guard (`_process_guard.py`), its stdin and stdout as lines; close it.
 
     What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if
     given), the last lines in `last_words()`. All that it has started ends with it, and
@@ -130,7 +133,7 @@ class LineProcess:
             ("stdin", "stdout", "stderr"), subprocess.PIPE
         )
         options |= {"cwd": folder, "env": environment, "start_new_session": True}
-        if not _HAS_GUARD:
+        if not HAS_GUARD:
             return subprocess.Popen(command, **options)  # noqa: S603 - the command is the user's own
         (lifeline, self._lifeline) = os.pipe()
         (status, ready) = os.pipe()
@@ -250,8 +253,10 @@ class LineProcess:
     def ending(self) -> str:
         """Return how it ended, in words; waits a moment for a process that is about to."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(_GRACE)
-            self._threads[-1].join(_GRACE)  # what it said last is the most telling
+            status = self._process.wait(GRACE_SECONDS)
+            self._threads[-1].join(
+                GRACE_SECONDS
+            )  # what it said last is the most telling
             # A real-time signal has a number only.
             names = {member.value: member.name for member in signal.Signals}
             signal_name = names.get(-status, f"signal {-status}")
@@ -293,17 +298,17 @@ class LineProcess:
             if terminates:
                 self._process.terminate()  # the guard tells its whole group
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_GRACE)
+                self._process.wait(GRACE_SECONDS)
                 break
         self.kill()
         for thread in self._threads:
-            thread.join(_GRACE)
+            thread.join(GRACE_SECONDS)
 
     def kill(self) -> None:
         """End it and whatever it has started at once: also within a call that has run out of time."""
         self.killed = True
         self._let_go()
-        if not _HAS_GUARD:
+        if not HAS_GUARD:
             self._process.kill()
         self._process.wait()
         self._outgoing.put(None)

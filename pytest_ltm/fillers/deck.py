@@ -1,4 +1,7 @@
-"""Deck: facts, or sentences, that just reach a number of tokens; the pool of built-in facts."""
+"""Deck: facts, or sentences, that just reach a number of tokens; the pool of built-in facts.
+
+Quiz, talk and mixed fillers draw from such decks.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from statistics import median_low
 from typing import Generic, NamedTuple, TypeVar
 
 from pytest_ltm.api.model import TokenCounter
-from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
+from pytest_ltm.fillers.quiz import FactTokens, QuizFact, cost_of
 
 T = TypeVar("T")
 
@@ -148,7 +151,7 @@ def built_in_identity() -> str:
 @cache
 def built_in() -> Pool:
     """Return the pool of our own facts."""
-    from pytest_ltm.fillers._knowledge import known_facts
+    from pytest_ltm.fillers.knowledge import known_facts
 
     return Pool(known_facts(), built_in_identity())
 

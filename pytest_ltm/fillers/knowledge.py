@@ -1,4 +1,7 @@
-"""All built-in facts: computed, or known with certainty; nothing that a scenario talks about."""
+"""All built-in facts: computed, or known with certainty; nothing that a scenario talks about.
+
+The pool holds `known_facts`; fillers that run out of these go on with `arithmetic_facts`, without end.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_ltm.api.model import TokenCounter
 from pytest_ltm.api.storage import load_packaged_yaml
-from pytest_ltm.fillers._quiz import FactTokens, QuizFact, cost_of
+from pytest_ltm.fillers.quiz import FactTokens, QuizFact, cost_of
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.numbers import ONES, ORDINALS, TENS
 

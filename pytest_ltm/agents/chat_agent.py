@@ -1,4 +1,7 @@
-"""Chat models as agents, and which part of the conversation they are shown."""
+"""Chat models as agents, and which part of the conversation they are shown.
+
+Memory systems, profiles and wrappers take how long a message may be, and the history that is shown.
+"""
 
 from __future__ import annotations
 
