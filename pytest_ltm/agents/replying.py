@@ -1,6 +1,6 @@
 """What replies in somebody's class or object: `reply`, a method by another name, or an adapter.
 
-Whoever looks for an agent asks here: sources, `ltm init`, modules with one agent, adapters, stores.
+All that look for an agent ask here: sources, `ltm init`, modules with one agent, adapters, stores.
 """
 
 from __future__ import annotations

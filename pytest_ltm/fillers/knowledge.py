@@ -1,6 +1,6 @@
 """All built-in facts: computed, or known with certainty; nothing that a scenario talks about.
 
-The pool holds `known_facts`; fillers that run out of these go on with `arithmetic_facts`, without end.
+The pool holds `known_facts`; fillers that run out of these take `arithmetic_facts`, without end.
 """
 
 from __future__ import annotations
