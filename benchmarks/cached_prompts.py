@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.runs import pytest_run
-from pytest_ltm.agents._chat_agent import History
+from pytest_ltm.agents.chat_agent import History
 from pytest_ltm.api.journal import events
 from pytest_ltm.api.model import token_counter
 

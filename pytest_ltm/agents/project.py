@@ -17,7 +17,8 @@ from pytest_ltm.api.storage import read_text
 _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
 )
-_MOST_FILES = 2_000
+MOST_FILES = 2_000
+"""Files that are looked through for a bot, those of environments aside."""
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
 _MESSAGES = frozenset(
     {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
@@ -515,9 +516,9 @@ def _source_files(folder: Path) -> list[Path]:
             for name in sorted(files)
             if name.endswith(".py") and not _is_skipped(name)
         ]
-        if len(paths) >= _MOST_FILES:
+        if len(paths) >= MOST_FILES:
             break
-    return paths[:_MOST_FILES]
+    return paths[:MOST_FILES]
 
 
 def _is_skipped(name: str) -> bool:

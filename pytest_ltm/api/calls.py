@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         own_thread,
         own_time,
         runs_in_own_thread,
+        sleep_here,
         throw_into,
     )
     from pytest_ltm._core.calls.event_loop import (
@@ -125,6 +126,7 @@ __all__ = [
     "share_in_thread",
     "shares_loop",
     "shown",
+    "sleep_here",
     "throw_into",
     "true_classes",
     "unlimited",
@@ -142,7 +144,7 @@ __getattr__, __dir__ = lazy_exports(
             "settle_error shown true_classes"
         ),
         "calls.conversation_thread": (
-            "IGNORED OWN_THREAD OutOfTime REPEAT SAYING SERVING "
+            "sleep_here IGNORED OWN_THREAD OutOfTime REPEAT SAYING SERVING "
             "call_in_own_thread own_thread own_time runs_in_own_thread "
             "throw_into"
         ),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ending_of,
         ending_told,
         question_result,
+        scenario_result,
         usage_totals,
     )
 
@@ -55,6 +56,7 @@ __all__ = [
     "ending_of",
     "ending_told",
     "question_result",
+    "scenario_result",
     "usage_totals",
 ]
 
@@ -70,7 +72,7 @@ __getattr__, __dir__ = lazy_exports(
         "engine.lane": "CreditedQuestion Ending Lane",
         "engine.port": "Enclosed LivePort MAX_CONSECUTIVE_FAULTS",
         "engine.scoring": (
-            "classify_ending ending_of ending_told question_result usage_totals"
+            "scenario_result classify_ending ending_of ending_told question_result usage_totals"
         ),
     },
 )

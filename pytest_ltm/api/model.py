@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CUT_OFF,
         ENDED_SOMEHOW,
         HANDED_ON,
+        LONGEST_RECORD,
         MOST_OPERATIONS,
         NAMED_WHERE_NEEDED,
         NOT_RESTORABLE,
@@ -153,6 +154,7 @@ __all__ = [
     "CUT_OFF",
     "ENDED_SOMEHOW",
     "HANDED_ON",
+    "LONGEST_RECORD",
     "MOST_OPERATIONS",
     "NAMED_WHERE_NEEDED",
     "NOT_RESTORABLE",
@@ -273,7 +275,7 @@ __getattr__, __dir__ = lazy_exports(
             "sort_end split_words stems_of"
         ),
         "model.agent": (
-            "AcceptsHistory AcceptsImages Agent Announced AnswersAlone "
+            "LONGEST_RECORD AcceptsHistory AcceptsImages Agent Announced AnswersAlone "
             "Apart CAPABILITIES COMPACTION CUT_OFF Capabilities "
             "Checkpointable Compacts Configured CountsTokens "
             "DeletesRecords ENDED_SOMEHOW ExpectedReply HANDED_ON "

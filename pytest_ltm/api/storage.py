@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         WAKE,
         Clock,
         SimulatedClock,
+        WallClock,
         can_interrupt,
         describe_duration,
         duration,
@@ -162,6 +163,7 @@ __all__ = [
     "TransientFault",
     "Unmeasured",
     "UserError",
+    "WallClock",
     "build_folder",
     "can_interrupt",
     "csv_cell",
@@ -234,7 +236,7 @@ __getattr__, __dir__ = lazy_exports(
         "storage": "errors schema",
         "storage.choices": "one_of",
         "storage.clock": (
-            "Clock START SimulatedClock WAKE can_interrupt "
+            "WallClock Clock START SimulatedClock WAKE can_interrupt "
             "describe_duration duration goes_on paused_since "
             "process_pauses sleep_interruptibly stopwatch_seconds "
             "thread_seconds wall_time"

@@ -300,7 +300,7 @@ def export_runs(arguments: Namespace) -> int:
     if arguments.to in TABLES:
         written = table_files.outputs(results, to, arguments.to, arguments.table)
     elif (write := export_writers().get(arguments.to)) is not None:
-        written = _ask_exporter(
+        written = ask_exporter(
             arguments.to, lambda: list(write(results, to)), arguments.timeout
         )
     else:
@@ -319,7 +319,7 @@ def export_runs(arguments: Namespace) -> int:
             ]
             text = "\n".join([*pages, paper_markdown(results.runs)])
         written = [ExportTarget(to, lambda path: write_output(path, for_file(text)))]
-    _ask_exporter(
+    ask_exporter(
         arguments.to,
         lambda: write_all(written, force=arguments.force),
         arguments.timeout,
@@ -341,7 +341,7 @@ def export_runs(arguments: Namespace) -> int:
     return 1 if results.missing or differs else 0
 
 
-def _ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
+def ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
     """Return what an exporter comes to; ConfigurationError where it raises, or takes longer (0: no limit)."""
     with _exporting(name):
         try:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         INSTRUCTION,
         QuizFact,
         answers_of,
+        message_of,
         reply_of,
     )
     from pytest_ltm.fillers.trivia import TriviaFiller
@@ -27,6 +28,7 @@ __all__ = [
     "TriviaFiller",
     "answers_of",
     "filler_from_spec",
+    "message_of",
     "reply_of",
 ]
 
@@ -34,7 +36,7 @@ __getattr__, __dir__ = lazy_exports(
     "pytest_ltm",
     {
         "_core.model.filler": "Filler FillerExchange",
-        "fillers.quiz": "CLOSING INSTRUCTION QuizFact answers_of reply_of",
+        "fillers.quiz": "CLOSING INSTRUCTION QuizFact answers_of message_of reply_of",
         "fillers._spec": "filler_from_spec",
         "fillers.trivia": "TriviaFiller",
     },

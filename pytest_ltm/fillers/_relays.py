@@ -100,14 +100,17 @@ def _find_generator(scenario: str) -> Callable[..., Definition]:
     return generate
 
 
-def iter_relayed_texts(seed: int, suite: str = "") -> Iterator[str]:
+def iter_relayed_texts(
+    seed: int, suite: str = "", *, shared: int = _SHARED
+) -> Iterator[str]:
     """Yield what scenarios would say and ask, with chances of its own, without end.
 
     `suite`: of whose entries most of it is, with its people's names changed: some have
-    something of their own, and are asked about by name.
+    something of their own, and are asked about by name. `shared`: the generated examples
+    that are made once for all of one seed.
     """
     beginning = _find_beginning(seed, suite)
-    for number in range(_SHARED):
+    for number in range(shared):
         yield from beginning.examples(number)
     rng = beginning.copy_rng()
     while True:

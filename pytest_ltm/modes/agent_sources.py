@@ -78,7 +78,7 @@ def agent_sources(
         if many and not source.serves_many:
             raise pytest.UsageError(f"--ltm-agent: {source.refusal}")
         sources[agent.label] = replace(
-            source, sees_clock=_sees_clock(config, settings.time, source)
+            source, sees_clock=sees_clock(config, settings.time, source)
         )
     if all(not agent.family for agent in settings.agents):
         return sources
@@ -152,7 +152,7 @@ def _agent_source(
     )
 
 
-def _sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
+def sees_clock(config: pytest.Config, mode: str, source: AgentSource) -> bool:
     """Return whether agents can know the conversation's time without being told; a chat model only has its messages."""
     if source.kind == "replay":
         return True  # what is recorded was said in time

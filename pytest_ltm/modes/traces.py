@@ -59,8 +59,9 @@ _LONGEST_BODY = 2**24
 _LONGEST_VALUE = 2**20
 # In so many first characters, the quotes of names show which of the two a value is.
 _FIRST = 4
-# Beyond so many that nobody has asked for, operations are left out.
-_MOST_WAITING = 100_000
+# Operations that nobody has asked for and traces that wait for their spans; more are
+# left out.
+MOST_WAITING = 100_000
 # Seconds that a question waits for the spans of its search, which exporters send in
 # batches.
 _PATIENCE = 2.0
@@ -82,8 +83,12 @@ class SpanReceiver:
     once (`apart`), to none.
     """
 
-    def __init__(self, port: int = 0, *, apart: bool = False) -> None:
+    def __init__(
+        self, port: int = 0, *, apart: bool = False, most_waiting: int = MOST_WAITING
+    ) -> None:
         """Listen on a port of this machine, 0: any; ConfigurationError if it is taken."""
+        self.most_waiting = most_waiting
+        """The operations that are kept for a conversation until it asks for them."""
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:
@@ -123,7 +128,7 @@ class SpanReceiver:
         """Return the trace of a new exchange."""
         trace = token_hex(16)
         self._traces[trace] = (inbox, number)
-        if len(self._traces) > _MOST_WAITING:
+        if len(self._traces) > self.most_waiting:
             del self._traces[next(iter(self._traces))]
         return trace
 
@@ -176,7 +181,7 @@ class SpanInbox:
 
     def put(self, began: int, number: int | None, operation: MemoryOperation) -> None:
         """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
-        if len(self._waiting) < _MOST_WAITING:
+        if len(self._waiting) < self._receiver.most_waiting:
             self._waiting.append((began, number, operation))
         if began <= _now() + _NANO:
             self._newest = max(self._newest, began)

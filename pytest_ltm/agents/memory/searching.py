@@ -23,7 +23,7 @@ Ranked: TypeAlias = "list[tuple[int, float]]"
 _WORD = lazy_pattern(r"\w+")
 # Bytes of vectors that are saved with each state, at most: those of 5,400 memories by
 # MiniLM.
-_SAVED = 8 << 20
+SAVED_BYTES = 8 << 20
 
 
 class Words:
@@ -85,8 +85,12 @@ def _search_words(text: str) -> list[str]:
 class Vectors:
     """Keys with numbers from 0, by the cosine of vectors."""
 
-    def __init__(self, embeds: EmbeddingFunction) -> None:
+    def __init__(
+        self, embeds: EmbeddingFunction, *, saved_bytes: int = SAVED_BYTES
+    ) -> None:
+        """`saved_bytes`: of the vectors in `save()`; later ones are asked for again."""
         self._embeds = embeds
+        self._saved_bytes = saved_bytes
         self._size = 0
         self._fresh: list[str] = []
         self._rows: NDArray[Any] | None = None
@@ -100,7 +104,7 @@ class Vectors:
         """Return the oldest vectors, exactly, as many as may be written with every state; None if there are none."""
         if self._rows is None:
             return None
-        count = min(self._size, _SAVED // self._rows[0].nbytes)
+        count = min(self._size, self._saved_bytes // self._rows[0].nbytes)
         if count:
             return {
                 "count": count,

@@ -124,7 +124,7 @@ def read_beam(paths: Sequence[Path], counts: Counter[str]) -> Iterator[History]:
         turns: dict[int, str] = {}
         yield History(
             _beam_sessions(told_file, turns, counts),
-            _beam_questions(file, turns, counts),
+            beam_questions(file, turns, counts),
             f"{file.parent.parent.name}_{file.parent.name}",
         )
 
@@ -173,7 +173,7 @@ def _beam_batches(file: Path, counts: Counter[str]) -> Iterator[_BeamBatch]:
             yield from batches
 
 
-def _beam_questions(
+def beam_questions(
     file: Path, turns: dict[int, str], counts: Counter[str]
 ) -> Iterator[Question]:
     """Yield the questions of a chat that can be read; none of a chat of which nothing was told."""

@@ -15,8 +15,10 @@ from pytest_ltm._core.model.schedule import (
     ResumeLane,
     Start,
     Tell,
+    parse_compact_option,
 )
 from pytest_ltm._core.storage.clock import START
+from pytest_ltm.api.storage import ConfigurationError
 
 
 def agenda(*scenarios: str, **incompatible: str) -> Agenda:
@@ -250,3 +252,23 @@ def test_nobody_waits_for_more_history_than_there_is() -> None:
 def test_examples_that_may_be_open_together_all_start() -> None:
     one = Agenda([AgendaEntry(scenario="a", together=True)] * 3, now=START)
     assert started(one, 0, 1).decide() == Start(2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8k",
+        "every:",
+        f"every:{'9' * 5_000}",
+        "every:0",
+        "every:8h",
+        "at:0",
+        "at:1.5",
+        "at:half",
+        "at:.",
+        "",
+    ],
+)
+def test_what_says_no_number_of_tokens_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not every:TOKENS"):
+        parse_compact_option(text)

@@ -12,8 +12,7 @@ from _examples import share
 from pytest_ltm.scenarios import acting
 
 from pytest_ltm import Call, Definition, Reply, Score, Tools
-from pytest_ltm.agents.reader.acting import _RE
-from pytest_ltm.agents.reader.notes import first_match
+from pytest_ltm.agents.reader.notes import Patterns, first_match
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.scenarios import (
     Ask,
@@ -26,6 +25,7 @@ from pytest_ltm.api.scenarios import (
 from pytest_ltm.testing import run_conversation, run_scenario
 
 TASKS = sorted(acting.TASKS)
+PATTERNS = Patterns("acting")
 DECISIVE = {
     "preference": "time",
     "correction": "address",
@@ -97,7 +97,7 @@ class Planted:
         """Return the value of that argument that was told, and is not the wanted one."""
         [[_, arguments]] = self.definition.expected[0]
         says = [step.text for step in self.definition.steps if isinstance(step, Say)]
-        found = [first_match(_RE["told"][name], text) for text in says]
+        found = [first_match(PATTERNS["told"][name], text) for text in says]
         values = [match[name] for match in found if match]
         others = [value for value in values if value.lower() != arguments[name].lower()]
         return str(others[0])
@@ -203,7 +203,7 @@ class Guesses:
         """Know nothing, as ever."""
 
     def reply(self, message: str, tools: Tools | None = None) -> str:
-        for wish, pattern in _RE["wanted"].items():
+        for wish, pattern in PATTERNS["wanted"].items():
             found, tool = pattern.search(message), wish.partition(" ")[0]
             if tools is not None and found is not None:
                 _, schema = acting.TOOLS[tool]

@@ -16,7 +16,7 @@ from pytest_ltm.agents.registry import (
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.storage import AgentError, ConfigurationError
-from pytest_ltm.modes.agent_sources import _sees_clock
+from pytest_ltm.modes.agent_sources import sees_clock
 
 BOT = """
 class Bot:
@@ -325,7 +325,7 @@ def test_a_chat_model_from_a_file_sees_no_clock_nor_does_the_one_of_its_spec(
     (tmp_path / "model.yml").write_text("agent: openai:gpt-none\n")
     config: Any = None
     for spec in ("model.yml", "openai:gpt-none"):
-        assert not _sees_clock(config, mode, find_agent(spec, base=tmp_path))
+        assert not sees_clock(config, mode, find_agent(spec, base=tmp_path))
 
 
 def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(
@@ -337,7 +337,7 @@ def test_a_bot_from_a_file_is_in_this_process_as_the_one_of_its_path_is(
     (tmp_path / "bot.yml").write_text("agent: file_bots:Bot\n")
     config: Any = None
     for spec in ("bot.yml", "file_bots:Bot"):
-        assert _sees_clock(config, "jump", find_agent(spec, base=tmp_path))
+        assert sees_clock(config, "jump", find_agent(spec, base=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_thinker import Script
 
-from pytest_ltm.agents._memory import CAPABILITIES
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.memory.parameters import (
     GROUPS,
@@ -26,6 +25,7 @@ from pytest_ltm.agents.memory.parameters import memory_settings as settings_of
 from pytest_ltm.agents.memory.pipeline import Pipeline
 from pytest_ltm.agents.memory.roles import ExtractedFact, Summary
 from pytest_ltm.agents.memory.thinker import Replying, Rules, Task, prompt_tokens
+from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.registry import find_agent, source_of_kind
 from pytest_ltm.api.features import agent_kinds
@@ -85,7 +85,9 @@ def told(
 def test_each_system_has_the_same_powers_and_tells_its_settings(name: str) -> None:
     agent = made_for_users(f"preset={name}")
 
-    assert capabilities_of(agent) >= CAPABILITIES
+    promised = profile_of(find_agent(f"memory:rules?preset={name}")).capabilities
+    assert "ShowsRetrieval" in promised
+    assert capabilities_of(agent) >= promised
     assert agent.configuration()["thinker"] == "rules"
 
 

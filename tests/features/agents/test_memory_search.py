@@ -143,20 +143,19 @@ def test_vectors_that_were_saved_are_not_asked_for_again_and_are_exactly_the_sam
     assert 3 in dict(again.best_keys("aaaa", 4, alive(4)))
 
 
-def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_more_vectors_than_are_written_with_every_state_the_newest_are_asked_for_again() -> (
+    None
+):
     asked: list[str] = []
 
     def embed(texts: list[str]) -> list[list[float]]:
         asked.extend(texts)
         return letters(texts)
 
-    index, again = Vectors(letters), Vectors(embed)
+    index, again = Vectors(letters, saved_bytes=3 * 3 * 4 - 1), Vectors(embed)
     for one in (index, again):
         one.add(["a", "b", "ab"])
     index.best_keys("a", 1, alive(3))
-    monkeypatch.setattr("pytest_ltm.agents.memory.searching._SAVED", 3 * 3 * 4 - 1)
     again.load(index.save())
 
     assert again.best_keys("a", 3, alive(3)) == index.best_keys("a", 3, alive(3))

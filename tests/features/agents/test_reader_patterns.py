@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from pytest_ltm.agents import reader
-from pytest_ltm.agents.reader.notes import _PATTERNS, Patterns
+from pytest_ltm.agents.reader.notes import Patterns
+from pytest_ltm.api.storage import load_packaged_yaml
 
 FOLDER = Path(str(reader.__file__)).parent
+SECTIONS = load_packaged_yaml(str(reader.__file__), "patterns.yml")
 
 
 MODULES = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")]
 
 
-@pytest.mark.parametrize("section", _PATTERNS)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_a_section_holds_what_its_module_names_and_nothing_else(section: str) -> None:
     made = re.compile(rf'(\w+) = Patterns\(\s*"{section}"')
     ((code, name),) = [
@@ -24,7 +26,7 @@ def test_a_section_holds_what_its_module_names_and_nothing_else(section: str) ->
     ]
     named = re.findall(rf"\b{name}\.(?!compile_group)(\w+)|\b{name}\[\"(\w+)\"\]", code)
     assert {one or other for one, other in named} == {
-        key for key in _PATTERNS[section] if not key.isupper()
+        key for key in SECTIONS[section] if not key.isupper()
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from alone import alone
 
+from pytest_ltm.agents.project import MOST_FILES
 from pytest_ltm.api.storage import LtmError, write_output
 from pytest_ltm.commands import USAGE, main, new_files
 from pytest_ltm.commands.gate_proof import Forecast
@@ -220,13 +221,11 @@ def test_an_environment_in_the_project_does_not_hide_its_bot(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     environment: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pytest_ltm.agents.project._MOST_FILES", 3)
     package = folder / environment / "lib" / "package"
     package.mkdir(parents=True)
     (folder / environment / "pyvenv.cfg").touch()
-    for number in range(4):
+    for number in range(MOST_FILES + 1):
         (package / f"m{number}.py").write_text(
             "class Foreign:\n    def reply(self, message): ...\n"
         )

@@ -18,7 +18,7 @@ from pytest_ltm.api.scenarios import Definition, Wait
 from pytest_ltm.api.storage import DatasetError
 from pytest_ltm.commands import main
 from pytest_ltm.datasets import CONVERTED, LOGS, DatasetSuite
-from pytest_ltm.datasets.converters.benchmarks import _beam_questions
+from pytest_ltm.datasets.converters.benchmarks import beam_questions
 from pytest_ltm.datasets.converters.published_files import CURE
 from pytest_ltm.datasets.interchange import hub_address
 from pytest_ltm.datasets.logs.log_verdict import LogsAnswer
@@ -740,7 +740,7 @@ def test_published_chats_and_all_question_files_of_beam_are_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for probes in json.loads(packed).values():
             Path(folder, "probing_questions.json").write_text(json.dumps(probes))
-            asked = list(_beam_questions(Path(folder, "chat.json"), turns, counts))
+            asked = list(beam_questions(Path(folder, "chat.json"), turns, counts))
             total += len(asked)
             cited += sum(bool(question.evidence) for question in asked)
     assert (total, [why for why in counts if "cannot be read" in why]) == (2000, [])

@@ -11,7 +11,7 @@ import pytest
 from _talks import Dots, example
 
 from pytest_ltm import Ask, Definition, Ltm, Reply, Say, Wait
-from pytest_ltm._core.engine.scoring import scenario_result
+from pytest_ltm.api.engine import scenario_result
 from pytest_ltm.api.journal import ConversationRecord, Journal, ScenarioResult
 from pytest_ltm.api.scenarios import Plan, from_json, plan_differences, to_json
 from pytest_ltm.api.storage import ScenarioError

@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ltm.api.model import FillerExchange, TokenCounter, token_counter
-from pytest_ltm.fillers import QuizFact, TriviaFiller, answers_of, reply_of
-from pytest_ltm.fillers._mixed import MixedFiller
+from pytest_ltm.fillers import (
+    QuizFact,
+    TriviaFiller,
+    answers_of,
+    filler_from_spec,
+    reply_of,
+)
 from pytest_ltm.fillers.deck import Pool
 from pytest_ltm.fillers.quiz import (
     CLOSING,
@@ -108,7 +113,7 @@ def test_filler_of_mixed_lengths_reaches_what_was_asked_and_keeps_the_limit(
     name: str, seed: int, wanted: list[int], limit: int
 ) -> None:
     counts = token_counter(name)
-    filler = MixedFiller(Random(seed), counts)
+    filler = filler_from_spec("mixed", Random(seed), counts)
     for tokens in wanted:
         left = tokens
         while left > 0:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import pytest_ltm
+from pytest_ltm import language
 
-ROOT = Path(pytest_ltm.__file__).parent
+ROOT = Path(language.__file__).parents[1]
 FILES = sorted(ROOT.rglob("lexicon.txt"))
 # Looked up by the kind of a standing order.
 _BY_KIND = {f"instructions {kind}" for kind in ("mentions", "tag", "brackets", "stars")}

@@ -16,8 +16,6 @@ import pytest
 from _examples import share
 from conversations_by_hand import conversation_of, played_out
 
-from pytest_ltm._core.calls import conversation_thread as threads
-from pytest_ltm._core.calls.conversation_thread import sleep_here
 from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.api.calls import (
     OutOfTime,
@@ -26,6 +24,9 @@ from pytest_ltm.api.calls import (
     call_within,
     limits_aside,
     own_thread,
+    own_time,
+    runs_in_own_thread,
+    sleep_here,
 )
 from pytest_ltm.api.journal import Journal
 from pytest_ltm.api.scenarios import Ltm
@@ -266,9 +267,9 @@ def test_the_time_of_a_reply_does_not_count_the_wait_for_others() -> None:
     times: list[float] = []
 
     def talk() -> None:
-        began = threads.own_time()
+        began = own_time()
         call_in_own_thread(lambda: None)
-        times.append(threads.own_time() - began)
+        times.append(own_time() - began)
 
     played(Hub(), talk, lambda: time.sleep(0.5))
     assert times[0] < 0.4
@@ -354,7 +355,7 @@ def test_without_a_hub_everything_happens_here_and_now() -> None:
     assert own_thread() is None
     with taking_turns(object()):
         sleep_here(0)
-    assert not threads.runs_in_own_thread()
+    assert not runs_in_own_thread()
 
 
 def test_a_request_that_came_back_late_is_late() -> None:

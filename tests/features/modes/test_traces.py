@@ -22,9 +22,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
 )
 
-from pytest_ltm._core.model.agent import LONGEST_RECORD
 from pytest_ltm.api.calls import add_trace, carry_trace
-from pytest_ltm.api.model import MOST_OPERATIONS, MemoryOperation
+from pytest_ltm.api.model import LONGEST_RECORD, MOST_OPERATIONS, MemoryOperation
 from pytest_ltm.api.storage import ConfigurationError, wall_time
 from pytest_ltm.modes.traces import SpanInbox, SpanReceiver
 
@@ -320,12 +319,12 @@ def test_keys_in_spans_do_not_reach_the_journal(
     assert "abcdefghijklmnop" not in str(taken(inbox)[0].text)
 
 
-def test_what_waits_has_a_limit(
-    receiver: SpanReceiver, inbox: SpanInbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_ltm.modes.traces._MOST_WAITING", 3)
-    send(receiver, span("search_memory", ["a"] * 10))
-    assert len(taken(inbox)) == 3
+def test_what_waits_has_a_limit() -> None:
+    with closing(SpanReceiver(most_waiting=3)) as receiver:
+        inbox = receiver.begin_conversation()
+        inbox.begin_exchange(0)
+        send(receiver, span("search_memory", ["a"] * 10))
+        assert len(taken(inbox)) == 3
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pytest_ltm.scenarios import jokes, time_of_need
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import Ask, Say
-from pytest_ltm._core.storage.clock import WallClock
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.model import Score, Unscored
+from pytest_ltm.api.storage import WallClock
 from pytest_ltm.evaluators import RemindsInTime
 from pytest_ltm.locales import variants
 
