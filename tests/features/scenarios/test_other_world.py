@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from labelled_replies import disagreements
 from pytest_ltm.scenarios import other_world as scenario
-from pytest_ltm.scenarios._common_knowledge import THINGS, VALUES
 from scenario_runs import generated, scores
 
 from pytest_ltm.agents.registry import find_agent
@@ -65,7 +64,9 @@ class KnowItAll:
     """Knows our world, and has never heard of another."""
 
     def reply(self, message: str) -> str:
-        known = (thing for thing in THINGS if thing.question() in message.lower())
+        known = (
+            thing for thing in scenario.THINGS if thing.question() in message.lower()
+        )
         return next((thing.fact(thing.value) for thing in known), "Noted.")
 
 
@@ -89,7 +90,7 @@ class Fan:
         asked = next(
             (
                 thing.question()
-                for thing in THINGS
+                for thing in scenario.THINGS
                 if thing.question() in message.lower()
             ),
             "",
@@ -120,7 +121,9 @@ def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_flo
             definition.questions, definition.parameters["realms"], strict=True
         ):
             thing = next(
-                one for one in THINGS if one.question() in question.text.lower()
+                one
+                for one in scenario.THINGS
+                if one.question() in question.text.lower()
             )
             if realm:
                 chances.append(
@@ -128,7 +131,7 @@ def test_who_knows_our_world_and_guesses_about_others_earns_no_more_than_the_flo
                     / len(
                         [
                             value
-                            for value in VALUES[thing.aspect]
+                            for value in scenario.VALUES[thing.aspect]
                             if value != thing.value
                         ]
                     )

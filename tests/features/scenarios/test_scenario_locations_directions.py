@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from pytest_ltm.scenarios import _places, locations_directions
+from pytest_ltm.scenarios import locations_directions
 from scenario_runs import generated, published, scores
 
 from pytest_ltm import DefinitionError
@@ -28,7 +28,7 @@ def test_full_finds_the_way(span: int | None, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [2, 9, len(_places.PLACES)])
+@pytest.mark.parametrize("number", [2, 9, len(locations_directions.PLACES)])
 def test_full_finds_the_way_through_any_number_of_places(number: int) -> None:
     assert (
         scores(BODY, generated(GENERATE, 10, known_locations=number), FULL, span=None)
@@ -76,11 +76,16 @@ def test_the_way_told_in_other_words_earns_full_marks_and_a_wrong_turn_costs_its
 
 def test_no_place_is_inside_another() -> None:
     assert not [
-        (a, b) for a in _places.PLACES for b in _places.PLACES if a != b and a in b
+        (a, b)
+        for a in locations_directions.PLACES
+        for b in locations_directions.PLACES
+        if a != b and a in b
     ]
 
 
-@pytest.mark.parametrize("number", [0, 1, len(_places.PLACES) + 1, "6", True])
+@pytest.mark.parametrize(
+    "number", [0, 1, len(locations_directions.PLACES) + 1, "6", True]
+)
 def test_a_wrong_number_of_places_is_named(number: object) -> None:
     with pytest.raises(
         ValueError, match=r"known_locations is a whole number from 2 to \d+, not"
@@ -104,7 +109,7 @@ def test_full_forgets_the_town_when_asked_to() -> None:
     for statement in statements:
         reader.reply(statement)
     assert "From the" in reader.reply(question)
-    reader.reply(_places.RESET)
+    reader.reply(locations_directions.RESET)
     assert "do not know" in reader.reply(question)
 
 

@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from pytest_ltm.scenarios import _first_names, name_list, names
+from pytest_ltm.scenarios import name_list, names
 from scenario_runs import conversation, generated, scores, values
 
 from pytest_ltm import ConfigurationError
@@ -106,7 +106,7 @@ def test_no_question_holds_a_name_that_may_be_drawn() -> None:
     drawn = {
         name.lower()
         for seed in range(40)
-        for name in _first_names.first_names(random.Random(seed), 30)
+        for name in names.first_names(random.Random(seed), 30)
     }
     assert drawn & said == set()
 
