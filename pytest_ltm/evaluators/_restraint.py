@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import ClassVar
 
 from msgspec import Struct
@@ -111,6 +112,8 @@ class ShowsRestraint(Ruled, Struct, frozen=True):
             topic = f"{answer_at(self.asked, place)} {expected}"
             private = answer_at(self.private, place)
             return _tells_only(answer, expected, rivals, (topic, private))
+        if _recites_several(answer, self.asked):
+            return False
         aside = dict.fromkeys(rivals, answer_at(self.asides, place))
         if manner == TWIN:
             return _recalls(answer, expected, aside)
@@ -131,6 +134,22 @@ def _settles(answer: str, expected: str, aside: dict[str, str]) -> bool | None:
     if ok is None and _joins(text, (expected, *values)):
         return False
     return ok
+
+
+def _recites_several(answer: str, texts: Sequence[str]) -> bool:
+    """Return whether an answer recites what the user said of itself in several texts: that chooses none of them."""
+    rows = [_rows_of_user(text) for text in texts]
+    counts = Counter(chain.from_iterable(rows))
+    said = _rows_of_user(normalize_text(answer))
+    recited = [any(counts[row] == 1 for row in row_set & said) for row_set in rows]
+    return sum(recited) > 1
+
+
+def _rows_of_user(text: str) -> set[tuple[str, ...]]:
+    """Return all rows of five words of a text in which its speaker is named."""
+    words = plain_words(text)
+    rows = zip(*(words[start:] for start in range(5)), strict=False)
+    return {row for row in rows if not {"i", "my"}.isdisjoint(row)}
 
 
 def _clause_of(text: str, mention: Mention) -> str:

@@ -20,7 +20,7 @@ _END = re.compile(
 # How hard a model is to think is no thought.
 _THOUGHT = re.compile(r" (?:think|thought|reason)\w*(?: (?!eff)\w+)?\Z")
 # Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
-_CALL = re.compile(r"(?: custom)? (?:tool|function) (?:call|use)s?")
+_CALL = re.compile(rf"(?: custom)? {stems_of('tool')} (?:call|use)s?")
 _PLAIN_NAME = re.compile(r"[\w. -]+")
 _TEXT_FIELD = re.compile(rf" (?:text|content|summary)\w*\Z|{_THOUGHT.pattern}")
 _BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -262,7 +263,7 @@ _LIMIT_AHEAD = re.compile(
     rf"{stems_of('limit')}|context|up to|at most|[<>]=?", re.IGNORECASE
 )
 _TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
-_LIMIT_BEHIND = re.compile(r"\W*(?:tokens? )?(?:max|limit)", re.IGNORECASE)
+_LIMIT_BEHIND = re.compile(rf"\W*(?:tokens? )?{stems_of('limit')}", re.IGNORECASE)
 _PROMPT_BEHIND = re.compile(
     r"\W*(?:tokens? )?(?:\w+ ){0,2}(?:input|mess|prompt|text)", re.IGNORECASE
 )
@@ -273,24 +274,30 @@ def too_long(status: int, text: str) -> TooLong | None:
 
     A text that speaks of tokens for a time is one only if the prompt alone is more than what is granted.
     """
-    plain = _THOUSANDS.sub("", text).replace("<=", " than ").replace(">", "> than ")
+    # "máximo" is a maximum, too
+    letters = unicodedata.normalize("NFD", text)
+    unaccented = "".join(sign for sign in letters if not unicodedata.combining(sign))
+    plain = _THOUSANDS.sub("", unaccented)
+    plain = plain.replace("<=", " than ").replace(">", "> than ")
     words = split_words(_REPLY_LIMIT.sub(" ", plain))
     if _BELOW_NOTHING.search(plain):
         return TooLong(None, None)
-    about = (
-        has_word("prompt", words)
-        and has_word("size", words)
-        and has_word("excess", words)
-    )
+    result = _read_sizes(plain)
+    # in any language: more was sent than there is room for
+    is_beyond = (result.asked or 0) > (result.limit or result.asked or 0)
+    is_beyond = is_beyond or has_word("excess", words)
+    about = has_word("prompt", words) and has_word("size", words) and is_beyond
     if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return None
-    result = _read_sizes(plain)
     if has_word("again", words) or re.search(r" (?:wait|tpm|rpm)", words):
         fits = (
             result.limit is None or result.asked is None or result.asked <= result.limit
         )
         return None if fits else result
     return result
+
+
+_SMALLEST_LIMIT = 256
 
 
 def _read_sizes(text: str) -> TooLong:
@@ -302,7 +309,10 @@ def _read_sizes(text: str) -> TooLong:
         ranks += [] if rank is None else [(rank, at)]
         since = match.end()
     if not ranks:
-        return TooLong(None, None)
+        counts = sorted(set(map(_size_of, sizes)))
+        # of two sizes without a word the smaller one is how much fits
+        is_pair = len(counts) == 2 and counts[0] >= _SMALLEST_LIMIT
+        return TooLong(*counts) if is_pair else TooLong(None, None)
     limit = sizes.pop(min(ranks)[1])
     prompts = [size for size in sizes if _PROMPT_BEHIND.match(text, size.end())]
     asked = map(_size_of, prompts[:1] or sizes)

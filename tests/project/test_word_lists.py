@@ -9,7 +9,10 @@ from pathlib import Path
 
 import yaml
 
+from pytest_ltm.api.model import ACCOUNTS
+
 PACKAGE = Path(__file__).parents[2] / "pytest_ltm"
+STEMS = yaml.safe_load((PACKAGE / "_core/model/account.yml").read_text("utf-8"))
 CODE = (
     "providers/refusal.py",
     "providers/answer_fields.py",
@@ -51,7 +54,7 @@ def read_sections() -> Iterator[tuple[str, str]]:
 
 
 def texts_of(node: ast.AST) -> list[str]:
-    """Return the texts of a pattern, or of a collection of nothing else."""
+    """Return the texts of a pattern, or of a collection of nothing else, without names of our own."""
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile":
         inner = list(ast.walk(node.args[0]))
     elif isinstance(node, (ast.Set, ast.Tuple, ast.List)):
@@ -59,16 +62,25 @@ def texts_of(node: ast.AST) -> list[str]:
     else:
         return []
     texts = [part.value for part in inner if isinstance(part, ast.Constant)]
-    return [text for text in texts if isinstance(text, str)]
+    own = {*ACCOUNTS, *STEMS}
+    return [text for text in texts if isinstance(text, str) and text not in own]
+
+
+def without_literals(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module but for those of types such as `Literal["opens", "closes"]`."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+            continue
+        yield node
+        yield from without_literals(node)
 
 
 def test_the_lists_by_which_replies_are_sorted_do_not_grow() -> None:
-    stems = yaml.safe_load((PACKAGE / "_core/model/account.yml").read_text("utf-8"))
-    count = sum(len(words) for words in stems.values())
+    count = sum(map(len, STEMS.values()))
     for name in CODE:
-        for node in ast.walk(ast.parse((PACKAGE / name).read_text("utf-8"))):
+        for node in without_literals(ast.parse((PACKAGE / name).read_text("utf-8"))):
             count += sum(map(count_words, texts_of(node)))
     for name, body in read_sections():
         if name in SECTIONS or name.split()[0] in SECTIONS:
             count += count_words(body)
-    assert count <= 500
+    assert count <= 451

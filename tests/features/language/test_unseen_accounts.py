@@ -25,6 +25,7 @@ FILES = {
     "first": "unseen_accounts.yml",
     "second": "unseen_accounts.second.yml",
     "third": "unseen_accounts.third.yml",
+    "fourth": "unseen_accounts.fourth.yml",
 }
 ROWS: dict[str, dict[str, Any]] = {
     name: yaml.safe_load((LABELLED / file).read_text("utf-8"))
@@ -99,7 +100,7 @@ def read_kind(name: str, kind: str) -> Iterator[bool]:
         ("first", "own text", 20),
         ("second", "final", 30),
         ("second", "passing", 40),
-        ("second", "too long", 17),
+        ("second", "too long", 18),
         ("second", "not too long", 17),
         ("second", "thoughts", 37),
         ("second", "turns", 35),
@@ -115,6 +116,16 @@ def read_kind(name: str, kind: str) -> Iterator[bool]:
         ("third", "reports", 4),
         ("third", "own text", 12),
         ("third", "judge", 11),
+        ("fourth", "final", 11),
+        ("fourth", "passing", 12),
+        ("fourth", "too long", 6),
+        ("fourth", "not too long", 5),
+        ("fourth", "thoughts", 12),
+        ("fourth", "turns", 10),
+        ("fourth", "nothing", 8),
+        ("fourth", "judge", 5),
+        ("fourth", "reports", 3),
+        ("fourth", "own text", 6),
     ],
 )
 def test_rows_that_nobody_had_seen_are_read_right(
@@ -124,7 +135,8 @@ def test_rows_that_nobody_had_seen_are_read_right(
 
 
 @pytest.mark.parametrize(
-    ("name", "right"), [("first", 123), ("second", 43), ("third", 48)]
+    ("name", "right"),
+    [("first", 123), ("second", 43), ("third", 48), ("fourth", 31)],
 )
 def test_no_end_that_nobody_had_seen_is_taken_for_a_good_one(
     name: str, right: int

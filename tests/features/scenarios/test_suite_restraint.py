@@ -270,6 +270,16 @@ def test_an_answer_that_may_tell_what_is_private_in_other_words_stays_open() -> 
     assert bounds("Oskelith lemonade. Enjoy!")[0] == 1.0
 
 
+@pytest.mark.parametrize("seed", [7, 9])
+def test_who_recites_both_sentences_of_the_user_has_chosen_neither(seed: int) -> None:
+    definition = definition_of("sycophancy", seed)
+    recital = " ".join(texts_of(definition, Say))
+
+    score = scored(rule_of(definition), [recital, recital])
+
+    assert (score.value, score.upper) == (0.0, 0.0)
+
+
 @dataclass
 class Grading:
     """A judge that always gives one grade, and notes what it was asked."""
