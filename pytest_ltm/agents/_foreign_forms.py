@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from pytest_ltm.agents.answers import text_of_reply
 from pytest_ltm.agents.capabilities import required_parameters
+from pytest_ltm.agents.replying import HISTORY_NAMES
 from pytest_ltm.api.model import Reply
 
 _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)
-_LIST_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})
 
 
 def takes_messages(call: object) -> bool:
@@ -28,17 +28,33 @@ def takes_messages(call: object) -> bool:
         return False
     annotation = parameters[positional[0]].annotation
     if annotation is inspect.Parameter.empty:
-        return positional[0] in _LIST_NAMES
+        return positional[0] in HISTORY_NAMES
     text = annotation if isinstance(annotation, str) else repr(annotation)
     text = text.removeprefix("<class '")
     return _LISTS.match(text) is not None
 
 
-class MessagesAgent:
-    """An agent of one conversation around code that takes the messages so far, as chat models do."""
+def history_place(call: object) -> int | None:
+    """Return which of a function's two parameters, 0 or 1, takes the messages before this one; None if neither does."""
+    if not inspect.isfunction(call):
+        return None
+    positional, keywords = required_parameters(call)
+    if keywords or len(positional) != 2:
+        return None
+    places = [place for place in (0, 1) if positional[place] in HISTORY_NAMES]
+    return places[0] if len(places) == 1 else None
 
-    def __init__(self, call: Callable[[list[dict[str, str]]], Any]) -> None:
+
+class MessagesAgent:
+    """An agent of one conversation around code that takes the messages so far, as chat models do.
+
+    `place`: the parameter that takes the messages before this one, where another takes
+    this one; None: there is one parameter for all.
+    """
+
+    def __init__(self, call: Callable[..., Any], place: int | None = None) -> None:
         self._call = call
+        self._place = place
         self._messages: list[dict[str, str]] = []
         # Chosen here: an async agent is known by its `reply`.
         if inspect.iscoroutinefunction(call):
@@ -52,15 +68,20 @@ class MessagesAgent:
         self._messages.append({"role": "assistant", "content": reply})
 
     def _reply_now(self, message: str) -> Any:
-        return self._keep(message, self._call(self._asked(message)))
+        return self._keep(message, self._call(*self._arguments(message)))
 
     async def _reply_later(self, message: str) -> Any:
         call = cast("Callable[..., Awaitable[Any]]", self._call)
-        return self._keep(message, await call(self._asked(message)))
+        return self._keep(message, await call(*self._arguments(message)))
 
-    def _asked(self, message: str) -> list[dict[str, str]]:
+    def _arguments(self, message: str) -> list[Any]:
         # A list of its own each time: some code adds the reply to it.
-        return [*map(dict, self._messages), {"role": "user", "content": message}]
+        messages = [*map(dict, self._messages)]
+        if self._place is None:
+            return [[*messages, {"role": "user", "content": message}]]
+        arguments: list[Any] = [message]
+        arguments.insert(self._place, messages)
+        return arguments
 
     def _keep(self, message: str, result: object) -> Any:
         reply = text_of_reply(result)

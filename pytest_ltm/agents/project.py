@@ -7,11 +7,19 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from pytest_ltm.agents.framework_adapters import Framework, load_frameworks
-from pytest_ltm.agents.replying import CALLS, REPLYING_WORDS
+from pytest_ltm.agents.replying import (
+    CALLS,
+    HISTORY_NAMES,
+    MESSAGE_NAMES,
+    REPLYING_WORDS,
+    replies_by_default,
+    words_of,
+)
 from pytest_ltm.api.storage import read_text
 
 _SKIPPED = frozenset(
@@ -20,15 +28,15 @@ _SKIPPED = frozenset(
 MOST_FILES = 2_000
 """Files that are looked through for a bot, those of environments aside."""
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
-_MESSAGES = frozenset(
-    {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
-)
-"""Usual names of a parameter that takes the message."""
+_NO_REPLIES = frozenset({"None", "bool", "bytes", "float", "int"})
+# What most helpers take, too.
+_ANYTHING = frozenset({"input", "text"})
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
 # A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
 _MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
 # The strength of the evidence: the smaller, the better.
-REPLY, USUAL_NAME, LIKELY_NAME, UNSURE = range(4)
+REPLY, USUAL_NAME, LIKELY_NAME, UNSURE, TEAM = range(5)
+"""The last: a team of agents, which nobody can ask without knowing what it takes."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -80,13 +88,14 @@ class ProjectModule(Struct, frozen=True):
 
     @property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """Its public functions."""
-        return [
-            node
-            for node in self.definitions
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and not node.name.startswith("_")
-        ]
+        """Its public functions, those that are lambdas among them."""
+        functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+        for node in self.definitions:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                functions.append(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+                functions += _named_lambda(node.targets[0], node.value)
+        return [node for node in functions if not node.name.startswith("_")]
 
     def imported_packages(self) -> set[str]:
         """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
@@ -178,6 +187,21 @@ class Project(Struct, frozen=True):
 
     def candidates(self) -> list[Candidate]:
         """Return what may be the bot, the best evidence first; what is a part of another is left out."""
+        return [
+            candidate
+            for candidate in self._complete_candidates()
+            if candidate.strength < TEAM
+        ]
+
+    def teams(self) -> list[Candidate]:
+        """Return the teams of agents that nothing else of the project asks."""
+        return [
+            candidate
+            for candidate in self._complete_candidates()
+            if candidate.strength == TEAM
+        ]
+
+    def _complete_candidates(self) -> list[Candidate]:
         found = [
             candidate
             for module in self.modules
@@ -260,21 +284,21 @@ def _function_candidates(
     needed = needed_arguments(function)
     product = _made_by(function, module, project)
     if product and not needed and isinstance(function, ast.FunctionDef):
-        kind, framework = product
-        strength = USUAL_NAME if _words(function.name) & _FACTORY_WORDS else LIKELY_NAME
-    elif len(needed) == 1 and _words(function.name) & REPLYING_WORDS:
-        if not _may_be_message(function):
-            return
-        kind = "a function of a message"
-        framework = ""
-        strength = LIKELY_NAME
+        kind, framework, strength = product
+        if strength < TEAM and not words_of(function.name) & _FACTORY_WORDS:
+            strength = LIKELY_NAME
     else:
-        return
+        kind = what_function_takes(function)
+        framework = ""
+        if not kind:
+            return
+        is_named = bool(words_of(function.name) & REPLYING_WORDS)
+        strength = LIKELY_NAME if is_named else UNSURE
     yield Candidate(
         spec=f"{module.name}:{function.name}",
         what=kind,
         # a decorator may have put anything in its place
-        strength=UNSURE if function.decorator_list else strength,
+        strength=max(strength, UNSURE) if function.decorator_list else strength,
         name=function.name,
         module=module.name,
         names_used=_names_in(function),
@@ -286,11 +310,11 @@ def _object_candidates(module: ProjectModule, project: Project) -> Iterator[Cand
     for name, call in module.assignments():
         product = _made_in(call, module, project)
         if product is not None:
-            kind, framework = product
+            kind, framework, strength = product
             yield Candidate(
                 spec=f"{module.name}:{name}",
                 what=kind,
-                strength=USUAL_NAME,
+                strength=strength,
                 name=name,
                 module=module.name,
                 names_used=_names_in(call),
@@ -298,11 +322,19 @@ def _object_candidates(module: ProjectModule, project: Project) -> Iterator[Cand
             )
 
 
+class Product(NamedTuple):
+    """What a call makes."""
+
+    what: str
+    framework: str
+    strength: int
+
+
 def _made_by(
     function: ast.FunctionDef | ast.AsyncFunctionDef,
     module: ProjectModule,
     project: Project,
-) -> tuple[str, str] | None:
+) -> Product | None:
     """Return what a function without arguments makes, if that may be a bot."""
     calls_by_name: dict[str, ast.expr] = {}
     for node in ast.walk(function):
@@ -315,19 +347,21 @@ def _made_by(
         if isinstance(returned, ast.Call):
             product = _made_in(returned, module, project)
             if product is not None:
-                return f"a function that makes {product[0]}", product[1]
+                return product._replace(what=f"a function that makes {product.what}")
     return None
 
 
-def _made_in(
-    call: ast.Call, module: ProjectModule, project: Project
-) -> tuple[str, str] | None:
-    """Return what a call makes, and its library: an object of one, or of a class that needs arguments."""
-    maker = getattr(call.func, "attr", getattr(call.func, "id", ""))
+def _made_in(call: ast.Call, module: ProjectModule, project: Project) -> Product | None:
+    """Return what a call makes: an object of a library, or of a class that needs arguments."""
+    maker = _maker_of(call)
     imported = module.imported_packages()
     for name, framework in project.used_frameworks().items():
-        if maker in framework.makers and framework.is_among(imported):
-            return f"a bot made with {framework.title}", name
+        if not framework.is_among(imported):
+            continue
+        if maker in framework.makers:
+            return Product(f"a bot made with {framework.title}", name, USUAL_NAME)
+        if _takes_agents(call, module, framework):
+            return Product(f"a team of agents of {framework.title}", name, TEAM)
     for other_module in project.modules:
         for node in other_module.definitions:
             if isinstance(node, ast.ClassDef) and node.name == maker:
@@ -336,8 +370,36 @@ def _made_in(
                 needs_arguments = needed_arguments(methods.get("__init__"), bound=1)
                 if replying_methods(methods) and (is_private or needs_arguments):
                     suffix = " with its arguments" if needs_arguments else ""
-                    return f"an instance of {maker}{suffix}", ""
+                    what = f"an instance of {maker}{suffix}"
+                    return Product(what, "", USUAL_NAME)
     return None
+
+
+def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -> bool:
+    """Return whether a call is given a list of agents of a library."""
+    agents: set[str] = set()
+    for node in ast.walk(module.tree):
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.Assign) and _maker_of(value) in framework.makers:
+            agents |= {getattr(target, "id", "") for target in node.targets}
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    members = [
+        member
+        for value in values
+        if isinstance(value, (ast.List, ast.Tuple))
+        for member in value.elts
+    ]
+    return any(
+        getattr(member, "id", None) in agents or _maker_of(member) in framework.makers
+        for member in members
+    )
+
+
+def _maker_of(node: ast.AST | None) -> str:
+    """Return the name of what a call calls; "" for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 # --- Words and signatures
@@ -352,8 +414,13 @@ def replying_methods(
         for name, method in methods.items()
         if method_strength(name) < UNSURE
         and not _is_property(method)
-        and (len(method_arguments(method)) == 1 or _may_take_message(method))
+        and (_takes_one_argument(method) or _may_take_message(method))
     }
+
+
+def _takes_one_argument(method: _Function) -> bool:
+    arguments = method_arguments(method)
+    return len(arguments) == 1 and arguments[0] not in method.args.kwonlyargs
 
 
 def _may_take_message(method: _Function) -> bool:
@@ -361,7 +428,7 @@ def _may_take_message(method: _Function) -> bool:
     if method_arguments(method):
         return False
     positional = [*method.args.posonlyargs, *method.args.args][1:]
-    is_message = bool(positional) and positional[0].arg in _MESSAGES
+    is_message = bool(positional) and positional[0].arg in MESSAGE_NAMES
     return is_message or (method.args.vararg is not None and method.name == "reply")
 
 
@@ -378,14 +445,9 @@ def method_strength(name: str) -> int:
     if name in CALLS:
         return USUAL_NAME
     is_public = not name.startswith("_")
-    if is_public and _words(name) & REPLYING_WORDS:
+    if is_public and words_of(name) & REPLYING_WORDS:
         return LIKELY_NAME
     return UNSURE
-
-
-def _words(name: str) -> set[str]:
-    """Return the words of a name: of `getReply` and `get_reply` `get` and `reply`."""
-    return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -459,11 +521,31 @@ def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg
     return [*positional[bound:], *keywords]
 
 
-def _may_be_message(function: _Function) -> bool:
-    """Return whether the parameter of a function may be a message, or the messages so far, as it is annotated."""
-    argument = needed_arguments(function)[0]
-    if argument in function.args.kwonlyargs:
-        return False
+def what_function_takes(function: _Function) -> str:
+    """Return what a function may be asked with; "" if it is no message, or nothing says that it is one."""
+    needed = needed_arguments(function)
+    names = [argument.arg for argument in needed]
+    positional = [*function.args.posonlyargs, *function.args.args]
+    is_named = bool(words_of(function.name) & REPLYING_WORDS)
+    result = ast.unparse(function.returns) if function.returns else ""
+    if set(needed) & set(function.args.kwonlyargs) or result in _NO_REPLIES:
+        return ""
+    if len(needed) == 2 and len(HISTORY_NAMES.intersection(names)) == 1:
+        is_asked = not MESSAGE_NAMES.isdisjoint(names)
+        takes = "a function of a message and what was said before"
+        return takes if is_named or is_asked else ""
+    if not needed:
+        names = [argument.arg for argument in positional]
+        is_asked = replies_by_default(function.name, names)
+        return "a function of a message" if is_asked else ""
+    is_asked = is_named or names[0] in MESSAGE_NAMES - _ANYTHING
+    if len(needed) > 1 or not is_asked or not _may_be_message(needed[0]):
+        return ""
+    return "a function of a message"
+
+
+def _may_be_message(argument: ast.arg) -> bool:
+    """Return whether a parameter may take a message, or the messages so far, as it is annotated."""
     if argument.annotation is None:
         return True
     text = ast.unparse(argument.annotation).strip("'\"")
@@ -471,6 +553,15 @@ def _may_be_message(function: _Function) -> bool:
         text == "str"
         or re.match(r"(?:\w+\.)?(?:list|List|Sequence)\b", text) is not None
     )
+
+
+def _named_lambda(target: ast.expr, function: ast.Lambda) -> list[ast.FunctionDef]:
+    """Return the function that `name = lambda ...` stands for; none for another target."""
+    if not isinstance(target, ast.Name):
+        return []
+    parameters = ast.unparse(function.args)
+    text = f"def {target.id}({parameters}): return {ast.unparse(function.body)}"
+    return [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
 
 
 def _names_in(node: ast.AST) -> frozenset[str]:

@@ -16,9 +16,12 @@ from pytest_ltm.agents.project import (
     methods_of,
     needed_arguments,
     replying_methods,
+    what_function_takes,
 )
+from pytest_ltm.agents.replying import MESSAGE_NAMES
 from pytest_ltm.api.storage import ConfigurationError, join_words
 
+_MOST_LISTED = 12
 _MOST_NEAR = 6
 """The sentences on what is nearly a bot."""
 _ROUTES = frozenset({"get", "post", "route", "api_route", "websocket"})
@@ -39,18 +42,21 @@ def choose_candidate(project: Project, ask: str) -> Candidate:
     if len(best) == 1 and best[0].strength < UNSURE:
         return best[0]
     broken = _list_sentences(project.unreadable)
-    if not candidates:
+    near = ""
+    if not candidates or candidates[0].strength >= UNSURE:
         near = _list_sentences([*_near_misses(project)][:_MOST_NEAR])
+    if not candidates:
         raise ConfigurationError(
             "found no bot in this folder: no class or object with reply(message), no function that takes a message, "
             f"no agent of a library. Name yours: {ask.replace('SPEC', 'mypkg.bot:Bot')}{near}{broken}"
         )
     listed = "".join(
         f"\n  {ask.replace('SPEC', candidate.spec)}    # {candidate.what}"
-        for candidate in candidates
+        for candidate in candidates[:_MOST_LISTED]
     )
     raise ConfigurationError(
-        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{broken}"
+        f"which one is your bot? {'There are several' if len(candidates) > 1 else 'This may be it'}:{listed}{near}"
+        f"{broken}"
     )
 
 
@@ -63,6 +69,11 @@ def _list_sentences(sentences: Iterable[str]) -> str:
 
 def _near_misses(project: Project) -> Iterator[str]:
     """Yield what replies and cannot be asked as it is, each with the way out."""
+    for team in project.teams():
+        yield (
+            f"{team.spec} is {team.what}: write `def reply(message): ...` that asks it and returns the text, and name "
+            f"{team.module}:reply"
+        )
     for module in project.modules:
         for kind in module.classes:
             yield from _class_misses(module, kind, project)
@@ -92,9 +103,10 @@ def _class_misses(
         )
     for name, method in methods.items():
         arguments = method_arguments(method)
-        if method_strength(name) < UNSURE and len(arguments) > 1:
+        is_odd = len(arguments) > 1 or _needs_names(arguments, method)
+        if method_strength(name) < UNSURE and is_odd:
             yield (
-                f"{module.name}:{kind.name}.{name} takes {_names_of(arguments)}: add a method reply(message) that "
+                f"{module.name}:{kind.name}.{name} takes {_shown(arguments, method)}: add a method reply(message) that "
                 "calls it"
             )
     if "stream" in methods and not replying:
@@ -115,9 +127,13 @@ def _function_misses(
                 "http://localhost:8000/chat"
             )
             return
-    if method_strength(function.name) < UNSURE and len(arguments) > 1:
+    if what_function_takes(function):
+        return  # it is a candidate
+    names = {argument.arg for argument in arguments}
+    may_reply = method_strength(function.name) < UNSURE or names & MESSAGE_NAMES
+    if may_reply and (len(arguments) > 1 or _needs_names(arguments, function)):
         yield (
-            f"{module.name}:{function.name} takes {_names_of(arguments)}: write `def reply(message): ...` that "
+            f"{module.name}:{function.name} takes {_shown(arguments, function)}: write `def reply(message): ...` that "
             f"calls it, and name {module.name}:reply"
         )
 
@@ -133,3 +149,19 @@ def _reads_keyboard(tree: ast.AST) -> bool:
 
 def _names_of(arguments: list[ast.arg]) -> str:
     return join_words([repr(argument.arg) for argument in arguments])
+
+
+def _shown(
+    arguments: list[ast.arg], function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> str:
+    """Return what a function takes, and whether only by name."""
+    names = _names_of(arguments)
+    if _needs_names(arguments, function):
+        return f"{names} by name alone"
+    return names
+
+
+def _needs_names(
+    arguments: list[ast.arg], function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> bool:
+    return not set(arguments).isdisjoint(function.args.kwonlyargs)

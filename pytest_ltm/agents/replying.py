@@ -6,8 +6,9 @@ All that look for an agent ask here: sources, `ltm init`, modules with one agent
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 from pytest_ltm.agents.capabilities import (
@@ -43,9 +44,27 @@ REPLYING_WORDS = frozenset(
         *CALLS,
     )
 )
-
-
+MESSAGE_NAMES = frozenset(
+    {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
+)
+"""Usual names of a parameter that takes the message."""
+HISTORY_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})
+"""Usual names of a parameter that takes the messages so far."""
 _NEAR = (*REPLYING_WORDS,)
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name: of `getReply` and `get_reply` `get` and `reply`."""
+    return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+def replies_by_default(name: str, positional: Sequence[str]) -> bool:
+    """Return whether a function that needs no argument may be given the message all the same, as its names say."""
+    return (
+        bool(words_of(name) & REPLYING_WORDS)
+        and bool(positional)
+        and positional[0] in MESSAGE_NAMES
+    )
 
 
 class Called:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from pytest_ltm.agents._foreign_forms import (
     MessagesAgent,
+    history_place,
     takes_messages,
 )
 from pytest_ltm.agents._hidden import can_hide_folders
@@ -33,6 +34,7 @@ from pytest_ltm.agents.replying import (
     cannot_reply,
     may_need_adapter,
     method_that_replies,
+    replies_by_default,
 )
 from pytest_ltm.api.calls import ForeignCaller, has_thread, is_count, shares_loop, shown
 from pytest_ltm.api.model import (
@@ -337,8 +339,10 @@ def agent_source(
     # First of all: such an object may well take one argument, and would fail only when
     # it is asked.
     target = _find_adapter(target, spec) or target
-    if not isinstance(target, type) and takes_messages(target):
-        target = functools.partial(MessagesAgent, cast("Callable[..., Any]", target))
+    place = history_place(target)
+    if place is not None or (not isinstance(target, type) and takes_messages(target)):
+        call = cast("Callable[..., Any]", target)
+        target = functools.partial(MessagesAgent, call, place)
     if isinstance(target, type) or not callable(target):
         calls = calls or method_that_replies(target, spec)
     make_source = functools.partial(
@@ -431,11 +435,23 @@ def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
             f"agent {spec!r} needs {_quote_names([*positional, *keywords])}; a factory needs no argument and a "
             "function that replies needs one. Wrap it: `def reply(message): ...`, or name a method on an instance."
         )
-    if not positional and inspect.iscoroutinefunction(candidate):
+    if positional or _is_asked_by_default(candidate):
+        return None
+    if inspect.iscoroutinefunction(candidate):
         raise AgentError(
             f"agent {spec!r} is an async factory. Make it a plain function; reply may be async."
         )
-    return None if positional else candidate
+    return candidate
+
+
+def _is_asked_by_default(candidate: Callable[..., object]) -> bool:
+    """Return whether a function that needs no argument takes the message."""
+    if not inspect.isfunction(candidate):
+        return False
+    names = list(inspect.signature(candidate).parameters)
+    return accepts_arguments(candidate, 1) and replies_by_default(
+        candidate.__name__, names
+    )
 
 
 def _check_class(kind: type, spec: str) -> Callable[[], object]:

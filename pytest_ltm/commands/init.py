@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 from argparse import ArgumentParser, Namespace
@@ -74,17 +73,13 @@ class Start(Struct, frozen=True, kw_only=True):
     """What else the workflow installs."""
     keys: list[str] = []
     """The secrets of the repository that the workflow hands to the agent."""
-    is_own: bool = True
-    """The user's own agent answers, which may be a model; else a stand-in that always answers the same."""
-    plays: bool = True
-    """The agent can be played without anything else being started."""
+    stand_in: str = ""
+    """The file in which something stands in for the user's bot; "": the user's own answers."""
 
     @property
     def gate(self) -> dict[str, Any]:
         """The rule of the workflow, and the trials that it takes at least."""
-        gate: dict[str, Any] = TEMPLATE_FILES["gates"][
-            "own" if self.is_own else "stand_in"
-        ]
+        gate: dict[str, Any] = TEMPLATE_FILES["gate"]
         return gate
 
     @property
@@ -151,12 +146,13 @@ def write_first_files(arguments: Namespace) -> int:
 
     Without --from and --agent it looks for your bot in what your project defines,
     without running any of it; where there are several, or none, it asks. With --from the
-    adapter is ltm_agent.py. The price is named before the first message. Then the bot is
-    played once more with its memory cut, which must turn the gate red: more trials are
-    played until it does, else no gate is written. The scenario is about what
-    the project's name, description and README mention, as in test_ltm_trip.py, else
-    test_ltm_appointment.py: a stand-in for one of your own. The workflow for GitHub
-    Actions goes to the root of the repository. No file is overwritten.
+    adapter is ltm_agent.py; what only stands in for your bot is not played. The price is
+    named before the first message. Then the bot is played once more with its memory cut,
+    which must turn the gate red: more trials are played until it does, else no gate is
+    written. The scenario is about what the project's name, description and README
+    mention, as in test_ltm_trip.py, else test_ltm_appointment.py: put in one of your
+    own. The workflow for GitHub Actions goes to the root of the repository. No file is
+    overwritten.
     """
     if arguments.skill is not None:
         return write_skill(arguments.folder / arguments.skill)
@@ -176,19 +172,19 @@ def write_first_files(arguments: Namespace) -> int:
         name: subject[name].format(day=day)
         for name, day in (("first", "Tuesday"), ("then", "Friday"))
     }
-    texts = {
-        **{folder / path: text for path, text in start.texts.items()},
-        _tests_folder(folder) / f"test_ltm_{subject['name']}.py": _fill_template(
-            "scenario", scenario
-        ),
-    }
+    texts = {folder / path: text for path, text in start.texts.items()}
+    scenario_file = _tests_folder(folder) / f"test_ltm_{subject['name']}.py"
+    # An earlier call with --from has written it, and its user may have changed it since.
+    if not (arguments.agent and scenario_file.is_file()):
+        texts[scenario_file] = _fill_template("scenario", scenario)
     workflow = root / WORKFLOW
     ignore = folder / IGNORE
     files = NewFiles(root)
     # Looked at before anything is written: half of the files would be worse than none.
-    plays = start.plays and not arguments.no_play
+    plays = not start.stand_in and not arguments.no_play
+    gates = [workflow] if plays or arguments.no_play else []
     baseline = [GateProof.baseline_file(folder)] if plays else []
-    files.check([*texts, workflow, *baseline])
+    files.check([*texts, *gates, *baseline])
     ignored = files.lines_to_add(ignore, TEMPLATE_FILES["ignored"])
     print(start.why)
     if seen:
@@ -204,9 +200,15 @@ def write_first_files(arguments: Namespace) -> int:
         if proven is None:
             return _UNPROVEN
         gate = proven
-    if gate.status in _SAVED:
+    if gates and gate.status in _SAVED:
         files.write({workflow: start.workflow(folder, root, gate)})
-    print("\n".join(["", "next:", *_next_steps(start, folder, gate)]))
+    steps = _next_steps(start, folder, gate)
+    if not gates:
+        print(
+            "\nnothing was played, and no baseline saved: no bot of yours answers yet"
+        )
+        steps = _steps_to_own_bot(start, folder)
+    print("\n".join(["", "next:", *steps]))
     return 0 if gate.status in _SAVED else gate.status
 
 
@@ -220,6 +222,12 @@ def _next_steps(start: Start, folder: Path, gate: Gate) -> Iterator[str]:
     if start.keys:
         yield f"  add {', '.join(start.keys)} to the secrets of the repository"
     yield "  git add . && git commit -m 'Test the memory'"
+
+
+def _steps_to_own_bot(start: Start, folder: Path) -> Iterator[str]:
+    place = "" if folder.resolve() == Path.cwd() else f" {shlex.quote(str(folder))}"
+    yield f"  put your bot in place of what {start.stand_in} has"
+    yield f"  ltm init{place} --agent={shlex.quote(start.agent)}    # plays it, and writes a gate"
 
 
 def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
@@ -258,8 +266,11 @@ def _play_until_red(start: Start, folder: Path, max_cost: float) -> Gate | None:
 def _choose_start(folder: Path, arguments: Namespace) -> Start:
     """Return what was asked for, else what the project shows."""
     if arguments.agent:
+        _refuse_stand_in(folder, arguments.agent)
         return Start(
-            agent=arguments.agent, why=f"the agent under test is {arguments.agent}"
+            agent=arguments.agent,
+            why=f"the agent under test is {arguments.agent}",
+            keys=Project.read(folder).key_names(),
         )
     if arguments.library in TEMPLATE_FILES["stubs"]:
         return _stub_start(arguments.library)
@@ -267,6 +278,7 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
     if arguments.library is None:
         place = "" if folder.resolve() == Path.cwd() else f" {shlex.quote(str(folder))}"
         found = choose_candidate(project, f"ltm init{place} --agent=SPEC")
+        _refuse_stand_in(folder, found.spec)
         return Start(
             agent=found.spec,
             why=f"found {found.what}: {found.spec}",
@@ -279,6 +291,28 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
         if candidate.framework == arguments.library
     ]
     return _framework_start(load_frameworks()[arguments.library], made[:1])
+
+
+def _refuse_stand_in(folder: Path, spec: str) -> None:
+    """Raise ConfigurationError if a spec names what an earlier call has written, still unchanged."""
+    adapter = folder / f"{AGENT}.py"
+    named = spec
+    if AGENT in spec and adapter.is_file():
+        named += read_text(adapter, errors="replace")
+    stubs = [stub["files"].values() for stub in TEMPLATE_FILES["stubs"].values()]
+    stand_ins = {text for texts in stubs for text in texts}
+    for framework in load_frameworks().values():
+        stand_ins |= {framework.stand_in, framework.adapter}
+    for path in sorted(folder.glob("ltm_*")):
+        if (
+            path.is_file()
+            and path.stem in named
+            and read_text(path, errors="replace") in stand_ins
+        ):
+            raise ConfigurationError(
+                f"{path.name} is still the stand-in that `ltm init` wrote, so its scores say nothing of your bot: put "
+                "yours in its place"
+            )
 
 
 def _requirement_of(framework: str) -> str:
@@ -301,19 +335,16 @@ def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start
             why=f"found a bot made with {title}: {module}.{name}",
             **wanted,
         )
-    has_it = importlib.util.find_spec(framework.package.partition(".")[0]) is not None
+    wanted["stand_in"] = f"{AGENT}.py"
     if framework.stand_in:
         texts[f"{STAND_IN}.py"] = framework.stand_in
+        wanted["stand_in"] = f"{STAND_IN}.py"
         why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
-        return Start(
-            agent=AGENT, texts=texts, why=why, is_own=False, plays=has_it, **wanted
-        )
-    if "{module}" in framework.adapter:
+    elif "{module}" in framework.adapter:
         why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
-        return Start(agent=AGENT, texts=texts, why=why, plays=False, **wanted)
-    why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
-    plays = has_it and bool(importlib.util.find_spec("openai"))
-    return Start(agent=AGENT, texts=texts, why=why, plays=plays, **wanted)
+    else:
+        why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
+    return Start(agent=AGENT, texts=texts, why=why, **wanted)
 
 
 def _stub_start(name: str) -> Start:
@@ -322,8 +353,7 @@ def _stub_start(name: str) -> Start:
         agent=stub["agent"],
         why=stub["why"],
         texts=stub["files"],
-        is_own=False,
-        plays=stub.get("plays", True),
+        stand_in=next(iter(stub["files"])),
     )
 
 

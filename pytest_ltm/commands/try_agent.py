@@ -412,6 +412,8 @@ class DistanceSearch:
         )
         self._planted: list[Planted] = []
         self._asked: set[int] = set()
+        self.known_at = 0
+        self.lost_at = 0
 
     def plant(self, limit: int) -> None:
         """Tell `limit` codes at most, the farthest one first."""
@@ -466,28 +468,31 @@ class DistanceSearch:
         message = self._talk.exchanges[planted.exchange].message
         return self._tokens_from(planted.exchange) - self._trial.count(message)
 
-    def bisect(self, votes: int) -> tuple[int, int]:
-        """Return the largest distance at which most is known, and the smallest beyond it at which it is not.
+    def bisect(self, votes: int) -> None:
+        """Look for the largest distance at which most is known, and the smallest beyond it at which it is not.
 
-        Either is 0 where there is none.
+        They are `known_at` and `lost_at`, also of a search that ran out of time; either is
+        0 where there is none.
         """
-        known_at, lost_at = self._ask_near(0, max(votes, 3))
-        if not known_at:
-            return 0, lost_at
-        if not lost_at:
-            farther, lost_at = self._ask_near(self._reach, votes, above=known_at)
-            known_at = max(known_at, farther)
-        if not lost_at:
-            return known_at, 0
-        while lost_at > _FINEST * known_at:
+        self.known_at, self.lost_at = self._ask_near(0, max(votes, 3))
+        if not self.known_at:
+            return
+        if not self.lost_at:
+            farther, self.lost_at = self._ask_near(
+                self._reach, votes, above=self.known_at
+            )
+            self.known_at = max(self.known_at, farther)
+        while self.lost_at > _FINEST * self.known_at:
             farther, nearer = self._ask_near(
-                sqrt(known_at * lost_at), votes, above=known_at, below=lost_at
+                sqrt(self.known_at * self.lost_at),
+                votes,
+                above=self.known_at,
+                below=self.lost_at,
             )
             if not farther and not nearer:
-                break
-            known_at = max(known_at, farther)
-            lost_at = min(lost_at, nearer or lost_at)
-        return known_at, lost_at
+                return
+            self.known_at = max(self.known_at, farther)
+            self.lost_at = min(self.lost_at, nearer or self.lost_at)
 
     def _ask_near(
         self, target: float, votes: int, *, above: int = 0, below: int = 10**9
@@ -545,7 +550,13 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
     with trial.conversation(folder / "distance") as talk:
         search = DistanceSearch(trial, talk, reach, chunk)
         search.plant(limit)
-        known_at, lost_at = search.bisect(votes)
+        try:
+            search.bisect(votes)
+        except OutOfTime:
+            if not search.known_at and not search.lost_at:
+                raise
+    known_at = search.known_at
+    lost_at = search.lost_at
     good: bool | None = None
     tokens = known_at or lost_at
     if not known_at:

@@ -11,10 +11,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pytest_ltm.agents.answers import cure_reply
+from pytest_ltm.agents.caller import AgentCaller
 from pytest_ltm.agents.framework_adapters import load_frameworks
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.replying import ROOTS
 from pytest_ltm.agents.sources import agent_source
+from pytest_ltm.api.calls import close_loops, share_in_thread
 from pytest_ltm.api.storage import AgentError
 
 
@@ -169,6 +171,48 @@ def test_code_that_takes_the_messages_so_far_is_shown_them(project: Path) -> Non
     assert source.serves_many
     assert [first.reply("a"), first.reply("b")] == ["a", "a"]
     assert second.reply("c") == "c"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def talk(message, history):\n    return f'{len(history)} {message}'",
+        "def talk(history, message, mood='good'):\n    return f'{len(history)} {message}'",
+        "async def talk(message, chat_history):\n    return f'{len(chat_history)} {message}'",
+    ],
+)
+def test_a_function_of_a_message_and_a_history_is_shown_what_was_said_before(
+    project: Path, source: str
+) -> None:
+    (project / "mybot.py").write_text(source)
+    source_of_agents = find_agent("mybot:talk", base=project)
+    share_in_thread()
+    first = AgentCaller(source_of_agents.make(), timeout=5, name="talk", owned=True)
+    replies = [first.ask(message).text for message in "ab"]
+    close_loops()
+    assert replies == ["0 a", "2 b"]
+    assert source_of_agents.serves_many
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def answer(question='', mood='good'): return question",
+        "answer = lambda message: message",
+    ],
+)
+def test_a_function_with_a_default_or_without_a_name_of_its_own_takes_the_message(
+    project: Path, source: str
+) -> None:
+    (project / "mybot.py").write_text(source)
+    assert find_agent("mybot:answer", base=project).make().reply("x") == "x"
+
+
+def test_a_factory_with_a_default_prompt_is_a_factory(project: Path) -> None:
+    (project / "mybot.py").write_text(
+        f"class Bot:\n    {REPLY}\ndef make(prompt='You help.'): return Bot()"
+    )
+    assert find_agent("mybot:make", base=project).make().reply("x") == "mine: x"
 
 
 def test_a_subclass_that_replies_is_an_agent_of_its_own() -> None:

@@ -52,16 +52,62 @@ def commands(root: Path) -> list[str]:
     return [step["run"] for step in workflow(root)["steps"] if "run" in step]
 
 
+def init_own_bot(folder: Path, library: str) -> None:
+    """Write a library's stand-in, make it another program, and have it played."""
+    assert main(["init", f"--from={library}"]) == 0
+    [path] = [*folder.glob("ltm_*.py")]
+    path.write_text(f"{path.read_text()}# mine\n")
+    agent = {"python": "ltm_agent", "command": "cmd:python ltm_bot.py"}[library]
+    assert main(["init", f"--agent={agent}"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("library", "agent"),
+    [
+        ("python", "ltm_agent"),
+        ("command", "cmd:python ltm_bot.py"),
+        ("http", "ltm_agent.yml"),
+        ("langgraph", "ltm_agent"),
+        ("openai", "ltm_agent"),
+    ],
+)
+def test_a_stand_in_is_neither_played_nor_saved(
+    folder: Path, capsys: pytest.CaptureFixture[str], library: str, agent: str
+) -> None:
+    assert main(["init", f"--from={library}"]) == 0
+    told = capsys.readouterr().out
+    assert "nothing was played, and no baseline saved" in told
+    assert "ltm init --agent=" in told
+    assert not (folder / ".github").exists()
+    before = sorted(folder.iterdir())
+    assert main(["init", f"--agent={agent}"]) == USAGE
+    assert "is still the stand-in that `ltm init` wrote" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_stand_in_is_not_found_in_place_of_a_bot(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "--from=python"]) == 0
+    assert main(["init"]) == USAGE
+    assert "ltm_agent.py is still the stand-in" in capsys.readouterr().err
+    assert not (folder / "ltm_baselines").exists()
+
+
+def test_a_scenario_that_is_there_is_kept_once_the_bot_is_named(folder: Path) -> None:
+    assert main(["init", "--from=python"]) == 0
+    (folder / "test_ltm_appointment.py").write_text("# mine\n")
+    assert init("--agent=full") == 0
+    assert (folder / "test_ltm_appointment.py").read_text() == "# mine\n"
+
+
 @NIGHTLY
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["python", "command"])
 def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
     folder: Path, library: str
 ) -> None:
-    begun = subprocess.run(
-        [sys.executable, "-m", "pytest_ltm", "init", f"--from={library}"], check=False
-    )
-    assert begun.returncode == 0
+    init_own_bot(folder, library)
     assert (folder / "ltm_baselines/main.json").is_file()
     ran = subprocess.run(
         f"{sys.executable} -m {commands(folder)[-1]}",
@@ -79,7 +125,7 @@ def test_it_ends_with_a_baseline_against_which_its_workflow_is_green(
 def test_the_workflow_writes_the_summary_of_its_step_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["init", "--from=python"]) == 0
+    init_own_bot(folder, "python")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     subprocess.run(
         f"{sys.executable} -m {commands(folder)[-1]}",
@@ -122,6 +168,17 @@ BOTS = {
     ),
     "a function": ("a.py", "def answer(message: str) -> str: ...", "a:answer"),
     "a function of messages": ("a.py", "def chat(messages): ...", "a:chat"),
+    "a lambda": ("a.py", "answer = lambda message: message", "a:answer"),
+    "a message and a history": ("a.py", "def chat(message, history): ...", "a:chat"),
+    "defaults alone": ("a.py", "def chat(message='', mood=''): ...", "a:chat"),
+    "a function that asks a team": (
+        "a.py",
+        (
+            "from crewai import Agent, Crew\nhelper = Agent(role='r')\ncrew = Crew(agents=[helper])\n"
+            "def talk(message): return crew.kickoff({'said': message})"
+        ),
+        "a:talk",
+    ),
     "a factory": (
         "a.py",
         (
@@ -176,6 +233,25 @@ UNCLEAR = {
     "behind a decorator": (
         "import web\n@web.post('/chat')\ndef chat(message): ...\n",
         ["This may be it", "ltm init --agent=a:chat"],
+    ),
+    "by its parameter alone": (
+        "def turn(user_input: str) -> str: ...\ndef count(message) -> int: ...\ndef clean(text): ...",
+        ["This may be it", "ltm init --agent=a:turn"],
+    ),
+    "by name alone": (
+        "def answer(*, message): ...\nclass Bot:\n    def reply(self, *, text): ...",
+        ["a:answer takes 'message' by name alone", "a:Bot.reply takes 'text' by name"],
+    ),
+    "a team": (
+        "from crewai import Agent, Crew\nhelper = Agent(role='r')\ncrew = Crew(agents=[helper], tasks=[])",
+        ["found no bot", "a:crew is a team of agents of CrewAI: write `def reply"],
+    ),
+    "a team that is made": (
+        (
+            "from autogen_agentchat.agents import AssistantAgent\nfrom autogen_agentchat.teams import Team\n"
+            "def make():\n    one = AssistantAgent('a')\n    return Team([one, AssistantAgent('b')])"
+        ),
+        ["found no bot", "a:make is a function that makes a team of agents of AutoGen"],
     ),
     "nothing": ("import os", ["found no bot in this folder", "--agent=mypkg.bot:Bot"]),
     "only a client": ("import openai\nclient = openai.OpenAI()", ["found no bot"]),
@@ -497,7 +573,7 @@ def test_a_committed_baseline_is_not_replaced(
 ) -> None:
     (folder / "ltm_baselines").mkdir()
     (folder / "ltm_baselines/main.json").write_text("{}")
-    assert main(["init", "--from=python"]) == USAGE
+    assert main(["init", "--agent=full"]) == USAGE
     assert "there already: ltm_baselines/main.json" in capsys.readouterr().err
     assert sorted(folder.rglob("*.*")) == [folder / "ltm_baselines/main.json"]
 
