@@ -417,36 +417,79 @@ def test_each_scenario_is_passed_by_the_stand_in_and_earns_a_forgetful_bot_nothi
         assert status == 0 or "total 0.00 of 1" in ran.stdout
 
 
+FINDS = """
+import re
+
+BROKEN = ""
+EARLIER = [[], []]  # what was said in each conversation
+
+
+def words(text):
+    return set(re.findall(r"\\w{6,}", text))
+
+
+def find(notes, message):
+    if BROKEN == "cut":
+        notes = []
+    if BROKEN == "two messages":
+        notes = notes[-1:]
+    if BROKEN == "another user's":
+        notes = EARLIER[-2]
+    found = [note for note in reversed(notes) if words(message) & words(note)]
+    if BROKEN == "stale":
+        found.reverse()
+    EARLIER[-1].append(message)
+    return found[0] if found and message.endswith("?") else "Noted."
+"""
+SHAPES = {
+    "a class": f"""{FINDS}
+class Bot:
+    def __init__(self):
+        self.heard = []
+        EARLIER.append(self.heard)
+
+    def reply(self, message):
+        return find(list(self.heard), message)
+""",
+    "messages, as chat models take them": f"""{FINDS}
+def chat(messages):
+    *notes, message = [said["content"] for said in messages if said["role"] == "user"]
+    if not notes:
+        EARLIER.append([])
+    return {{"role": "assistant", "content": find(notes, message)}}
+""",
+}
+BREAKS = {
+    "cut": (1, "gate: regressed"),
+    "two messages": (1, "gate: regressed"),
+    "another user's": (75, "it knows in one conversation what"),
+    "stale": (1, "gate: regressed"),
+    "": (0, "gate: passed"),
+}
+"""By what was done to the memory: what the workflow exits with, and says. The last: nothing."""
+
+
 @NIGHTLY
 @pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
 def test_a_bot_whose_memory_is_broken_turns_its_workflow_red_and_mended_green_again(
-    folder: Path, capfd: pytest.CaptureFixture[str]
+    folder: Path, capfd: pytest.CaptureFixture[str], shape: str
 ) -> None:
-    bot = (
-        "import re\nclass Bot:\n    kept = 400\n    def __init__(self): self.heard = []\n"
-        "    def reply(self, message):\n"
-        "        words = set(re.findall(r'\\w{6,}', message))\n"
-        "        known = [text for text in reversed(self.heard) if words & set(re.findall(r'\\w{6,}', text))]\n"
-        "        self.heard = [*self.heard, message][-self.kept :]\n"
-        "        return known[0] if known and message.endswith('?') else 'Noted.'\n"
-    )
-    (folder / "bot.py").write_text(bot)
+    (folder / "bot.py").write_text(SHAPES[shape])
     assert main(["init"]) == 0
-    assert "gate: regressed: bot_Bot at 2k" in capfd.readouterr().out
-    for kept, status, said in (
-        (1, 1, "gate: regressed: bot_Bot at 2k"),
-        (400, 0, "gate: passed"),
-    ):
-        (folder / "bot.py").write_text(bot.replace("kept = 400", f"kept = {kept}"))
-        ran = subprocess.run(
+    assert "gate: regressed: bot_" in capfd.readouterr().out
+    for broken, (status, told) in BREAKS.items():
+        text = SHAPES[shape].replace('BROKEN = ""', f"BROKEN = {broken!r}")
+        (folder / "bot.py").write_text(text)
+        process = subprocess.run(
             f"{sys.executable} -m {commands(folder)[-1]}",
             shell=True,
             check=False,
             capture_output=True,
             text=True,
         )
-        assert ran.returncode == status, ran.stdout
-        assert said in ran.stdout
+        assert process.returncode == status, (broken, process.stdout)
+        assert told in " ".join(process.stdout.split()), broken
 
 
 @NIGHTLY
