@@ -178,7 +178,7 @@ OPTIONS = (
     Option(
         "--ltm-span",
         "SPAN[,SPAN...]",
-        "memory spans in tokens, such as 2k,32k, or 'isolated'",
+        "memory spans, such as 2k,32k: the tokens from an example's beginning to its last question; or 'isolated'",
         "2k",
         OptionGroup.RUN,
         repeats=False,

@@ -417,8 +417,8 @@ def _open_verdicts(material: Material) -> _Caveat:
 def _overruns(material: Material) -> _Caveat:
     """Say how many examples are longer than their memory span."""
     count = sum(row.result.overrun for row in material.rows)
-    sentence = f"{pluralize(count, 'example')} overran their memory span."
-    return _Caveat(count, "overran", [sentence])
+    sentence = f"{pluralize(count, 'example')} went on past the memory span."
+    return _Caveat(count, "past the span", [sentence])
 
 
 def _amendments(material: Material) -> _Caveat:
