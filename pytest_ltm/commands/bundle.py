@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import re
 import shlex
 import stat
 import zipfile
+import zlib
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -512,8 +514,11 @@ def _checked_entries(
 
 
 def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    with archive.open(info) as file:
-        data = file.read(info.file_size + 1)
+    try:
+        with archive.open(info) as file:
+            data = file.read(info.file_size + 1)
+    except (zlib.error, lzma.LZMAError, EOFError, RuntimeError) as error:
+        raise zipfile.BadZipFile(f"{info.filename}: {error}") from error
     if len(data) != info.file_size:
         raise zipfile.BadZipFile(f"{info.filename} is not as large as it says")
     return data

@@ -239,8 +239,13 @@ def _repeated_run(
         repeated["ltm_suite"] = str(suite.replace_parameters(data=path))
     # A replayed run would look for the one that it replays.
     if settings.get("count") is None:
-        plan = json.loads(read_regular(folder / "plan.json"))
-        settings["count"] = count_option(plan["count"])
+        try:
+            plan = json.loads(read_regular(folder / "plan.json"))
+            settings["count"] = count_option(plan["count"])
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise LtmError(
+                f"{folder.name}/plan.json: no count of tokens: {error}"
+            ) from error
         repeated["ltm_count"] = settings["count"]
     if not away:
         if "ltm" in options:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import stat
 import zipfile
 from pathlib import Path
@@ -109,6 +111,33 @@ def test_what_is_no_zip_is_unreadable(
     (tmp_path / "x.zip").write_bytes(data)
     assert main(["verify", str(tmp_path / "x.zip")]) == 2
     assert "cannot be read as a bundle" in capsys.readouterr().err
+
+
+PUBLISHED = Path(__file__).parents[3] / "docs" / "bundles" / "memory.ltm.zip"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, seed: int) -> None:
+    data = bytearray(PUBLISHED.read_bytes())
+    rng = random.Random(seed)
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path = tmp_path / "x.zip"
+    path.write_bytes(data)
+    with contextlib.suppress(LtmError):
+        run, wrong = open_bundle(path, tmp_path / "into", None)
+        assert wrong or run.is_dir()
+
+
+def test_a_conversation_without_its_plan_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(PUBLISHED) as whole, zipfile.ZipFile(path, "w") as lacking:
+        for name in whole.namelist():
+            if not name.endswith("plan.json"):
+                lacking.writestr(name, whole.read(name))
+    assert main(["verify", str(path)]) != 0
+    assert "plan.json" in "".join(capsys.readouterr())
 
 
 def test_files_that_the_manifest_does_not_list_or_that_are_missing_are_named(
