@@ -40,6 +40,12 @@ def refuses_answer(text: str) -> bool:
     return find_refusal(text) is not None
 
 
+def without_refusals(text: str) -> str:
+    """Return a text without the clauses that say that something is not known, or was not there."""
+    clauses = RE.clause_end.split(text)
+    return " ".join(clause for clause in clauses if not refuses_answer(clause))
+
+
 def knows_not(text: str) -> bool:
     """Return whether the speaker says of itself that it does not know: "I can't recall", not "she can't know"."""
     return RE.knows_not.search(_spoken_words(text)) is not None

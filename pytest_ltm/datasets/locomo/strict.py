@@ -29,7 +29,7 @@ from pytest_ltm.language.quantities import (
     read_quantities,
     same_amounts,
 )
-from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
@@ -305,7 +305,8 @@ def _verdict_by_category(
         more = len(plain_words(said)) > len(plain_words(gold)) + _AROUND and found_in(
             telling_keys(gold), meaning_keys(said)
         )
-        return Ruling("unscored", "refuses, and more") if more else CANNOT_TELL
+        is_open = more or _is_named_beside_refusal(gold, question, said)
+        return Ruling("unscored", "refuses, and more") if is_open else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         ruling = _yes_or_no(leading, gold, question, said)
     elif expected := next(filter(None, map(time_of, texts)), ()):
@@ -313,6 +314,14 @@ def _verdict_by_category(
     else:
         ruling = _amount_or_phrase(gold, question, said)
     return settle_ruling(ruling, read_gold(gold, question), question, prediction)
+
+
+def _is_named_beside_refusal(gold: str, question: str, text: str) -> bool:
+    """Return whether clauses that refuse nothing have all telling words of what is expected."""
+    asked = meaning_keys(question)
+    wanted = [key for key in telling_keys(gold) if key not in asked]
+    named = found_in(wanted, meaning_keys(without_refusals(text)))
+    return bool(wanted) and named.issuperset(wanted)
 
 
 def _adversarial_verdict(question: str, prediction: str) -> Ruling:

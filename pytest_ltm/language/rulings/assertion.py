@@ -549,7 +549,9 @@ def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a relative clause says the value of a strange thing before it: "your cat, which is Biscuit"."""
     if mention.part.link != "which":
         return False
-    return bool(topic.strange_words(mention.parts[mention.first - 1].text))
+    # between a comma and "which" nothing stands
+    antecedents = [part for part in mention.parts[: mention.first] if part.text.strip()]
+    return any(topic.strange_words(part.text) for part in antecedents[-1:])
 
 
 def _begins_clause(mention: _Mention, topic: _Topic) -> bool:

@@ -23,6 +23,7 @@ from pytest_ltm.language.clauses import (
     phrase_positions,
     sentence_around,
     sentence_start,
+    split_sentences,
     why_not_standing,
 )
 from pytest_ltm.language.dates import (
@@ -50,7 +51,7 @@ from pytest_ltm.language.quantities import (
     read_quantities,
     unit_of,
 )
-from pytest_ltm.language.recital import refuses_answer
+from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.stance import (
     DENIED,
     FINAL,
@@ -474,17 +475,10 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     text = write_digits(end)
     quantities = read_quantities(text)
     candidates = answering_quantities(gold, question, end, text)
-    hit = holds_amounts(gold.amounts, quantities)
     if not candidates or refuses_answer(
         text[sentence_start(text, max(quantity.start for quantity in candidates)) :]
     ):
-        if len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(candidates)) > 1:
-            return Ruling("no", SEVERAL)
-        return (
-            Ruling("unscored", "names the amount and refuses")
-            if candidates and hit
-            else _no_amount(gold, end, quantities)
-        )
+        return _refused_ruling(gold, end, candidates, quantities)
     known = normalize_text(f"{question} {gold.whole}")
     stances = {
         quantity: stance_at(text, quantity.start, quantity.end, known=known)
@@ -511,6 +505,7 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         return Ruling(
             "no" if worst in FINAL else "unscored", f"names an amount, and {worst}"
         )
+    hit = holds_amounts(gold.amounts, quantities)
     unsaid = [quantity for quantity in quantities if quantity not in candidates]
     aside = holds_amounts(gold.amounts, candidates) and not holds_amounts(
         gold.amounts, unsaid
@@ -536,6 +531,20 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
     return _near_miss(
         gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving
     )
+
+
+def _refused_ruling(
+    gold: Gold, end: str, candidates: Sequence[Quantity], every: Sequence[Quantity]
+) -> Ruling:
+    """Return the ruling on an answer that has no fitting amounts, or refuses behind them."""
+    beside = read_quantities(without_refusals(end))
+    is_single = len(distinct_amounts(beside)) == 1
+    is_brief = len(end) <= MAX_BRIEF_ANSWER and len(distinct_amounts(candidates)) > 1
+    if is_brief and not (is_single and holds_amounts(gold.amounts, beside)):
+        return Ruling("no", SEVERAL)
+    if candidates and holds_amounts(gold.amounts, every):
+        return Ruling("unscored", "names the amount and refuses")
+    return _no_amount(gold, end, every)
 
 
 def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
@@ -688,6 +697,11 @@ def time_of(gold: str) -> Readings:
 
 def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
     """Return the ruling on an answer that should name a time; `expected`: its readings."""
+    # what is asked first may be answered then: "Was it May or June? It was June"
+    sentences = split_sentences(reply)
+    statements = " ".join(part for part in sentences if not part.rstrip().endswith("?"))
+    if any(dated_readings(statements)):
+        reply = statements
     text = casefold_plain(reply)
     times = list(dated_readings(reply))
     if not times:

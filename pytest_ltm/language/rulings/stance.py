@@ -289,12 +289,11 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         return "has it at another place of its list"
     if spots and _is_of_another(wordings, question, end):
         return "says it of something else"
-    return (
-        MANY
-        if lists_more(wordings[0], question, end)
-        or _is_one_of_two(wordings[0], question, end)
-        else ""
-    )
+    if RE.in_pairs.search(end):
+        return "names it in a row of pairs"
+    names_more = lists_more(wordings[0], question, end)
+    names_more = names_more or _is_one_of_two(wordings[0], question, end)
+    return MANY if names_more else ""
 
 
 def lists_more(expected: str, question: str, end: str) -> bool:

@@ -40,6 +40,45 @@ def test_a_time_told_by_another_one_is_not_that_one(
 
 
 @pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("It's harbour pilot. You never told me any further details.", "unscored"),
+        ("I don't know the brother's, but the sister is a harbour pilot.", "unscored"),
+        ("A harbour pilot, because no ferry was available.", "yes"),
+        ("She is a harbour pilot, no doubt about it.", "yes"),
+        ("It's not data steward but harbour pilot.", "unscored"),
+        ("It's none other than harbour pilot.", "yes"),
+        (
+            "The brother and the sister are cook and harbour pilot, respectively.",
+            "unscored",
+        ),
+        ("I don't know whether she is a harbour pilot.", "no"),
+        ("You never told me her job.", "no"),
+        ("There is no information about her job.", "no"),
+    ],
+)
+def test_a_refusal_of_something_else_is_no_refusal(reply: str, verdict: str) -> None:
+    ruling = strict_verdict(
+        category=4,
+        question="What is the job of Nora's sister?",
+        answer="harbour pilot",
+        prediction=reply,
+    )
+
+    assert ruling.verdict == verdict
+
+
+def test_a_time_that_is_only_asked_about_is_no_answer() -> None:
+    question = "When did she move?"
+    reply = "Was it 2 June 2021 or 5 May 2022? It was 5 May 2022."
+    for gold, verdict in (("5 May 2022", "yes"), ("2 June 2021", "no")):
+        ruling = strict_verdict(
+            category=2, question=question, answer=gold, prediction=reply
+        )
+        assert ruling.verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("text", "stretch"),
     [
         ("7 May 2023", days("2023-05-07")),
