@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from pytest_ltm.api.model import casefold_plain, plain_words, word_stem
 from pytest_ltm.language.lexicon import LEXICON
@@ -75,6 +75,12 @@ def phrase_positions(
     if first and first in text:
         return [match.span() for match in row.finditer(text)]
     return []
+
+
+def wording_positions(text: str, wordings: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where any of several wordings stands in a levelled text, also with an s."""
+    found = (phrase_positions(text, wording, plural=True) for wording in wordings)
+    return list(chain.from_iterable(found))
 
 
 @lru_cache(maxsize=1 << 12)

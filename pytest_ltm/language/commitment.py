@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from rapidfuzz.distance import OSA
 
 from pytest_ltm.api.model import plain_words
 from pytest_ltm.language.clauses import (
@@ -49,14 +50,14 @@ def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
         for name in dict.fromkeys(names)
         for spot in phrase_positions(text, name)
     ]
-    latest = sorted(mentions, key=lambda one: one.start)[-2 * _MOST :]
+    latest = sorted(mentions, key=lambda mention: mention.start)[-2 * _MOST :]
     return [
-        one
-        for one in latest
+        mention
+        for mention in latest
         if not any(
-            long.start <= one.start
-            and one.end <= long.end
-            and len(long.value) > len(one.value)
+            long.start <= mention.start
+            and mention.end <= long.end
+            and len(long.value) > len(mention.value)
             for long in latest
         )
     ]
@@ -118,7 +119,9 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
         now = [mention for mention in held if RE.now.search(_with_aside(text, mention))]
         held = now or ([] if RE.now.search(text) else held)
     values = {mention.value for mention in held}
-    sentences = [(one, sentence_around(text, one.start, one.end)) for one in held]
+    sentences = [
+        (mention, sentence_around(text, mention.start, mention.end)) for mention in held
+    ]
     decides = any(RE.decides.search(sentence) for _, sentence in sentences)
     if RE.none.search(" ".join(plain_words(text))) and not decides:
         return set()
@@ -126,8 +129,8 @@ def committed_values(reply: str, find: Callable[[str], Sequence[Mention]]) -> se
     # that it does not know
     alone = (
         RE.still.search(" ".join(plain_words(sentence)))
-        or not plain_words(sentence.replace(text[one.start : one.end], " "))
-        for one, sentence in sentences
+        or not plain_words(sentence.replace(text[mention.start : mention.end], " "))
+        for mention, sentence in sentences
     )
     if knows_not(text) and not any(alone):
         return set()
@@ -169,16 +172,20 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     start, said = next(iter_sentences(text), (0, ""))
     opening = [mention for mention in held if mention.start < start + len(said)]
     later = [mention for mention in held if mention not in opening]
-    if len({one.value for one in opening}) != 1 or any(
-        is_alternative(text, one) for one in opening
+    if len({mention.value for mention in opening}) != 1 or any(
+        is_alternative(text, mention) for mention in opening
     ):
         return set()
     value = opening[0].value
     rivals = {
-        sentence_around(text, one.start, one.end) for one in later if one.value != value
+        sentence_around(text, mention.start, mention.end)
+        for mention in later
+        if mention.value != value
     }
     again = {
-        sentence_around(text, one.start, one.end) for one in later if one.value == value
+        sentence_around(text, mention.start, mention.end)
+        for mention in later
+        if mention.value == value
     }
     claims_more = any(
         RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again
@@ -301,22 +308,6 @@ _LONG = 6
 
 def is_misspelt(word: str, meant: str) -> bool:
     """Tell whether a word is a longer one with one letter wrong, missing, added or in its neighbour's place."""
-    if (
-        word == meant
-        or min(len(word), len(meant)) < _LONG - 1
-        or len(meant) < _LONG
-        or word[0] != meant[0]
-    ):
+    if len(word) < _LONG - 1 or len(meant) < _LONG or word[0] != meant[0]:
         return False
-    start = next(
-        (n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b),
-        min(len(word), len(meant)),
-    )
-    rest = word[start:]
-    other = meant[start:]
-    return (
-        rest[1:] == other[1:]
-        or rest[1:] == other
-        or rest == other[1:]
-        or (rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
-    )
+    return OSA.distance(word, meant, score_cutoff=1) == 1

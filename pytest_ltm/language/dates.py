@@ -130,9 +130,9 @@ def _iter_stretches(named: re.Match[str]) -> Iterator[DateRange]:
         part.get("mark") == "/" and int(part["day"]) <= _MIDDLE and month != part["day"]
     ):
         readings.append((part["day"], month))
-    for one, day in readings:
+    for month, day in readings:
         try:
-            yield _stretch_of(year, one, day, part)
+            yield _stretch_of(year, month, day, part)
         except ValueError:  # such as 31 June
             continue
 

@@ -25,8 +25,8 @@ _ROOT = 5
 
 def meaning_key(word: str) -> str:
     """Return what a word, in plain form, has in common with all that mean the same."""
-    one = word_stem(word)
-    return _SAME.get(one, one)
+    stem = word_stem(word)
+    return _SAME.get(stem, stem)
 
 
 STOPS = frozenset(map(meaning_key, STOP_WORDS))
@@ -45,27 +45,25 @@ def telling_keys(text: str) -> list[str]:
 def compound_keys(text: str) -> frozenset[str]:
     """Return the keys of each two neighbours of a text, written as one word."""
     return frozenset(
-        meaning_key(one + other) for one, other in pairwise(plain_words(text))
+        meaning_key(first + second) for first, second in pairwise(plain_words(text))
     )
 
 
 def found_in(wanted: Sequence[str], texts: Iterable[str]) -> frozenset[str]:
     """Return which of the wanted keys are among those of a text, in another form or two of them as one word, too."""
-    every = frozenset(texts)
-    joined = {
-        one for pair in pairwise(wanted) if "".join(pair) in every for one in pair
-    }
+    keys = frozenset(texts)
+    joined = {key for pair in pairwise(wanted) if "".join(pair) in keys for key in pair}
     return frozenset(
-        one
-        for one in wanted
-        if one in joined or one in every or any(is_of_root(one, k) for k in every)
+        key
+        for key in wanted
+        if key in joined or key in keys or any(is_of_root(key, k) for k in keys)
     )
 
 
 def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]:
     """Return which of the wanted words are among those of a text; a long one with a wrong letter if all others are."""
     same = frozenset(wanted).intersection(texts)
-    left = [one for one in wanted if one not in same]
+    left = [word for word in wanted if word not in same]
     # with a letter wrong, a shorter word is another one
     if (
         same
@@ -77,14 +75,14 @@ def misspelled_in(wanted: Sequence[str], texts: Sequence[str]) -> frozenset[str]
     return same
 
 
-def is_of_root(one: str, other: str) -> bool:
+def is_of_root(key: str, other: str) -> bool:
     """Return whether two words are of one root: they begin with the same letters, that are most of the longer one."""
-    shared = Prefix.similarity(one, other)
-    return one.isalpha() and shared >= max(_ROOT, 0.7 * max(len(one), len(other)))
+    shared = Prefix.similarity(key, other)
+    return key.isalpha() and shared >= max(_ROOT, 0.7 * max(len(key), len(other)))
 
 
-def is_like(one: str, other: str) -> bool:
+def is_like(key: str, other: str) -> bool:
     """Return whether two words may be meant alike: they begin alike, or one may be the other misspelled."""
-    if Prefix.similarity(one, other) >= 4:
+    if Prefix.similarity(key, other) >= 4:
         return True
-    return len(one) > _ROOT and Indel.normalized_similarity(one, other) >= 0.65
+    return len(key) > _ROOT and Indel.normalized_similarity(key, other) >= 0.65

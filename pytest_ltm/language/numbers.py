@@ -44,23 +44,24 @@ COUNTS = {
     for word, n in NUMBERS.items()
     if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")
 }
-ORDINALS = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "ninth": 9,
-    "tenth": 10,
-    "eleventh": 11,
-    "twelfth": 12,
-    "thirteenth": 13,
-    "fourteenth": 14,
-    "fifteenth": 15,
-}
+_ORDINAL_WORDS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+)
+ORDINALS = {word: n for n, word in enumerate(_ORDINAL_WORDS, start=1)}
 
 # Days of a month, as dates have them in words.
 DAYS = ORDINALS | {

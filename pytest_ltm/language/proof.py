@@ -94,8 +94,8 @@ def prove(  # noqa: PLR0911 - one kind of answer, one line
     if recites_messages(answer):
         return Proof("unclear", "repeats messages", possible=frozenset(settled))
     if all(
-        RE.offers.search(text[sentence_start(text, one.start) : one.start])
-        for one in named
+        RE.offers.search(text[sentence_start(text, mention.start) : mention.start])
+        for mention in named
     ):
         return Proof("refuses", "only offers an example")
     if usual := _usual_value(text, named):
@@ -123,7 +123,7 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
     """Return the proof of what looks like an answer, and is none; a conclusion in words of its own is one."""
     text = normalize_text(answer)
     named = find(text)
-    several = len({one.value for one in named}) > 1
+    several = len({mention.value for mention in named}) > 1
     told_again = (
         several
         and repeats_told(answer)
@@ -168,15 +168,15 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
 
 def _usual_value(text: str, named: Sequence[Mention]) -> str:
     """Return which of several values a levelled text says to be usual, "" if none or several."""
-    if len({one.value for one in named}) == 1:
+    if len({mention.value for mention in named}) == 1:
         return ""
     around = (
         (
-            one.value,
-            text[max(0, one.start - 2 * _NEAR) : one.start],
-            text[one.end :][:_NEAR],
+            mention.value,
+            text[max(0, mention.start - 2 * _NEAR) : mention.start],
+            text[mention.end :][:_NEAR],
         )
-        for one in named
+        for mention in named
     )
     usual = {
         value
@@ -207,8 +207,8 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     text: str, named: Sequence[Mention], question: str
 ) -> Proof:
     """Return what the places of the values in a levelled text prove."""
-    values = dict.fromkeys(one.value for one in named)
-    doubts = [doubt_about(text, one, known=question) for one in named]
+    values = dict.fromkeys(mention.value for mention in named)
+    doubts = [doubt_about(text, mention, known=question) for mention in named]
     if all(reason in (DENIES, UNKNOWN) for reason in doubts):
         return Proof("refuses", "denies it, or does not know")
     if len(values) == 1:
@@ -217,7 +217,7 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("hedges", "leaves a choice")
     if opening := _opening(text, named):
         return Proof("asserts", "begins with it", opening)
-    spots = sorted((one.start, one.end) for one in named)
+    spots = sorted((mention.start, mention.end) for mention in named)
     links = [text[first[1] : second[0]] for first, second in pairwise(spots)]
     if not any(map(str.strip, links)):
         return Proof("unclear", "names two in one", possible=frozenset(values))
@@ -233,8 +233,8 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
         return Proof("asserts", "sets the others aside", kept)
     if len(values) > _FEW_VALUES or len(plain_words(text)) > 120:
         return Proof("hedges", SEVERAL)
-    first = min(named, key=lambda one: one.start)
-    last = max(named, key=lambda one: one.end)
+    first = min(named, key=lambda mention: mention.start)
+    last = max(named, key=lambda mention: mention.end)
     return Proof("unclear", SEVERAL, possible=frozenset((first.value, last.value)))
 
 
@@ -242,7 +242,7 @@ def _prove_single(
     text: str, named: Sequence[Mention], doubts: Sequence[str], question: str
 ) -> Proof:
     value = named[0].value
-    if all(is_alternative(text, one) for one in named):
+    if all(is_alternative(text, mention) for mention in named):
         return Proof("hedges", "leaves a choice")
     outside = text[: named[0].start] + " " + text[named[-1].end :]
     asked = set(plain_words(question))
@@ -269,7 +269,7 @@ def _prove_single(
 
 def _is_choice(text: str, named: Sequence[Mention], value: str = "") -> bool:
     """Return whether a levelled text leaves a choice of two values, one of which is `value` if that is not ""."""
-    ordered = sorted(named, key=lambda one: one.start)
+    ordered = sorted(named, key=lambda mention: mention.start)
     return any(
         second.start - first.end < _NEAR
         and first.value != second.value
@@ -288,7 +288,7 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
     A name may have its kind behind it: "the Velmere foundry".
     """
     first = RE.stop.split(text, maxsplit=1)[0]
-    inside = {one.value for one in named if one.end <= len(first)}
+    inside = {mention.value for mention in named if mention.end <= len(first)}
     rest = {*plain_words(first)} - _FRAME - {*plain_words(" ".join(inside))}
     if next(iter(inside), "")[:1].isupper():
         kind = {*plain_words(first)[-1:]} - set(STOP_WORDS)
@@ -296,11 +296,11 @@ def _opening(text: str, named: Sequence[Mention]) -> str:
         kind = set()
     if len(inside) != 1 or rest - kind:
         return ""
-    later = [one for one in named if one.end > len(first)]
+    later = [mention for mention in named if mention.end > len(first)]
     around = (
-        RE.stop.split(text[: one.start])[-1]
-        + RE.stop.split(text[one.start :], maxsplit=1)[0]
-        for one in later
+        RE.stop.split(text[: mention.start])[-1]
+        + RE.stop.split(text[mention.start :], maxsplit=1)[0]
+        for mention in later
     )
     if all(len(plain_words(part)) > _FEW_WORDS for part in around):
         return inside.pop()
@@ -320,9 +320,9 @@ def _prove_conclusion(
         *reversed(list(RE.takes.finditer(text))),
     ):
         inside = {
-            one.value
-            for one in named
-            if match.start() <= one.start and one.end <= match.end()
+            mention.value
+            for mention in named
+            if match.start() <= mention.start and mention.end <= match.end()
         }
         if (
             len(inside) == 1
@@ -330,7 +330,7 @@ def _prove_conclusion(
             and not is_told(answer, match[0])
         ):
             (value,) = inside
-            last = max(named, key=lambda one: one.end)
+            last = max(named, key=lambda mention: mention.end)
             if match.end() >= last.end:
                 return Proof("asserts", "concludes with it", value)
             return Proof("unclear", SEVERAL, possible=frozenset((value, last.value)))
@@ -340,14 +340,16 @@ def _prove_conclusion(
 def _kept_value(text: str, named: Sequence[Mention]) -> str:
     """Return the only value that a levelled text does not set aside, "" if none, or several."""
     spans = [match.span() for match in RE.aside.finditer(text)]
-    ordered = sorted(named, key=lambda one: one.start)
+    ordered = sorted(named, key=lambda mention: mention.start)
     left = {
-        one.value
-        for one in ordered
-        if not any(start <= one.start and one.end <= end for start, end in spans)
+        mention.value
+        for mention in ordered
+        if not any(
+            start <= mention.start and mention.end <= end for start, end in spans
+        )
         and not (
-            RE.from_word.search(text[max(0, one.start - _NEAR) : one.start])
-            and one is not ordered[-1]
+            RE.from_word.search(text[max(0, mention.start - _NEAR) : mention.start])
+            and mention is not ordered[-1]
         )
     }
     return left.pop() if len(left) == 1 else ""
@@ -370,14 +372,16 @@ def _value_finder(answer: str, values: Sequence[str]) -> Finder:
 
     def find(text: str) -> list[Mention]:
         kept = _number_mentions(text, values)
-        for one in (find_mentions if literal else loose_mentions)(text, values):
+        for mention in (find_mentions if literal else loose_mentions)(text, values):
             # the sign with which a value ends makes it another one: C++, A-
-            wanted = (RE.sign.findall(one.value[-2:]) or [""])[-1]
-            match = RE.sign.match(text, one.end)
+            wanted = (RE.sign.findall(mention.value[-2:]) or [""])[-1]
+            match = RE.sign.match(text, mention.end)
             sign = match[0] if match else ""
             # behind what is longer than a grade, a minus is a dash
-            if sign == wanted or (not wanted and sign == "-" and len(one.value) > 2):
-                kept.append(one)
+            if sign == wanted or (
+                not wanted and sign == "-" and len(mention.value) > 2
+            ):
+                kept.append(mention)
         return sorted(kept, key=lambda mention: mention.start)
 
     return find
@@ -410,9 +414,11 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
                 and joined not in known
                 and all(map(partial(_is_alike, value), spelled, bare))
             )
-            if (joined == glued and size in apart) or alike:
+            # a code is said in parts, too: "forty-eight seventeen"
+            number = glued.isdecimal() and "".join(words_with_digits(spelled)) == glued
+            if (joined == glued and size in apart) or alike or number:
                 mentions.append(Mention(part[0].start(), part[-1].end(), value))
-    return sorted(mentions, key=lambda one: one.start)
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def _number_mentions(text: str, values: Sequence[str]) -> list[Mention]:

@@ -1,20 +1,17 @@
-"""Quantities in free text: amounts with units, clock times, calendar days; and one form for values. Linear time."""
+"""Quantities in free text: amounts with units, clock times, calendar days. Linear time."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pytest_ltm.api.model import plain_words
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import (
     NUMBERS,
     ONES,
     TENS,
-    words_with_digits,
     write_digits,
 )
 
@@ -79,20 +76,20 @@ def read_quantities(text: str) -> tuple[Quantity, ...]:
         for amount in _iter_amounts(plain)
         if not any(time.start <= amount.start < time.end for time in times)
     ]
-    ordered = sorted([*times, *apart], key=lambda one: one.start)
+    ordered = sorted([*times, *apart], key=lambda amount: amount.start)
     lengths: list[Quantity] = []
     run: list[Quantity] = []
-    for one in ordered:
-        scale = MINUTES.get(one.unit)
+    for amount in ordered:
+        scale = MINUTES.get(amount.unit)
         # near each other, the larger unit first, amounts of time are one length: 1 hour
         # and 30 minutes
-        near = bool(run) and one.start - run[-1].start < 24
+        near = bool(run) and amount.start - run[-1].start < 24
         if scale is not None and near and scale < MINUTES[run[-1].unit]:
-            run.append(one)
+            run.append(amount)
             minutes = sum(part.value * MINUTES[part.unit] for part in run)
-            lengths.append(Quantity(minutes, "minutes", run[0].start, one.end))
+            lengths.append(Quantity(minutes, "minutes", run[0].start, amount.end))
         else:
-            run = [one] if scale is not None else []
+            run = [amount] if scale is not None else []
     return (*ordered, *lengths)
 
 
@@ -187,51 +184,56 @@ def holds_amounts(
 ) -> bool:
     """Return whether all quantities of one of the accepted amounts are there."""
     return any(
-        all(any(is_equal_amount(one, other) for other in quantities) for one in wanted)
+        all(
+            any(is_equal_amount(part, other) for other in quantities) for part in wanted
+        )
         for wanted in accepted
     )
 
 
-def is_equal_amount(one: Quantity, other: Quantity) -> bool:
+def is_equal_amount(first: Quantity, second: Quantity) -> bool:
     """Return whether two quantities are the same amount, maybe in other units; a bare number equals any unit's."""
-    if one.unit in CLOCKS and other.unit in CLOCKS:
-        apart = abs(one.value - other.value)
+    if first.unit in CLOCKS and second.unit in CLOCKS:
+        apart = abs(first.value - second.value)
         # half a day apart, where one of them leaves open which half it means
-        return apart == 0 or (apart == 720 and "clock?" in (one.unit, other.unit))
-    if {one.unit, other.unit} & set(CLOCKS) and "minutes" in (
-        one.unit,
-        other.unit,
+        return apart == 0 or (apart == 720 and "clock?" in (first.unit, second.unit))
+    if {first.unit, second.unit} & set(CLOCKS) and "minutes" in (
+        first.unit,
+        second.unit,
     ):
         # 18:20 may be minutes and seconds
-        clock, length = (one, other) if one.unit in CLOCKS else (other, one)
+        clock, length = (first, second) if first.unit in CLOCKS else (second, first)
         return _is_same_number(clock.value / 60, length.value) or _is_same_number(
             clock.value, length.value
         )
+    if first.unit in CLOCKS and not second.unit:
+        # "at seven" is an hour where one is expected
+        return second.value * 60 in (first.value, first.value - 720)
     for scale in _SCALES:
-        if one.unit in scale and other.unit in scale:
+        if first.unit in scale and second.unit in scale:
             return _is_same_number(
-                one.value * scale[one.unit], other.value * scale[other.unit]
+                first.value * scale[first.unit], second.value * scale[second.unit]
             )
     return (
-        one.unit == other.unit or not one.unit or not other.unit
-    ) and _is_same_number(one.value, other.value)
+        first.unit == second.unit or not first.unit or not second.unit
+    ) and _is_same_number(first.value, second.value)
 
 
-def same_amounts(one: str, other: str) -> bool:
+def same_amounts(first: str, second: str) -> bool:
     """Return whether two texts name the same amounts in the same units and currencies, in the same order."""
     mine, theirs = (
         [(amount.value, amount.unit) for amount in read_quantities(text)]
-        for text in (one, other)
+        for text in (first, second)
     )
     return mine == theirs
 
 
-def distinct_amounts(some: Iterable[Quantity]) -> list[Quantity]:
+def distinct_amounts(amounts: Iterable[Quantity]) -> list[Quantity]:
     """Return the quantities, each amount once."""
     quantities: list[Quantity] = []
-    for one in some:
-        if not any(is_equal_amount(one, other) for other in quantities):
-            quantities.append(one)
+    for amount in amounts:
+        if not any(is_equal_amount(amount, other) for other in quantities):
+            quantities.append(amount)
     return quantities
 
 
@@ -246,19 +248,25 @@ def is_comparable(unit: str, wanted: str) -> bool:
     return unit == wanted or alike
 
 
-def is_rough(one: Quantity, other: Quantity) -> bool:
+def is_rough(amount: Quantity, other: Quantity) -> bool:
     """Return whether two amounts in different units may be meant alike: four weeks and a month, 10 km and 6.2 miles."""
-    if one.unit == other.unit or (one.unit in _LENGTHS and other.unit in _LENGTHS):
+    if amount.unit == other.unit or (
+        amount.unit in _LENGTHS and other.unit in _LENGTHS
+    ):
         return False
     scale = next(
-        (scale for scale in _SCALES[2:] if one.unit in scale and other.unit in scale),
+        (
+            scale
+            for scale in _SCALES[2:]
+            if amount.unit in scale and other.unit in scale
+        ),
         None,
     )
     if scale is not None:
-        first = one.value * scale[one.unit]
+        first = amount.value * scale[amount.unit]
         second = other.value * scale[other.unit]
     else:
-        first = _about_minutes(one)
+        first = _about_minutes(amount)
         second = _about_minutes(other)
     # a month is 28 to 31 days, and people round: lengths that differ by less may be
     # meant alike
@@ -275,66 +283,11 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
     )
 
 
-def _is_same_number(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1)
+def _is_same_number(first: float, second: float) -> bool:
+    return abs(first - second) <= 1e-6 * max(abs(first), abs(second), 1)
 
 
-def _about_minutes(one: Quantity) -> float:
-    if one.unit in _MONTHS:
-        return one.value * _MONTHS[one.unit] * (30.44 * 1440)
-    return one.value * _LENGTHS.get(one.unit, 0)
-
-
-# --- One form for values that are written in several: numbers, units, times, names; a
-# sign that distinguishes stays.
-
-_FRACTIONS = {
-    "\u00bd": ".5",
-    "\u00bc": ".25",
-    "\u00be": ".75",
-    "\u2153": ".33",
-    "\u2154": ".67",
-    "\u215b": ".125",
-}
-
-
-def canonical_values(text: str, *, like: str = "") -> str:
-    """Return a text with its numbers, units and times in one form; `like`: a text whose units settle short ones."""
-
-    def ratio(match: re.Match[str]) -> str:
-        # a larger number before the stroke is no fraction: 24/7
-        if match[2] < match[3]:
-            return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):g}"
-        return match[0]
-
-    def lap_time(match: re.Match[str]) -> str:
-        minutes, seconds = (
-            "".join(words_with_digits(plain_words(part.replace("-", " "))))
-            for part in match.groups()
-        )
-        if minutes.isdecimal() and seconds.isdecimal():
-            return f"{minutes}:{int(seconds):02}"
-        return match[0]
-
-    text = RE.instant.sub(r"\1" if ":" not in like else r"\1 \2", text)
-    text = RE.comma.sub(
-        lambda match: (
-            f"{(match[1] or match[3]).replace('.', '')}.{match[2] or match[4]}"
-        ),
-        text,
-    )
-    text = RE.fraction.sub(lambda match: f"{match[1] or 0}{_FRACTIONS[match[2]]}", text)
-    text = RE.ratio.sub(ratio, text)
-    text = RE.times.sub(r"\1 times", text)
-    text = RE.hour.sub(lambda match: str(ONES.index(match[0].lower())), text)
-    text = RE.compound.sub(
-        lambda match: str(
-            sum(NUMBERS[word.lower()] for word in filter(None, match.groups()))
-        ),
-        text,
-    )
-    if re.search(r"\bk(?:m|ilomet)", like):
-        text = RE.short_kilometers.sub(r"\1 km", text)
-    if RE.value_lap.fullmatch(like):
-        text = RE.long_time.sub(lap_time, text)
-    return text
+def _about_minutes(amount: Quantity) -> float:
+    if amount.unit in _MONTHS:
+        return amount.value * _MONTHS[amount.unit] * (30.44 * 1440)
+    return amount.value * _LENGTHS.get(amount.unit, 0)

@@ -24,7 +24,6 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.porter import porter_stem
 from pytest_ltm.language.quantities import (
-    canonical_values,
     holds_amounts,
     read_quantities,
     same_amounts,
@@ -278,8 +277,8 @@ def strict_verdict(
     ruling = _verdict_by_category(
         category,
         question,
-        canonical_values(gold),
-        canonical_values(restate_value(prediction, gold, question), like=gold),
+        gold,
+        restate_value(prediction, gold, question),
     )
     proven = proven_ruling(ruling, prediction, rubric=Rubric.MAY_TAKE_PART)
     return open_if_unread(proven, gold, prediction)

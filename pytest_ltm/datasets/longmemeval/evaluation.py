@@ -25,7 +25,6 @@ from pytest_ltm.language.clauses import normalize_text, phrase_positions
 from pytest_ltm.language.dates import dated_stretches
 from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.quantities import (
-    canonical_values,
     read_quantities,
     same_amounts,
 )
@@ -119,8 +118,8 @@ def rule_on_hypothesis(
     ruling = _rule_by_type(
         question_type,
         question,
-        canonical_values(gold),
-        canonical_values(restate_value(said, gold, question), like=gold),
+        gold,
+        restate_value(said, gold, question),
     )
     return open_if_unread(proven_ruling(ruling, gold, said), gold, said)
 

@@ -15,6 +15,7 @@ from pytest_ltm.language.clauses import (
     normalize_text,
     phrase_positions,
     split_sentences,
+    wording_positions,
 )
 from pytest_ltm.language.dates import DAYS, MONTHS
 from pytest_ltm.language.lexicon import LEXICON
@@ -341,9 +342,7 @@ def _find_values(gold: Gold, reply: str) -> tuple[str, list[Span]]:
     text = normalize_text(reply)
     if gold.kind == "yes or no":
         return text, phrase_positions(text, plain_words(gold.texts[0])[0])
-    spots = []
-    for wording in gold.texts:
-        spots += phrase_positions(text, wording, plural=True)
+    spots = wording_positions(text, gold.texts)
     if gold.counts_things:
         # 500 of 500 Mbps is no number of copies
         spots = [spot for spot in spots if _unit_behind(text, spot[1]) in _COUNTS]
@@ -549,9 +548,11 @@ def _tells_of_antecedent(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a relative clause says the value of a strange thing before it: "your cat, which is Biscuit"."""
     if mention.part.link != "which":
         return False
-    # between a comma and "which" nothing stands
-    antecedents = [part for part in mention.parts[: mention.first] if part.text.strip()]
-    return any(topic.strange_words(part.text) for part in antecedents[-1:])
+    *parts, part = mention.parts[: mention.first]
+    if parts and not part.text.strip() and RE.bare_verb.fullmatch(mention.before):
+        # between a comma and "which" nothing stands
+        part = parts[-1]
+    return bool(topic.strange_words(part.text))
 
 
 def _begins_clause(mention: _Mention, topic: _Topic) -> bool:
@@ -802,11 +803,6 @@ def _is_noun_alone(mention: _Mention) -> bool:
     return len(mention.parts) == 1 and not RE.verb_word.search(mention.sentence.text)
 
 
-def _is_result(before: str) -> bool:
-    """Return whether what stands before a value says that it results from what was said: "3 + 4 = "."""
-    return RE.comes_to.search(before) is not None
-
-
 def _is_other_subject(mention: _Mention, topic: _Topic) -> bool:
     """Return whether a value begins its clause, which goes on to say of it what nobody asked: "Biscuit is your dog"."""
     after = mention.after
@@ -1043,7 +1039,8 @@ def _is_answer_too(clause: _Clause, claim: _Mention, topic: _Topic) -> bool:
     patterns = (RE.adjunct, RE.owned_noun, RE.verb_word)
     if any(pattern.match(item) for pattern in patterns):
         return False
-    is_result = _is_result(claim.led) or _is_result(claim.before)
+    # "3 + 4 = " says it of the same
+    is_result = any(map(RE.comes_to.search, (claim.led, claim.before)))
     return not is_result and topic.holds_rival(item)
 
 

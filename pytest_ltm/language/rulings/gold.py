@@ -366,10 +366,10 @@ def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Qua
     return held
 
 
-def is_at_another_rate(text: str, one: Quantity, known: str) -> bool:
+def is_at_another_rate(text: str, amount: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
     asked = RE.per.findall(write_digits(known))
-    result = RE.per.match(text, one.end)
+    result = RE.per.match(text, amount.end)
     return bool(asked) and result is not None and result[1] not in asked
 
 
@@ -377,19 +377,19 @@ def amount_ranges(
     text: str, pool: Sequence[Quantity]
 ) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the two ends of each range, or choice of two, that one of the amounts belongs to."""
-    ordered = sorted(read_quantities(text), key=lambda one: one.start)
-    for one, second in pairwise(ordered):
+    ordered = sorted(read_quantities(text), key=lambda first: first.start)
+    for first, second in pairwise(ordered):
         # "it went up from 9 to 12" is a change, not a range
-        if (one not in pool and second not in pool) or CHANGED.search(
-            text[max(0, one.start - 30) : one.start]
+        if (first not in pool and second not in pool) or CHANGED.search(
+            text[max(0, first.start - 30) : first.start]
         ):
             continue
-        between = text[: one.start].endswith("between ")
+        between = text[: first.start].endswith("between ")
         if between or (
-            one.end <= second.start
-            and RE.between.fullmatch(text[one.end : second.start])
+            first.end <= second.start
+            and RE.between.fullmatch(text[first.end : second.start])
         ):
-            yield one, second
+            yield first, second
 
 
 def in_range(text: str, pool: Sequence[Quantity]) -> bool:
@@ -436,21 +436,21 @@ def _amounts_of_thing(
     ] or numbers
 
 
-def _is_final(text: str, one: Quantity) -> bool:
-    text_before = text[max(0, one.start - 80) : one.start]
-    after = text[one.end : one.end + 40]
+def _is_final(text: str, amount: Quantity) -> bool:
+    text_before = text[max(0, amount.start - 80) : amount.start]
+    after = text[amount.end : amount.end + 40]
     return (
         RE.final_before.search(text_before) is not None
         or RE.final_after.match(after) is not None
     )
 
 
-def _is_year(one: Quantity) -> bool:
-    return not one.unit and one.value in range(1900, 2100)
+def _is_year(amount: Quantity) -> bool:
+    return not amount.unit and amount.value in range(1900, 2100)
 
 
-def _next_stems(text: str, one: Quantity) -> set[str]:
-    following = re.findall(r"[\w-]+|[^\w\s]", text[one.end : one.end + 40])[:3]
+def _next_stems(text: str, amount: Quantity) -> set[str]:
+    following = re.findall(r"[\w-]+|[^\w\s]", text[amount.end : amount.end + 40])[:3]
     stop = next(
         (place for place, word in enumerate(following) if not word[0].isalnum()),
         len(following),
@@ -465,8 +465,8 @@ _AMONG = Ruling("unscored", "names the amount among others")
 _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
 _CONTRARIES = [
-    (frozenset(one.split(", ")), frozenset(others))
-    for one, others in LEXICON.table("contraries").items()
+    (frozenset(terms.split(", ")), frozenset(contraries))
+    for terms, contraries in LEXICON.table("contraries").items()
 ]
 
 
@@ -744,13 +744,15 @@ def _ruling_on_times(
 ) -> Ruling:
     """Return the ruling on an answer that comes to some times, and names others on the way."""
     right = [
-        one for one in times if all(_fits_within(reading, expected) for reading in one)
+        readings
+        for readings in times
+        if all(_fits_within(reading, expected) for reading in readings)
     ]
-    others = [one for one in times if one not in right]
+    others = [readings for readings in times if readings not in right]
     if right and all(
-        whole.lies_within(one)
+        whole.lies_within(reading)
         for other in others
-        for one in other
+        for reading in other
         for whole in expected[:1]
     ):
         doubt = RE.doubt.search(text)
@@ -766,34 +768,36 @@ def _ruling_on_times(
             else Ruling("unscored", "names the time among others")
         )
     if any(
-        _fits_within(reading, expected) for one in (*times, *every) for reading in one
+        _fits_within(reading, expected)
+        for readings in (*times, *every)
+        for reading in readings
     ):
         return Ruling(
             "unscored",
             "names the time on the way, or in figures that can be read in two ways",
         )
     met = [
-        one
+        reading
         for other in times
-        for one in other
-        if any(one.shared(whole) for whole in expected)
+        for reading in other
+        if any(reading.shared(whole) for whole in expected)
     ]
     if not met:
         return OTHER_TIME
     if all(
-        whole.lies_within(one) for one in met for whole in expected
+        whole.lies_within(reading) for reading in met for whole in expected
     ) and not RE.unread.search(casefold_plain(text)):
         return LESS_EXACT
     return Ruling("unscored", "names a time that is partly right")
 
 
-def _fits_within(one: DateRange, expected: Readings) -> bool:
+def _fits_within(time: DateRange, expected: Readings) -> bool:
     """Return whether a time lies in the expected one; a week may begin a day or two earlier or later."""
     # some begin a week on a Sunday, others count it from the day: five shared days are
     # the same week
     return any(
-        one.lies_within(expected_time)
-        or (max(one.days, expected_time.days) <= 8 and one.shared(expected_time) >= 5)
+        time.lies_within(expected_time)
+        or (max(time.days, expected_time.days) <= 8 and time.shared(expected_time) >= 5)
         for expected_time in expected
     )
 

@@ -23,6 +23,7 @@ from pytest_ltm.language.clauses import (
     sentence_around,
     sentence_start,
     split_sentences,
+    wording_positions,
 )
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
@@ -133,14 +134,14 @@ def _gold_thing(part: str, asked: AbstractSet[str], *, named: bool) -> _Thing:
     match = RE.whose.match(part) or RE.title.match(part)
     text = match["name"].strip(_MARKS) if match else part
     is_name = _is_name(text) and (named or match is not None or " " in text)
-    stems = [
-        one for one in map(word_stem, plain_words(text)) if one not in STOPS | TITLES
-    ]
-    every = stems if is_name else telling_keys(text)
-    heavy = [one for one in every if one not in LIGHT] or every
-    return _Thing(
-        text, tuple([one for one in heavy if one not in asked] or heavy), is_name
-    )
+    if is_name:
+        every_stem = map(word_stem, plain_words(text))
+        keys = [stem for stem in every_stem if stem not in STOPS | TITLES]
+    else:
+        keys = telling_keys(text)
+    heavy = [key for key in keys if key not in LIGHT] or keys
+    wanted = tuple(key for key in heavy if key not in asked) or tuple(heavy)
+    return _Thing(text, wanted, is_name)
 
 
 def _is_name(text: str) -> bool:
@@ -170,7 +171,7 @@ def in_other_words(gold: str, question: str, text: str, *, full: bool) -> Ruling
         return Ruling("no", SEVERAL)
     several = _gold_things(gold, question)
     things = [
-        min(ways, key=lambda one: len(one.missing_words(text)) / len(one.wanted))
+        min(ways, key=lambda thing: len(thing.missing_words(text)) / len(thing.wanted))
         for ways in several
     ]
     if not things or (not is_english(text) and len(things) == 1):
@@ -269,13 +270,13 @@ def _partial_ruling(
     missing = frozenset[str]().union(*(thing.missing_words(text) for thing in things))
     if size > 4 or (not names and RE.subjective.search(RE.talked.sub("", question))):
         return None
-    alike = any(is_like(one, other) for one in missing for other in meaning_keys(text))
+    alike = any(is_like(key, other) for key in missing for other in meaning_keys(text))
     # a word of one text may be made of letters of the other: UK, MSc
     abbreviated = any(
         RE.mixed.match(word)
         or (
             len(word) > (not word.isupper()) + 1
-            and word.lower() in "".join(one[0] for one in plain_words(other))
+            and word.lower() in "".join(part[0] for part in plain_words(other))
         )
         for mine, other in ((gold, text), (text, gold))
         for word in re.findall(r"\w+", mine)
@@ -562,11 +563,7 @@ def phrase_ruling(  # noqa: PLR0911 - one rule, one line
         for wording in gold.texts
         if not content_stems(wording) <= asked_stems
     ]
-    if spots := [
-        spot
-        for wording in wordings
-        for spot in phrase_positions(text, wording, plural=True)
-    ]:
+    if spots := wording_positions(text, wordings):
         return _named_ruling(gold, question, end, spots)
     if not new:
         return (

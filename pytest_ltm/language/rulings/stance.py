@@ -20,6 +20,7 @@ from pytest_ltm.language.clauses import (
     sentence_start,
     split_sentences,
     why_not_standing,
+    wording_positions,
 )
 from pytest_ltm.language.dates import MONTHS
 from pytest_ltm.language.lexicon import LEXICON
@@ -127,11 +128,7 @@ def why_rejected(wordings: Sequence[str], question: str, reply: str) -> str:
     """Return why an answer that repeats an accepted wording is not right for all that; "" if it is, or repeats none."""
     text = normalize_text(reply)
     known_text = f"{question} {' '.join(wordings)}"
-    spots = [
-        spot
-        for wording in wordings
-        for spot in phrase_positions(text, wording, plural=True)
-    ]
+    spots = wording_positions(text, wordings)
     people = unknown_names(question, " ".join(wordings), reply)
     last = {plain_words(wording)[-1] for wording in wordings if plain_words(wording)}
     ends = [
@@ -250,11 +247,7 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     text = normalize_text(end)
     known_text = f"{question} {' '.join(wordings)}"
     people = unknown_names(question, " ".join(wordings), end)
-    spots = [
-        spot
-        for wording in wordings
-        for spot in phrase_positions(text, wording, plural=True)
-    ]
+    spots = wording_positions(text, wordings)
     for places in (
         [spots]
         if spots
@@ -356,10 +349,7 @@ def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
     with_it = [0]
     without = []
     for part in split_sentences(end):
-        if any(
-            phrase_positions(normalize_text(part), wording, plural=True)
-            for wording in wordings
-        ):
+        if wording_positions(normalize_text(part), wordings):
             with_it.append(len(asked_stems & content_stems(part)))
         elif not has_negation(part) and any(
             not ordinary.issuperset(plain_words(name))
@@ -375,14 +365,10 @@ def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bo
         ORDINALS[word] for word in plain_words(question) if word in ORDINALS
     ]
     lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
-    line_texts = {line: normalize_text(line[2]) for line in lines}
     have = {
         int(line[1])
         for line in lines
-        if any(
-            phrase_positions(line_texts[line], wording, plural=True)
-            for wording in wordings
-        )
+        if wording_positions(normalize_text(line[2]), wordings)
     }
     return (
         len(asked_places) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmark_data import LONGMEMEVAL, lines_of
 
+from pytest_ltm.datasets.locomo.strict import strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
 
 
@@ -50,6 +51,51 @@ def verdict(
 )
 def test_what_an_answer_comes_to(answer: object, said: str, expected: str) -> None:
     assert verdict(answer, said) == expected
+
+
+@pytest.mark.parametrize("is_locomo", [False, True])
+@pytest.mark.parametrize(
+    ("question", "gold", "reply", "expected"),
+    [
+        ("How much did it cost?", "12.50 €", "It cost 12,50 €.", "yes"),
+        ("How much did it cost?", "12.50 €", "It cost 13,50 €.", "no"),
+        ("How much did it cost?", "1250.75 EUR", "It cost 1.250,75 EUR.", "yes"),
+        ("How much flour do I need?", "0.75 cup", "You need 3/4 cup.", "yes"),
+        ("How much flour do I need?", "0.75 cup", "You need 1/4 cup.", "no"),
+        ("How much flour do I need?", "0.5 cup", "You need ½ cup of flour.", "yes"),
+        ("When did I move?", "6 May 2024", "You moved on 2024-05-06T07:08:09Z.", "yes"),
+        ("When did I move?", "6 May 2024", "You moved on 2024-05-07T07:08:09Z.", "no"),
+        ("How far did I run?", "10 km", "You ran 10k.", "yes"),
+        ("How far did I run?", "10 km", "You ran 11k.", "no"),
+        ("How much do I earn?", "$10,000", "You earn 10k.", "yes"),
+        (
+            "How fast did I run it?",
+            "31:05",
+            "You ran it in thirty-one minutes and five seconds.",
+            "yes",
+        ),
+        (
+            "How fast did I run it?",
+            "31:05",
+            "You ran it in thirty-one minutes and six seconds.",
+            "no",
+        ),
+        ("How many times did I go?", "3 times", "You went 3x.", "yes"),
+        ("How many plants do I have?", "21", "You have twenty-one plants.", "yes"),
+        ("When does it open?", "7 o'clock", "It opens at seven.", "yes"),
+        ("When does it open?", "7 o'clock", "It opens at 8.", "no"),
+    ],
+)
+def test_a_value_in_a_sentence_may_have_another_form(
+    question: str, gold: str, reply: str, expected: str, *, is_locomo: bool
+) -> None:
+    if is_locomo:
+        ruling = strict_verdict(
+            category=4, question=question, answer=gold, prediction=reply
+        )
+        assert ruling.verdict == expected
+    else:
+        assert verdict(gold, reply, question) == expected
 
 
 def test_where_a_file_has_no_answer_none_is_right() -> None:
