@@ -558,6 +558,9 @@ _STOP = frozenset(
 
 # Words of a sentence that are compared with a step.
 _LONGEST_STEP = 60
+# The share of the expected words that a sentence has where one of them is exchanged.
+_SAME_STEP = 0.6
+_ARTICLES = {"a", "an", "the"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,7 +617,11 @@ class Recollection:
         return re.sub(rf"\b([^\W\d_]+\.? )?{re.escape(surname)}\b", full_name, text)
 
     def is_exchanged(self, text: str) -> bool:
-        """Return whether a sentence has another word in the place of one that is needed: "with a match"."""
+        """Return whether a sentence is the expected one with another thing in the place of one: "with a match".
+
+        A verb may be put in other words, and so may most of a sentence: only things
+        are exchanged.
+        """
         missing = self.needed - set(recollection_keys(text))
         if not missing:
             return False
@@ -622,13 +629,15 @@ class Recollection:
         for sentence in split_sentences(text):
             words = plain_words(sentence)[:_LONGEST_STEP]
             matcher = SequenceMatcher(None, expected_words, words, autojunk=False)
+            same = sum(block.size for block in matcher.get_matching_blocks())
+            if same < _SAME_STEP * len(expected_words):
+                continue
             for kind, start, end, place, last in matcher.get_opcodes():
-                lost_words = " ".join(expected_words[start:end])
-                is_lost = not missing.isdisjoint(recollection_keys(lost_words))
+                lost_keys = set(recollection_keys(" ".join(expected_words[start:end])))
                 new_keys = set(recollection_keys(" ".join(words[place:last])))
                 is_new = any(len(key) > 2 for key in new_keys - self.needed)
-                # who begins otherwise, may say it in other words
-                if kind == "replace" and start and is_lost and is_new:
+                is_thing = start > 0 and expected_words[start - 1] in _ARTICLES
+                if kind == "replace" and is_thing and missing <= lost_keys and is_new:
                     return True
         return False
 
