@@ -54,6 +54,8 @@ _NEAREST, _CHUNK, _LONG_CHUNK = 300, 1_500, 2_000
 """Tokens: the smallest distance, and those of a message, without and with `--to`."""
 _FINEST = 1.09
 """The ratio of a distance to the next smaller one, where there is room for it."""
+_VAGUE = 4
+"""The ratio of two distances above which no figure between them is named."""
 _SHOWN = 70
 _LEAST_TALK = 30
 """Tokens below which no small talk is worth a message."""
@@ -201,8 +203,11 @@ class Trial:
     def exchanges_left(self) -> int:
         """Return how many more exchanges there is time for."""
         limit = _EXCHANGES - self.exchanges if self.reach is None else 10_000
-        in_time = (self._seconds - self.elapsed) / max(self.pace, 1e-4)
-        return max(0, min(limit, int(0.9 * in_time)))
+        return max(0, min(limit, self.exchanges_in_time()))
+
+    def exchanges_in_time(self) -> int:
+        """Return how many more exchanges the time allows, however many are planned."""
+        return int(0.9 * (self._seconds - self.elapsed) / max(self.pace, 1e-4))
 
     @contextmanager
     def conversation(self, folder: Path) -> Iterator[Talk]:
@@ -415,8 +420,12 @@ class DistanceSearch:
         self.known_at = 0
         self.lost_at = 0
 
-    def plant(self, limit: int) -> None:
-        """Tell `limit` codes at most, the farthest one first."""
+    def plant(self, limit: int, questions: int) -> None:
+        """Tell `limit` codes at most, the farthest one first.
+
+        There is small talk between them while it leaves time for all codes and
+        `questions`.
+        """
         distances = [float(_NEAREST)]
         ratio = max(_FINEST, (self._reach / _NEAREST) ** (1 / max(1, limit - 1)))
         while distances[-1] < self._reach:
@@ -432,7 +441,10 @@ class DistanceSearch:
             self._talk.say(f"The code of my {thing} is {code}.")
             number = len(self._talk.exchanges) - 1
             self._planted.append(Planted(thing, str(code), number))
+            needed = len(things) - len(self._planted) + questions
             for text in self._small_talk(gap - self.distance(-1)):
+                if self._trial.exchanges_in_time() <= needed:
+                    break
                 self._talk.say(text)
         talk = " ".join(part.message for part in self._talk.exchanges).lower()
         # A thing that small talk mentions is no test of memory.
@@ -549,7 +561,7 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
     limit = code_count if trial.reach is None else len(_THINGS)
     with trial.conversation(folder / "distance") as talk:
         search = DistanceSearch(trial, talk, reach, chunk)
-        search.plant(limit)
+        search.plant(limit, questions)
         try:
             search.bisect(votes)
         except OutOfTime:
@@ -567,7 +579,10 @@ def try_distance(trial: Trial, folder: Path) -> Finding:
         good = True
     else:
         tokens = round(sqrt(known_at * lost_at))
-        text = f"reaches back about {tokens:,} tokens: {known_at:,} yes, {lost_at:,} no"
+        about = f"about {tokens:,} tokens"
+        if lost_at > _VAGUE * known_at:
+            about = f"{known_at:,} to {lost_at:,} tokens"
+        text = f"reaches back {about}: {known_at:,} yes, {lost_at:,} no"
     return Finding(
         topic="distance", text=text, good=good, talk=talk.exchanges, tokens=tokens
     )
