@@ -227,6 +227,10 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
             return OTHER_VALUE
         case _:
             pass
+    # without what stands behind it in brackets: "25 minutes (or 25:00)"
+    main = read_gold(gold, question).texts[0]
+    if compare_values(main, text, question=question) is Sameness.SAME:
+        return SAME_VALUE
     if differs_in_sign(text, gold):
         return Ruling("no", "has another sign")
     if names_only_another(text, gold, question):

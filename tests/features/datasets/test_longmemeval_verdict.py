@@ -80,6 +80,12 @@ def test_what_an_answer_comes_to(answer: object, said: str, expected: str) -> No
             "You ran it in thirty-one minutes and six seconds.",
             "no",
         ),
+        (
+            "What was my time?",
+            "35 minutes and 40 seconds (or 35:40)",
+            "Thirty-five minutes and forty seconds.",
+            "yes",
+        ),
         ("How many times did I go?", "3 times", "You went 3x.", "yes"),
         ("How many plants do I have?", "21", "You have twenty-one plants.", "yes"),
         ("When does it open?", "7 o'clock", "It opens at seven.", "yes"),
