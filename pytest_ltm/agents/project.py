@@ -522,7 +522,7 @@ def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg
 
 
 def what_function_takes(function: _Function) -> str:
-    """Return what a function may be asked with; "" if it is no message, or nothing says that it is one."""
+    """Return what a function may be asked with; "" if it takes no message, or nothing says that it does."""
     needed = needed_arguments(function)
     names = [argument.arg for argument in needed]
     positional = [*function.args.posonlyargs, *function.args.args]
