@@ -36,23 +36,24 @@ JOURNAL = CANARY_JOURNAL
 TIMINGS = CANARY_TIMINGS
 # The journal of checks that no conversation had a place for.
 CHECKS = JUDGE_CHECKS
-# How many checks of each kind a run has at least, by whether the judge is to pass them.
-# Vague answers are what judges pass most often.
+# How many checks of each kind a run has at least, by whether the judge is to pass them:
+# of three, a judge that misjudges 80 % of a kind misses one in 99 of 100 runs. Vague
+# answers are what judges pass most often.
 PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
 FAILING_CHECKS: Mapping[str, int] = {
-    "other": 2,
-    "topic": 2,
-    "former": 2,
-    "person": 2,
-    "unasked": 2,
-    "half": 2,
+    "other": 3,
+    "topic": 3,
+    "former": 3,
+    "person": 3,
+    "unasked": 3,
+    "half": 3,
     "vague": 4,
-    "refusal": 2,
-    "injection": 2,
+    "refusal": 3,
+    "injection": 3,
 }
 LEAST_CHECKS = sum(PASSING_CHECKS.values()) + sum(FAILING_CHECKS.values())
 # How many of a kind of which one was missed.
-MISSED_CHECKS = 8
+MISSED_CHECKS = 10
 _SHOWN = 4
 # A judge with 3 % errors is stopped in one of 100 runs at most: half of that by all
 # kinds together, half by any of them.

@@ -180,7 +180,7 @@ def test_the_judge_sees_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conversations", "share"), [(1, 26), (3, 10), (9, 4), (100, 2)]
+    ("conversations", "share"), [(1, 34), (3, 12), (9, 4), (100, 2)]
 )
 def test_a_conversation_begins_with_its_share_in_pairs(
     conversations: int, share: int
@@ -188,7 +188,7 @@ def test_a_conversation_begins_with_its_share_in_pairs(
     assert share_of_checks(conversations) == share
 
 
-@pytest.mark.parametrize(("checks", "misses"), [(26, 5), (50, 6), (100, 9)])
+@pytest.mark.parametrize(("checks", "misses"), [(34, 5), (50, 6), (100, 9)])
 def test_more_checks_allow_more_misses(checks: int, misses: int) -> None:
     assert most_misses(checks) == misses
 
@@ -219,10 +219,16 @@ class RunOfChecks(NamedTuple):
 def _play(seed: int, judge: Callable[[KnownAnswer], bool]) -> RunOfChecks:
     """Return what a judge makes of the checks that a run has at least."""
     drawing = HiddenChecks(lambda: KNOWN, random.Random(seed), 0, ANSWERS)
+    return _play_checks(drawing.draw, judge)
+
+
+def _play_checks(
+    draw: Callable[[str], KnownAnswer], judge: Callable[[KnownAnswer], bool]
+) -> RunOfChecks:
     checks: list[events.JudgeChecked] = []
     for _ in range(2):
         for kind in wanted_checks(checks):
-            known = drawing.draw(kind)
+            known = draw(kind)
             reply = "GRADE: yes" if judge(known) else "GRADE: no"
             checks.append(_checked(known, reply))
     rates = check_rates(checks)
@@ -266,6 +272,25 @@ def test_a_judge_that_errs_on_one_kind_only_is_stopped_and_the_kind_named(
 
     runs = [_play(seed, _slips(seed, judge)) for seed in range(20)]
     assert all(run.stopped and kind in run.named for run in runs)
+
+
+def _plain_check(kind: str) -> KnownAnswer:
+    return KnownAnswer("?", "Turku", "Turku.", passes=kind in PASSING_CHECKS, kind=kind)
+
+
+@pytest.mark.slow
+def test_a_judge_that_mostly_errs_on_one_kind_is_noticed_in_99_of_100_runs() -> None:
+    def judge(known: KnownAnswer) -> bool:
+        errors = 0.8 if known.kind == kind else 0.03
+        return known.passes != (rng.random() < errors)
+
+    noticed = 0
+    for kind in KINDS:
+        for seed in range(200):
+            rng = random.Random(f"{kind} {seed}")
+            run = _play_checks(_plain_check, judge)
+            noticed += run.stopped or kind in run.named
+    assert noticed >= 0.99 * 200 * len(KINDS)
 
 
 def _shares_words(known: KnownAnswer) -> bool:
