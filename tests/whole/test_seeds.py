@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,17 @@ import os
 class Nosy:
     def reply(self, message):
         return os.environ.get("MEMORY_SEED", "nothing") + " " + message
+"""
+READS_PROCESSES = """
+import contextlib
+from pathlib import Path
+
+def reads(message):
+    shown = 0
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            shown += f"MEMORY_SEED={SECRET}".encode() in path.read_bytes()
+    return f"Seen by {shown}."
 """
 
 
@@ -140,6 +152,24 @@ def test_the_agent_does_not_inherit_the_secret(drawing: Project) -> None:
         SECRET not in path.read_text()
         for path in latest_run(drawing.path).glob("*/journal.jsonl")
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("words", [[], ["--ltm-agent-process"]])
+def test_no_process_shows_the_secret_to_the_agent(
+    drawing: Project, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    secret = f"a secret of {drawing.path}"
+    monkeypatch.setenv("MEMORY_SEED", secret)
+    drawing.file(READS_PROCESSES.replace("SECRET", repr(secret)), "reads.py")
+    drawing.ltm(
+        "--ltm-seed=env:MEMORY_SEED", *words, agent="reads:reads", subprocess=True
+    )
+    journals = [
+        path.read_text() for path in latest_run(drawing.path).glob("*/journal.jsonl")
+    ]
+    assert journals
+    assert all("Seen by 0." in journal for journal in journals)
 
 
 def test_the_variable_is_there_again_after_the_run(drawing: Project) -> None:

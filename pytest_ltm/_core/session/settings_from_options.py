@@ -42,6 +42,7 @@ from pytest_ltm._core.session.recorded_run import (
 )
 from pytest_ltm._core.session.settings import AgentChoice, RunSettings, in_languages
 from pytest_ltm._core.session.suite_choice import choose_suite
+from pytest_ltm._core.storage.secrets import erase_inherited_variable
 
 # Settings that are just what the option of this name says.
 _AS_WRITTEN = (
@@ -184,10 +185,15 @@ def _read_seed(config: pytest.Config, suite: Suite | None) -> Seed:
     seed: Seed = _read_value(config, "seed")
     if seed.source:
         config.option.ltm_seed = seed.option
-    # The workers of a controller take it from its environment.
-    if seed.variable and (worker or not getattr(config.option, "tx", None)):
+    if seed.variable:
+        erase_inherited_variable(seed.variable)
         value = os.environ.pop(seed.variable)
-        config.add_cleanup(partial(os.environ.__setitem__, seed.variable, value))
+        restore = partial(os.environ.__setitem__, seed.variable, value)
+        # The workers of a controller take it from its environment.
+        if worker or not getattr(config.option, "tx", None):
+            config.add_cleanup(restore)
+        else:
+            restore()
     return seed
 
 

@@ -146,6 +146,19 @@ def remember_secret(name: str, value: str) -> None:
     _KNOWN.add(name, value)
 
 
+def erase_inherited_variable(name: str) -> None:
+    """Erase a variable's value where the kernel shows others with what this process began; code here loses it, too."""
+    if os.name != "posix":
+        return
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_void_p
+    address = libc.getenv(os.fsencode(name))
+    if address:
+        ctypes.memset(address, 0, len(ctypes.string_at(address)))
+
+
 def known_secrets() -> frozenset[tuple[str, str]]:
     """Return names and values of all secrets that are known, for a process that reads what this one writes."""
     _KNOWN.forms()
