@@ -170,9 +170,9 @@ class Structure:
 
 def pairs_of(features: Sequence[Feature]) -> Iterator[frozenset[Feature]]:
     """Yield all pairs that can be said of one thing together."""
-    for one, other in combinations(features, 2):
-        if one.kind != other.kind:
-            yield frozenset((one, other))
+    for feature, other in combinations(features, 2):
+        if feature.kind != other.kind:
+            yield frozenset((feature, other))
 
 
 def paired(rng: random.Random, examples: Sequence[tuple[str, str]]) -> str:

@@ -306,10 +306,10 @@ def _not_so(town: Town, rng: random.Random, key: Key, homes: set[str]) -> Fact:
     kind, subject = key
     if kind in ("home", "work"):
         named = {
-            one.fact.value
+            sentence.fact.value
             for chapter in town.chapters
-            for one in chapter
-            if one.fact.kind == kind
+            for sentence in chapter
+            if sentence.fact.kind == kind
         }
         values = set(town.vacant) - homes if kind == "home" else set(WORKPLACES)
         fitting = sorted((values & named or values) - {town.state[key]})

@@ -383,7 +383,7 @@ def _question(rng: random.Random, kind: Kind, world: str, names: bool) -> str:
         if named
         else (LEADS, kind.unnamed)
     )
-    return worded(rng, [one + question for one in lead], w=world)
+    return worded(rng, [phrase + question for phrase in lead], w=world)
 
 
 def _value(rng: random.Random, inventions: Inventions, kind: Kind) -> str:

@@ -215,7 +215,7 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
         parameters={
             **parameters,
             "others": [
-                [one.value for one in facts if one is not fact or fact in gone]
+                [other.value for other in facts if other is not fact or fact in gone]
                 for fact in asked
             ],
             "kept": [fact.value for fact in facts if fact not in gone],

@@ -140,8 +140,8 @@ class Course:
         fresh = self._nouns[-nouns:]
         examples = [Phrase(noun) for noun in fresh]
         examples += [
-            Phrase(self.rng.choice(fresh), frozenset((one,)))
-            for one in self._features[-features:]
+            Phrase(self.rng.choice(fresh), frozenset((feature,)))
+            for feature in self._features[-features:]
         ]
         for feature in self._features[-features:]:
             beside = [
@@ -181,7 +181,7 @@ class Course:
                     if example.features >= phrase.features
                 )
             )
-        return tuple(dict.fromkeys(self.examples[one] for one in needed))
+        return tuple(dict.fromkeys(self.examples[phrase] for phrase in needed))
 
     def _phrases(self, kind: str) -> Iterator[Phrase]:
         """Yield the phrases of a kind that can be derived, and have been neither told nor asked for."""

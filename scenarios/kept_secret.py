@@ -303,7 +303,7 @@ def kept_secret(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     things = rng.sample(THINGS, len(kinds))
     values = _values(rng, things)
     facts = [
-        _told(rng, *one, people) for one in zip(things, values, kinds, strict=True)
+        _told(rng, *parts, people) for parts in zip(things, values, kinds, strict=True)
     ]
     denied = [fact for fact in facts if fact.kind != OPEN for _ in range(attempts)]
     manners = _manners(rng, len(denied)) + _manners(rng, len(facts))
@@ -313,23 +313,26 @@ def kept_secret(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             zip([*denied, *facts], manners, strict=True)
         )
     ]
-    asked.sort(key=lambda one: one.day)
+    asked.sort(key=lambda question: question.day)
     rng.shuffle(facts)
     kept = [
-        [fact.value for fact in facts if not fact.open_to(one.name, one.day)]
-        for one in asked
+        [fact.value for fact in facts if not fact.open_to(question.name, question.day)]
+        for question in asked
     ]
     told = [opening, *(fact.said for fact in facts)]
     return Definition(
-        steps=spread([*told, *(one.ask for one in asked)], last_wait(rng, parameters)),
-        expected=[one.right for one in asked],
+        steps=spread(
+            [*told, *(question.ask for question in asked)], last_wait(rng, parameters)
+        ),
+        expected=[question.right for question in asked],
         parameters={
             **parameters,
             "withheld": kept,
             "others": [
-                [fact.value for fact in facts if fact is not one.fact] for one in asked
+                [fact.value for fact in facts if fact is not question.fact]
+                for question in asked
             ],
-            "offered": [list(one.offered) for one in asked],
+            "offered": [list(question.offered) for question in asked],
         },
     )
 

@@ -234,21 +234,21 @@ def large_scale_integration(
         for name, town in ledger.homes.items()
     ]
     rng.shuffle(says)
-    asked = [one(rng, ledger) for one in (_count, _add, _order, _join, _compare)]
+    asked = [ask(rng, ledger) for ask in (_count, _add, _order, _join, _compare)]
     rng.shuffle(asked)
     texts = tuple(message.text for message in says)
     return Definition(
         steps=spread(
-            [*says, *(Ask(one.text, about=texts) for one in asked)],
+            [*says, *(Ask(question.text, about=texts) for question in asked)],
             last_wait(rng, parameters),
         ),
-        expected=[list(one.expected) for one in asked],
+        expected=[list(question.expected) for question in asked],
         parameters={
             **parameters,
-            "asked": [one.kind for one in asked],
-            "others": [list(one.others) for one in asked],
+            "asked": [question.kind for question in asked],
+            "others": [list(question.others) for question in asked],
         },
-        replies=tuple(_reply(one) for one in asked),
+        replies=tuple(_reply(question) for question in asked),
     )
 
 
@@ -283,7 +283,7 @@ def spoken(rng: random.Random, day: date) -> str:
 def _count(rng: random.Random, ledger: Book) -> Question:
     if rng.random() < 1 / 2:
         days = sorted(gift.day for gift in ledger.gifts)
-        day = rng.choice([one for one in _days(days[2], days[-3]) if one not in days])
+        day = rng.choice([day for day in _days(days[2], days[-3]) if day not in days])
         later = sum(gift.day > day for gift in ledger.gifts)
         text = worded(rng, AFTER_DAY, day=spoken(rng, day))
         return Question(text, NUMBER, [str(later)])
@@ -334,7 +334,7 @@ def _compare(rng: random.Random, ledger: Book) -> Question:
             text, NAME, [most], [name for name in ledger.homes if name != most]
         )
     (more, much), (less, little) = sorted(
-        rng.sample(ledger.purposes().most_common(), 2), key=lambda one: -one[1]
+        rng.sample(ledger.purposes().most_common(), 2), key=lambda purpose: -purpose[1]
     )
     return Question(
         worded(rng, MORE_FOR, purpose=more, less=less), NUMBER, [str(much - little)]

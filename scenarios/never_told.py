@@ -138,8 +138,8 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         )
     told = [fact.said for fact in facts]
     told += [
-        _told(rng, one.owner, one.thing, one.kind, one.value, told)
-        for one in rng.sample(facts, again)
+        _told(rng, fact.owner, fact.thing, fact.kind, fact.value, told)
+        for fact in rng.sample(facts, again)
     ]
     asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
     asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]
@@ -184,7 +184,7 @@ def _told(
 ) -> Say:
     """Return a message that tells a fact, in other words than those before."""
     said = ""
-    while not said or said in [one.text for one in before]:
+    while not said or said in [message.text for message in before]:
         said = worded(rng, TOLD[kind], owner=owner, thing=thing, v=value)
     return Say(said, tells={f"{owner}'s {thing}, {kind}": value})
 
@@ -206,7 +206,9 @@ def _false(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
         whose[fact.value] = SIGNS[fact.kind]
         question = worded(rng, ASKED[kind], owner=fact.owner, thing=fact.thing)
         return Ask(question, about=(fact.said.text,)), "", whose
-    other = rng.choice([one for one in facts if one.thing != fact.thing])
+    other = rng.choice(
+        [candidate for candidate in facts if candidate.thing != fact.thing]
+    )
     whose[fact.value] = fact.thing
     question = worded(rng, ASKED[other.kind], owner=fact.owner, thing=other.thing)
     return Ask(question, about=(fact.said.text, other.said.text)), "", whose

@@ -102,7 +102,9 @@ class Story:
     def rule(self, thing: Thing, frame: Frame) -> None:
         """Give a thing another value in a frame than it ever had anywhere."""
         out = self.ruled_out.setdefault(thing, {thing.value})
-        value = self.rng.choice([one for one in VALUES[thing.aspect] if one not in out])
+        value = self.rng.choice(
+            [value for value in VALUES[thing.aspect] if value not in out]
+        )
         out.add(value)
         self.values[thing, frame] = value
 
@@ -152,7 +154,7 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     rng.shuffle(asked)
     by_place = {
         place: tuple(
-            said.text for one, said in told if one in (place, _base(story, place))
+            said.text for where, said in told if where in (place, _base(story, place))
         )
         for place, _ in told
     }
@@ -170,9 +172,9 @@ def other_world(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             **parameters,
             "others": [
                 [
-                    spellings(one)
-                    for one in VALUES[thing.aspect]
-                    if one != value and thing.aspect != COUNT
+                    spellings(other)
+                    for other in VALUES[thing.aspect]
+                    if other != value and thing.aspect != COUNT
                 ]
                 for (thing, _), value in zip(asked, expected, strict=True)
             ],

@@ -416,9 +416,9 @@ def _misleading(
     elif relation in ("opening", "staff", "birth"):
         numbers = {"opening": OPENED, "staff": EMPLOYED, "birth": BORN}[relation]
         options = [
-            str(one)
-            for one in rng.sample(numbers, len(numbers))
-            if str(one) not in [*options, facts[key]]
+            str(number)
+            for number in rng.sample(numbers, len(numbers))
+            if str(number) not in [*options, facts[key]]
         ]
     return [option for option in options if _misleads(questions, facts, key, option)]
 

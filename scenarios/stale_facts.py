@@ -280,9 +280,9 @@ def stale_facts(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
             "asked": [kind for _, kind in pairs],
             "others": [
                 [
-                    one
-                    for one in (story.days if kind == WHEN else story.others)
-                    if one != right
+                    value
+                    for value in (story.days if kind == WHEN else story.others)
+                    if value != right
                 ]
                 for (story, kind), right in zip(pairs, expected, strict=True)
             ],

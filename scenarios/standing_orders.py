@@ -202,7 +202,7 @@ class Story:
 
     def change(self) -> None:
         """Give an order another word, or another condition; the first order always holds in every line."""
-        order = self.rng.choice([one for one in self.orders if not one.revoked])
+        order = self.rng.choice([order for order in self.orders if not order.revoked])
         if order is self.orders[0] or self.rng.random() < 1 / 2:
             old, order.word = order.word, self.word()
             self._say(NEW_WORD, order, NOW_HOLDS, old=old, w=order.word)
@@ -212,13 +212,15 @@ class Story:
 
     def revoke(self) -> None:
         """Revoke an order."""
-        order = self.rng.choice([one for one in self.orders[1:] if not one.revoked])
+        order = self.rng.choice(
+            [order for order in self.orders[1:] if not order.revoked]
+        )
         order.revoked = True
         self._say(REVOKED, order, NOW_HOLDS)
 
     def restore(self) -> None:
         """Have an order that was revoked hold again."""
-        order = self.rng.choice([one for one in self.orders if one.revoked])
+        order = self.rng.choice([order for order in self.orders if order.revoked])
         order.revoked = False
         self._say(RESTORED, order, NOW_HOLDS)
 
@@ -304,8 +306,8 @@ def standing_orders(rng: random.Random, parameters: Mapping[str, Any]) -> Defini
         happens()
         if place >= middle and len(asked) == tasks and story.lapses(*asked[0]):
             story.ask(*asked.pop(0))
-    for one in asked:
-        story.ask(*one)
+    for question in asked:
+        story.ask(*question)
     return Definition(
         steps=spread(story.messages, last_wait(rng, parameters)),
         expected=story.holding,

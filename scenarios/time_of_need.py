@@ -299,7 +299,9 @@ class Diary:
     def __call__(self, since: Sequence[Exchange], /) -> Score | Unscored | None:
         """Return the verdict once the last message has its reply."""
         self._heard = since
-        return self.rule()([one.reply for one in since]) if self._over else None
+        return (
+            self.rule()([exchange.reply for exchange in since]) if self._over else None
+        )
 
     @property
     def _over(self) -> bool:
@@ -315,17 +317,19 @@ class Diary:
                 tuple(_minutes(due - began) for due in self._due(task))
                 for task in tasks
             ),
-            tuple(_minutes(one.now - began) for one in self._heard),
+            tuple(_minutes(exchange.now - began) for exchange in self._heard),
             tuple(
                 tuple(
                     n
-                    for n, one in enumerate(self._heard)
-                    if self._orders.get(one.message, {}).get("task") == task
+                    for n, exchange in enumerate(self._heard)
+                    if self._orders.get(exchange.message, {}).get("task") == task
                 )
                 for task in tasks
             ),
             tuple(
-                n for n, one in enumerate(self._heard) if one.by != self._heard[0].by
+                n
+                for n, exchange in enumerate(self._heard)
+                if exchange.by != self._heard[0].by
             ),
         )
 
@@ -356,10 +360,10 @@ class Diary:
     ) -> list[tuple[When | None, datetime, datetime | None]]:
         """Return what was asked for, when, and until when it held."""
         asked = [
-            (self._orders[one.message], one.now)
-            for one in self._heard
-            if one.message in self._orders
-            and task in ("", self._orders[one.message]["task"])
+            (self._orders[exchange.message], exchange.now)
+            for exchange in self._heard
+            if exchange.message in self._orders
+            and task in ("", self._orders[exchange.message]["task"])
         ]
         result: list[tuple[When | None, datetime, datetime | None]] = []
         for place, (order, now) in enumerate(asked):

@@ -120,9 +120,9 @@ def transfer(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             )
         )
     asked = [
-        one
+        question
         for alike, features, pair in pairs
-        for one in _questions(rng, *pair, features, each, alike=alike)
+        for question in _questions(rng, *pair, features, each, alike=alike)
     ]
     rng.shuffle(asked)
     says = [
@@ -137,14 +137,16 @@ def transfer(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
         for phrase in tongue.shown
     }
     return Definition(
-        steps=spread([*says, *(one.ask for one in asked)], last_wait(rng, parameters)),
-        expected=[one.expected for one in asked],
+        steps=spread(
+            [*says, *(question.ask for question in asked)], last_wait(rng, parameters)
+        ),
+        expected=[question.expected for question in asked],
         parameters={
             **parameters,
             "told": sorted(told),
-            "forms": [one.form for one in asked],
-            "kinds": [one.kind for one in asked],
-            "alike": [one.alike for one in asked],
+            "forms": [question.form for question in asked],
+            "kinds": [question.kind for question in asked],
+            "alike": [question.alike for question in asked],
         },
     )
 
@@ -168,10 +170,11 @@ def _pair(
     for place, taught in enumerate((features[:2], features[2:])):
         roots = {noun: morphemes.root() for noun in nouns}
         shown = [Phrase(noun) for noun in nouns] + [
-            Phrase(rng.choice(nouns), frozenset((one,))) for one in taught
+            Phrase(rng.choice(nouns), frozenset((feature,))) for feature in taught
         ]
         examples = [
-            (one.gloss, structure.form(roots[one.noun], one.features)) for one in shown
+            (phrase.gloss, structure.form(roots[phrase.noun], phrase.features))
+            for phrase in shown
         ]
         wordings = (ALIKE if alike else UNLIKE) if place else FIRST_LESSONS
         text = worded(
@@ -207,13 +210,15 @@ def _questions(
         for number in range(each * len(tongues)):
             tongue, of = tongues[number % len(tongues)], taught[number % len(tongues)]
             phrases = [
-                Phrase(noun, frozenset((one,))) for noun in tongue.roots for one in of
+                Phrase(noun, frozenset((feature,)))
+                for noun in tongue.roots
+                for feature in of
             ]
             phrase = rng.choice(
                 [
-                    one
-                    for one in phrases
-                    if one not in tongue.shown and (tongue.name, one) not in used
+                    phrase
+                    for phrase in phrases
+                    if phrase not in tongue.shown and (tongue.name, phrase) not in used
                 ]
             )
             used.add((tongue.name, phrase))
@@ -241,7 +246,9 @@ def shares(definition: Definition, answers: Sequence[str]) -> dict[str, float]:
     rule, parameters = rule_of(definition), definition.parameters
     flags: dict[str, list[bool]] = {}
     for answer, form, kind, alike in zip(
-        answers, *(parameters[one] for one in ("forms", "kinds", "alike")), strict=True
+        answers,
+        *(parameters[field] for field in ("forms", "kinds", "alike")),
+        strict=True,
     ):
         flags.setdefault(kind if alike else f"{kind}_control", []).append(
             rule.settles_on(answer, form) is True

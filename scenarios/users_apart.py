@@ -341,14 +341,15 @@ def users_apart(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     rng.shuffle(asked)
     return Definition(
         steps=spread(
-            [opening, *told, *(one.ask for one in asked)], last_wait(rng, parameters)
+            [opening, *told, *(question.ask for question in asked)],
+            last_wait(rng, parameters),
         ),
-        expected=[one.right for one in asked],
+        expected=[question.right for question in asked],
         parameters={
             **parameters,
-            "replies": [one.answer for one in asked],
-            "others": [list(one.whose) for one in asked],
-            "owners": [list(one.whose.values()) for one in asked],
+            "replies": [question.answer for question in asked],
+            "others": [list(question.whose) for question in asked],
+            "owners": [list(question.whose.values()) for question in asked],
         },
     )
 

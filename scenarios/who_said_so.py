@@ -181,8 +181,8 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         sources[0], sources[other] = sources[other], sources[0]
     levels = rng.sample([*LEVELS] * each, number)
     tips = [
-        _tip(rng, inventions, *one)
-        for one in zip(contests, sources, levels, _days(rng, number), strict=True)
+        _tip(rng, inventions, *parts)
+        for parts in zip(contests, sources, levels, _days(rng, number), strict=True)
     ]
     told: list[Say | Ask] = [
         Ask(tip.text, about=(tips[0].text,), tells={tip.contest: tip.names})
@@ -280,15 +280,17 @@ def _others(kind: str, tip: Tip, tips: Sequence[Tip]) -> list[str]:
         return list(tip.names)
     if kind == WHO:
         return [
-            one.source for one in tips if one.source not in (USER, AGENT, tip.source)
+            other.source
+            for other in tips
+            if other.source not in (USER, AGENT, tip.source)
         ]
     if kind == NEXT:
         return [
-            one.contest
-            for one in tips
-            if one.contest not in (tip.contest, _next(tip, tips).contest)
+            other.contest
+            for other in tips
+            if other.contest not in (tip.contest, _next(tip, tips).contest)
         ]
-    return [one.day for one in tips if one.day != tip.day] if kind == WHEN else []
+    return [other.day for other in tips if other.day != tip.day] if kind == WHEN else []
 
 
 def _reply(kind: str, tip: Tip, tips: Sequence[Tip]) -> str:

@@ -106,7 +106,7 @@ class ChatCostMeter:
     nothing is cached, and what a chat format adds is not counted. Exchanges that it is
     told (filler, mostly) cost nothing themselves and are re-sent like the others, as
     with `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list
-    of answers gets it, everything else gets `NOTED`. AnswersAlone, AcceptsHistory,
+    of answers gets it, everything else gets `ACKNOWLEDGEMENT`. AnswersAlone, AcceptsHistory,
     Checkpointable, Configured.
     """
 

@@ -66,7 +66,7 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
     >>> from pytest_ltm import Ask, Definition, Say
     >>> said = Say("My sister's boat is called Marquardt Kestrel.")
     >>> boat = Definition(steps=(said, Ask("What is my sister's boat called?")), expected="Marquardt Kestrel")
-    >>> [sorted(one.telling) for one in probe_questions({"boats": boat})]
+    >>> [sorted(question.telling) for question in probe_questions({"boats": boat})]
     [['kestrel', 'marquardt']]
     """
     best = [

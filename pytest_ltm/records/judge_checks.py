@@ -85,11 +85,11 @@ def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, b
         for timing in iter_timings(run / TIMINGS, JudgeTime)
         if not timing.remembered
     ]
-    costs = [usd for one in paid_calls if (usd := tariff.cost(one)) is not None]
+    costs = [usd for call in paid_calls if (usd := tariff.cost(call)) is not None]
     guessed = any(map(tariff.estimates, paid_calls))
     return (
         len(paid_calls),
-        sum(tariff.charged_amounts(one)[1] for one in paid_calls),
+        sum(tariff.charged_amounts(call)[1] for call in paid_calls),
         sum(costs) if costs else None,
         guessed,
     )

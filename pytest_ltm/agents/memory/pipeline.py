@@ -480,9 +480,9 @@ class Pipeline(Thinks):
         limit = min(notebook.size, self._settings.window // 4)
         last = next(
             (
-                one.text
-                for one in reversed(self._memories.log.said)
-                if one.role == "assistant"
+                utterance.text
+                for utterance in reversed(self._memories.log.said)
+                if utterance.role == "assistant"
             ),
             "",
         )
@@ -543,7 +543,7 @@ class Pipeline(Thinks):
         if reading.notes == "con":
             used += count_tokens(self._thinker.prompts["reply"]["con"])
         recent, first = self._recent(used)
-        self._in_context = (about, *(one.text for one in recent))
+        self._in_context = (about, *(utterance.text for utterance in recent))
         used += sum(map(_shown_tokens, recent))
         budget = min(reading.budget, window - used)
         notes = self._recall(message, queries, first, budget)
@@ -645,8 +645,8 @@ class Pipeline(Thinks):
         count = len(self._memories.log.said)
         if self._settings.value.unit in _OF_SESSIONS:
             fresh = sum(
-                self._memories.log.tokens(one)
-                for one in range(self._session_from, count)
+                self._memories.log.tokens(number)
+                for number in range(self._session_from, count)
             )
             if fresh > self._settings.window // _SESSION:
                 self._end_session()
@@ -654,7 +654,7 @@ class Pipeline(Thinks):
     def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
         log = self._memories.log
         value = self._settings.value
-        sides = [one for one in (number, number + 1) if log.said[one].text.strip()]
+        sides = [side for side in (number, number + 1) if log.said[side].text.strip()]
         match value.unit:
             case "turn":
                 yield from (self._keyed(log.span(side, side)) for side in sides)

@@ -91,14 +91,16 @@ def spoken_of(text: str, now: datetime) -> Range | None:
     if match := _LAST.search(rest):
         return _last_range(now, match[2].lower(), back=match[1].lower() != "this")
     date_ranges = [*dated_stretches(rest)]
-    for one in () if date_ranges else yearless_dates(rest, now.year):
+    for date_range in () if date_ranges else yearless_dates(rest, now.year):
         # The last one that has begun: people seldom ask what will be. No 29 February is
         # moved to where there is none.
         days = [
             day.replace(year=day.year - 1, day=min(day.day, 28))
-            for day in (one.first, one.last)
+            for day in (date_range.first, date_range.last)
         ]
-        date_ranges.append(one if one.first <= now.date() else DateRange(*days))
+        date_ranges.append(
+            date_range if date_range.first <= now.date() else DateRange(*days)
+        )
     if not date_ranges:
         return None
     start = date_ranges[0].first
@@ -150,8 +152,8 @@ class _RoleTask(Struct, frozen=True, kw_only=True):
 
 def _numbered_lines(utterances: Sequence[Utterance]) -> str:
     return "\n".join(
-        f"{number}. {one.role or 'note'}: {one.text}"
-        for number, one in enumerate(utterances, start=1)
+        f"{number}. {utterance.role or 'note'}: {utterance.text}"
+        for number, utterance in enumerate(utterances, start=1)
     )
 
 
@@ -234,7 +236,7 @@ def _own_queries(message: str, count: int) -> tuple[str, ...]:
     asked = " ".join(_questions(message))
     words = " ".join(_telling_words(asked))
     return tuple(
-        dict.fromkeys(one for one in (asked, words) if one and one != message)
+        dict.fromkeys(query for query in (asked, words) if query and query != message)
     )[:count]
 
 
@@ -412,11 +414,11 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
         """Return the facts; one that cites nothing cites everything."""
         matching = []
-        for one in _first_json_value(answer.text, list):
-            text = one.get("fact") if isinstance(one, dict) else one
+        for entry in _first_json_value(answer.text, list):
+            text = entry.get("fact") if isinstance(entry, dict) else entry
             if not isinstance(text, str):
                 raise NoJSON("a fact is not a text")
-            named = one.get("from", []) if isinstance(one, dict) else []
+            named = entry.get("from", []) if isinstance(entry, dict) else []
             numbers = named if isinstance(named, list) else []
             cites = [
                 n - 1 for n in numbers if isinstance(n, int) and 0 < n <= len(self.said)
@@ -439,7 +441,9 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
                 if not sentence.endswith("?")
             ]
             facts = [
-                one for one in told if speaks_of_self(one) or says_name_or_number(one)
+                statement
+                for statement in told
+                if speaks_of_self(statement) or says_name_or_number(statement)
             ]
             result += [ExtractedFact(fact, (place,)) for fact in facts[:_MOST]]
         return tuple(result)
@@ -458,9 +462,9 @@ class Keyphrases(_RoleTask, frozen=True, kw_only=True):
     def by_rules(self) -> tuple[str, ...]:
         """Return up to eight of them, in the order in which they are said."""
         return tuple(
-            _telling_words("\n".join(one.text[:MAX_CLOSELY_READ] for one in self.said))[
-                :_PHRASES
-            ]
+            _telling_words(
+                "\n".join(utterance.text[:MAX_CLOSELY_READ] for utterance in self.said)
+            )[:_PHRASES]
         )
 
 
@@ -519,7 +523,8 @@ class EventDater(_RoleTask, frozen=True, kw_only=True):
     def result(self, answer: ModelResponse) -> tuple[Range, ...]:
         """Return their times."""
         return tuple(
-            _parse_range(one, self.now) for one in _first_json_value(answer.text, list)
+            _parse_range(value, self.now)
+            for value in _first_json_value(answer.text, list)
         )
 
     def by_rules(self) -> tuple[Range, ...]:

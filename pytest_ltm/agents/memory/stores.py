@@ -383,9 +383,10 @@ class Stored(TakesTurns):
                 f"store {self._name!r} saved a {type(state).__name__}; save() returns bytes"
             )
         said = [
-            [one.text, one.role, format_moment(one.at)] for one in self._said.values()
+            [utterance.text, utterance.role, format_moment(utterance.at)]
+            for utterance in self._said.values()
         ]
-        ids = [[key, one.text] for key, one in self._by_id.items()]
+        ids = [[key, utterance.text] for key, utterance in self._by_id.items()]
         whole = {
             "user": self._user,
             "now": format_moment(self._now),
@@ -496,10 +497,10 @@ class Stored(TakesTurns):
         hits = []
         found = []
         rows = []
-        for number, one in enumerate(listed):
-            is_record = isinstance(one, (tuple, list)) and len(one) == _PARTS
-            key, text, _, at = one if is_record else (None, one, None, None)
-            said, source = self._recognize(key, text, at, one)
+        for number, entry in enumerate(listed):
+            is_record = isinstance(entry, (tuple, list)) and len(entry) == _PARTS
+            key, text, _, at = entry if is_record else (None, entry, None, None)
+            said, source = self._recognize(key, text, at, entry)
             hits.append(MemoryHit(str(number), (said,)))
             found.append(source)
             rows.append(("found", key, said.text))
@@ -536,7 +537,8 @@ class Stored(TakesTurns):
             pending = self._pending
             self._pending = []
             messages = [
-                {"role": one.role, "content": one.text, "at": one.at} for one in pending
+                {"role": utterance.role, "content": utterance.text, "at": utterance.at}
+                for utterance in pending
             ]
             scope = self._scope_for("add_session", pending[0].at)
             yield self._called("add_session", messages, **scope)
@@ -548,9 +550,9 @@ class Stored(TakesTurns):
         if not self._offers("written"):
             return
         given = yield self._called("written", **self._scope_for("written"))
-        for one in given if isinstance(given, (list, tuple)) else [given]:
-            if isinstance(one, (list, tuple)) and len(one) == _WRITTEN:
-                what, key, text = one
+        for operation in given if isinstance(given, (list, tuple)) else [given]:
+            if isinstance(operation, (list, tuple)) and len(operation) == _WRITTEN:
+                what, key, text = operation
             else:
                 what = None
                 key = None
@@ -572,7 +574,7 @@ class Stored(TakesTurns):
                 )
             else:
                 raise AgentFault(
-                    f"store {self._name!r}: written() returned {str(one)[:_SHOWN]!r}; it returns a list of "
+                    f"store {self._name!r}: written() returned {str(operation)[:_SHOWN]!r}; it returns a list of "
                     "('added', id, text), ('changed', id, text) and ('deleted', id, None)"
                 )
 
@@ -601,7 +603,7 @@ class Stored(TakesTurns):
             ) from error
 
     def _recognize(
-        self, key: Any, text: Any, at: Any, one: Any
+        self, key: Any, text: Any, at: Any, entry: Any
     ) -> tuple[Utterance, str]:
         """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
         added = None if key is None else self._by_id.get(str(key))
@@ -620,8 +622,8 @@ class Stored(TakesTurns):
             at is None or (isinstance(at, datetime) and at.tzinfo)
         ):
             raise AgentFault(
-                f"store {self._name!r}: search() returned {type(one).__name__} {str(one)[:_SHOWN]!r}; each is a text, "
-                "or (id, text, score, at) with an aware time or None"
+                f"store {self._name!r}: search() returned {type(entry).__name__} {str(entry)[:_SHOWN]!r}; "
+                "each is a text, or (id, text, score, at) with an aware time or None"
             )
         if self._heard.get(hash(text), self._user) != self._user:
             self._leaks[text] = (

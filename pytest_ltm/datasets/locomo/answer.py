@@ -49,20 +49,24 @@ def evidence_recall(
     found, and where none is all of it; `recall_repaired` of the second,
     `recall_sessions` of their sessions.
     """
-    turns = {one for one in retrieved if _TURN.fullmatch(one)}
+    turns = {reference for reference in retrieved if _TURN.fullmatch(reference)}
     for part in filter(None, map(_PART.fullmatch, retrieved)):
         turns |= {
             f"D{part[1]}:{turn}" for turn in range(int(part[2]), int(part[3]) + 1)
         }
-    sessions = {match[1] for one in retrieved if (match := _SESSION.match(one))}
+    sessions = {
+        match[1] for reference in retrieved if (match := _SESSION.match(reference))
+    }
     # of sessions the published evaluation compares the numbers
     whole = bool(retrieved) and not turns
     hits = [
-        one.partition(":")[0][1:] in sessions if whole else one in turns
-        for one in cited
+        reference.partition(":")[0][1:] in sessions if whole else reference in turns
+        for reference in cited
     ]
-    meant = dict.fromkeys(_session_of(one) for one in evidence)
-    by_session = {one for one in evidence if _session_of(one) in sessions}
+    meant = dict.fromkeys(_session_of(reference) for reference in evidence)
+    by_session = {
+        reference for reference in evidence if _session_of(reference) in sessions
+    }
     return {
         "recall": sum(hits) / len(hits) if hits else 1.0,
         "recall_repaired": _share_of(evidence, by_session if whole else turns),
@@ -76,7 +80,7 @@ def _session_of(turn: str) -> str:
 
 def _share_of(wanted: Sequence[str], there: Collection[str]) -> float | None:
     if wanted:
-        return sum(one in there for one in wanted) / len(wanted)
+        return sum(reference in there for reference in wanted) / len(wanted)
     return None
 
 
@@ -290,8 +294,8 @@ def load_audit(path: Path, samples: Sequence[Sample]) -> Audit:
     }
     strangers = 0
     with faults_of_data():
-        for one in Field(json_of(path), str(path)).items("corrections"):
-            fields = one.mapping(required=_NEEDED)
+        for row in Field(json_of(path), str(path)).items("corrections"):
+            fields = row.mapping(required=_NEEDED)
             named = _ID.fullmatch(fields["question_id"].text())
             place = by_place.get((int(named[1]), int(named[2]))) if named else None
             # the text, too: places alone would fit the questions of any other file

@@ -171,7 +171,7 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
     letters = dict(zip("ab", choices, strict=False))
     if (match := _BARE.fullmatch(answer)) or (match := _SETTLED.search(answer)):
         return letters[match[1].lower()]
-    named = {(one or other).lower() for one, other in _LETTER.findall(answer)}
+    named = {(letter or other).lower() for letter, other in _LETTER.findall(answer)}
     if named:
         return (
             letters[named.pop()] if len(named) == 1 else _first_choice(answer, letters)
@@ -185,10 +185,10 @@ def chosen_choice(answer: str, choices: tuple[str, ...]) -> str:
     # a choice that is part of the other one, which stands there too, is not named by
     # itself
     whole = [
-        one
-        for one in texts
+        text
+        for text in texts
         if not any(
-            _plain_text(one) in _plain_text(other) for other in texts if other != one
+            _plain_text(text) in _plain_text(other) for other in texts if other != text
         )
     ]
     if len(whole) == 1:

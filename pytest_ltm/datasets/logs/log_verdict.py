@@ -69,7 +69,7 @@ class LogsAnswer:
     def __init__(self, definition: Definition, judge: Judge | None = None) -> None:
         self._definition = definition
         self._facts = definition.parameters
-        self._gold = [str(one) for one in definition.expected]
+        self._gold = [str(gold) for gold in definition.expected]
         self._claims: list[str] = self._facts.get("claims", [])
         self._match: str = self._facts.get("match", "answer")
         self._judge = judge or None
@@ -125,7 +125,9 @@ class LogsAnswer:
                 verdict = verdict_of(
                     min(
                         rulings,
-                        key=lambda one: ("yes", "unscored", "no").index(one.verdict),
+                        key=lambda ruling: ("yes", "unscored", "no").index(
+                            ruling.verdict
+                        ),
                     )
                 )
             if isinstance(verdict, Unscored) and self._judge:
@@ -163,13 +165,13 @@ class LogsAnswer:
         """
         values = {}
         if self._gold and not (self._facts["never_told"] or self._facts.get("options")):
-            values["f1"] = max(token_f1(answer, one) for one in self._gold)
+            values["f1"] = max(token_f1(answer, gold) for gold in self._gold)
             text = f" {' '.join(plain_words(answer))} "
             values["contains"] = float(
                 any(
-                    f" {' '.join(plain_words(one))} " in text
-                    for one in self._gold
-                    if plain_words(one)
+                    f" {' '.join(plain_words(gold))} " in text
+                    for gold in self._gold
+                    if plain_words(gold)
                 )
             )
         if (official := self._official(answer)) is not None:
@@ -184,7 +186,9 @@ class LogsAnswer:
             }
         if retrieved is not None and (evidence := self._facts["evidence"]):
             there = {*retrieved, *map(session_of, retrieved)}
-            values["recall"] = sum(one in there for one in evidence) / len(evidence)
+            values["recall"] = sum(reference in there for reference in evidence) / len(
+                evidence
+            )
         return values
 
     def _official(self, answer: str) -> float | None:
@@ -263,7 +267,7 @@ class LogsAnswer:
         open_ = self._grades.count(None)
         if open_ == len(self._grades):
             return Unscored("no rule can tell of any claim", RULE, cause=UNDECIDED)
-        reason = f"claims: {', '.join('open' if one is None else f'{one:g}' for one in self._grades)}"
+        reason = f"claims: {', '.join('open' if grade is None else f'{grade:g}' for grade in self._grades)}"
         value = mean_claims([grade or 0.0 for grade in self._grades])
         return Score(value, reason, rule=rule, left_open=open_ / len(self._grades))
 

@@ -338,7 +338,9 @@ class Aggregates:
     @property
     def task_averaged(self) -> float | None:
         """The mean of the types' accuracies; None where nothing was judged."""
-        values = [one.value for one in self.by_type.values() if one.value is not None]
+        values = [
+            result.value for result in self.by_type.values() if result.value is not None
+        ]
         return sum(values) / len(values) if values else None
 
 

@@ -195,12 +195,14 @@ class _Speaker:
             for number, event in enumerate(beside):
                 place = places[number % len(places)]
                 near = [
-                    one
+                    draft
                     for near in (place, place - 1, place + 1)
-                    for one in (drafts[near], *remarks[near])
+                    for draft in (drafts[near], *remarks[near])
                 ]
-                photo = not any(one.caption for one in (drafts[place], *remarks[place]))
-                spoken = "\n".join(one.text for one in near)
+                photo = not any(
+                    draft.caption for draft in (drafts[place], *remarks[place])
+                )
+                spoken = "\n".join(draft.text for draft in near)
                 # one detail that nobody has to ask for; one of which a sentence stands
                 # near it gives way to another
                 kind = tellable_kinds()[event.kind]
@@ -208,7 +210,8 @@ class _Speaker:
                     detail for detail in kind.details if photo or not detail.caption
                 ]
                 details = [
-                    self._answer(event, one) for one in (self._rng.choice(able), *able)
+                    self._answer(event, person)
+                    for person in (self._rng.choice(able), *able)
                 ]
                 fresh = [
                     detail

@@ -441,8 +441,9 @@ def _is_inflected(word: Word, other: Word) -> bool:
             if _plural_of_f(mine) == theirs or _plural_of_f(theirs) == mine:
                 return True
     cyrillic = all(
-        not one.text.isascii() and _LATIN.keys() & set(one.text.casefold())
-        for one in (word, other)
+        not label_word.text.isascii()
+        and _LATIN.keys() & set(label_word.text.casefold())
+        for label_word in (word, other)
     )
     return cyrillic and any(
         _share_stem(mine, theirs) for mine in word.forms for theirs in other.forms
