@@ -110,6 +110,7 @@ TOUCHED_BY: Rules = {
     "tests/features/reports/snapshots/*": ("tests/features/reports/*",),
     "tests/features/scenarios/*.json": ("tests/features/scenarios/*",),
     "tests/features/lab/*.txt": ("tests/features/lab/*",),
+    "tests/features/trust/*.yml": ("tests/features/trust/*",),
     "benchmarks/*": ("tests/whole/test_benchmark*",),
     "scenarios/*": VERDICTS,
     "pytest_ltm/lab/loc*": GENERATORS,

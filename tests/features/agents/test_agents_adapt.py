@@ -296,8 +296,12 @@ def test_what_cannot_be_called_is_no_agent(given: Any) -> None:
     assert type(given).__name__ in text
 
 
-def test_a_function_of_two_arguments_is_no_agent() -> None:
-    assert "needs 'history', 'message'" in refused(lambda history, message: message)
+def test_a_function_of_two_arguments_is_no_agent_unless_one_takes_the_history() -> None:
+    assert "needs 'topic', 'message'" in refused(lambda topic, message: message)
+    agent = agent_source(
+        lambda history, message: f"{len(history)} {message}", spec="pkg.mod:it"
+    ).make()
+    assert agent.reply("Hello") == "0 Hello"
 
 
 def test_a_function_with_a_keyword_that_must_be_given_is_no_agent() -> None:

@@ -278,6 +278,7 @@ def _plain_check(kind: str) -> KnownAnswer:
     return KnownAnswer("?", "Turku", "Turku.", passes=kind in PASSING_CHECKS, kind=kind)
 
 
+@pytest.mark.nightly("simulations of many runs: it has its turn within days", every=4)
 @pytest.mark.slow
 def test_a_judge_that_mostly_errs_on_one_kind_is_noticed_in_99_of_100_runs() -> None:
     def judge(known: KnownAnswer) -> bool:

@@ -27,7 +27,7 @@ for name, entry in ENTRIES.items():
 
 
 @pytest.mark.nightly(
-    "a search over 80 examples of each scenario, half a minute for each", every=8
+    "a search over 80 examples of each scenario, half a minute for each", every=24
 )
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_no_reply_to_the_question_alone_earns_more_than_the_floor(kind: str) -> None:
