@@ -20,7 +20,7 @@ from pytest_ltm.agents.reader.notes import (
     nearest_line,
     note_stems,
 )
-from pytest_ltm.language.numbers import NUMBERS
+from pytest_ltm.language.numbers import NUMBERS, ORDINALS
 
 _ENDS = {
     "cheapest": ("price", 1),
@@ -150,18 +150,6 @@ class KeyValuePairs(
 # --- Numbered steps of instructions, and questions about them: by number, by order, or
 # by what they say.
 
-_ORDINALS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-)
 _FEWEST_STEPS = 3
 _ENOUGH = 2
 
@@ -209,13 +197,10 @@ def _answer_step(question: str, steps: Sequence[str]) -> str:
     number = len(steps)
     numbers = [int(digits) for digits in _RE.by_number.findall(question)]
     for word in map(str.lower, _RE.by_ordinal.findall(question)):
-        numbers += (
-            [_ORDINALS.index(word) + 1]
-            if word in _ORDINALS
-            else [number]
-            if word == "final"
-            else []
-        )
+        if word in ORDINALS:
+            numbers.append(ORDINALS[word])
+        elif word == "final":
+            numbers.append(number)
     position = next((place - 1 for place in numbers if 1 <= place <= number), None)
     if position is not None:
         return steps[position]
