@@ -408,6 +408,22 @@ def test_keys_go_from_example_to_example_and_to_the_next_that_failed(
     assert not page.run("byId('keys').open")
 
 
+def test_keys_may_be_quicker_than_a_transcript_is_unpacked(
+    page: Chromium, report: Path
+) -> None:
+    page.open(report)
+    page.press("n")
+    page.wait_for("document.activeElement.closest('#e4') !== null")
+    page.run(
+        "[...'jj'].forEach(key => document.activeElement.dispatchEvent("
+        "new KeyboardEvent('keydown', { key, bubbles: true })))"
+    )
+    assert page.run("document.activeElement.closest('tr').id") == "e5"
+    assert page.run(
+        "[...document.querySelectorAll('tr.detail')].map(row => row.previousElementSibling.id)"
+    ) == ["e5"]
+
+
 def test_the_time_line_joins_needles_to_questions(page: Chromium, report: Path) -> None:
     page.open(report)
     page.wait_for(DRAWN)

@@ -40,14 +40,17 @@ function followAddress() {
   go(row, address().get("say"));
 }
 
-// Opens an example; `say`: the number of the exchange to look at.
+// Opens an example; `say`: the number of the exchange to look at. The example has the focus at once, so that the next
+// key counts from it, and who has gone on meanwhile is not called back.
 function go(row, say = null) {
+  const opener = row.querySelector("button");
+  opener.focus({ preventScroll: true });
   return unfold(row).then(() => {
+    if (document.activeElement !== opener) return;
     const sought = say && openRow(row) && [...openRow(row).querySelectorAll(".talk[data-n]")].find((each) => each.dataset.n === say);
     document.querySelectorAll(".talk.sought").forEach((each) => each.classList.remove("sought"));
     if (sought) sought.classList.add("sought");
     (sought || row).scrollIntoView({ block: sought ? "center" : "start" });
-    row.querySelector("button").focus({ preventScroll: true });
   });
 }
 
