@@ -1,4 +1,4 @@
-"""docs/adding.md names every place that a new scenario, provider, figure or data set touches: the places are there.
+"""docs/adding.md names the three places of a new scenario and the folder of everything else: they are there.
 
 And what else a new scenario must have is told here, in the fast loop, although it takes
 a second.
@@ -25,46 +25,39 @@ PAGE = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
 SECTIONS = dict(
     re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
 )
-MEASURED = "What three changes take"
+FOLDERS = "Everything else: one folder"
 AT_ONCE = {"chapter_break"}
 """A book is read out in one go."""
 
 
-def places(section: str) -> list[str]:
-    """Return the paths of a section's first column, or of any column where there is no better one."""
-    cells = "".join(
-        line.split(" | ")[0]
-        for line in SECTIONS[section].splitlines()
-        if line.startswith("| `")
+def is_there(name: str, *folders: Path) -> bool:
+    pattern = name.rstrip("/").replace("NAME", "*").replace("FOLDER", "*")
+    return any(any(folder.glob(pattern)) for folder in folders)
+
+
+def test_a_scenario_has_three_places() -> None:
+    places = re.findall(r"^\| `([\w*./-]+)` \|", SECTIONS["A scenario"], re.MULTILINE)
+    assert len(places) == 3
+    assert [name for name in places if not is_there(name, ROOT)] == []
+
+
+def test_each_path_is_there() -> None:
+    paths = re.findall(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml|jsonl))`", PAGE)
+    assert len(paths) > 40
+    package = ROOT / "pytest_ltm"
+    lost = [name for name in paths if not is_there(name, ROOT, package)]
+    assert [name for name in lost if not any(package.rglob(name))] == []
+
+
+def test_everything_else_has_one_folder() -> None:
+    rows = re.findall(
+        r"^\| (?!what)([^|]+) \| ([^|-]+) \|", SECTIONS[FOLDERS], re.MULTILINE
     )
-    return re.findall(r"`([\w*.-]+(?:/[\w*.-]*)*)`", cells)
-
-
-@pytest.mark.parametrize(
-    "section", [name for name in SECTIONS if name not in {"Anything else", MEASURED}]
-)
-def test_each_place_is_there(section: str) -> None:
-    named = places(section)
-    assert len(named) >= 3
-    assert [
-        name
-        for name in named
-        if not any(ROOT.glob(name.rstrip("/").replace("NAME", "*")))
-    ] == []
-
-
-def test_each_place_of_anything_else_is_there() -> None:
-    named = re.findall(
-        r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml))`", SECTIONS["Anything else"]
-    )
-    assert len(named) > 20
-    lost = [
-        name
-        for name in named
-        for pattern in [name.rstrip("/").replace("NAME", "*")]
-        if not (any((ROOT / "pytest_ltm").rglob(pattern)) or any(ROOT.glob(pattern)))
-    ]
-    assert lost == []
+    assert len(rows) > 12
+    folders = [folder.strip("`") for _, folder in rows]
+    assert {
+        folder for folder in folders if not (ROOT / "pytest_ltm" / folder).is_dir()
+    } == {"the feature's", "its own"}
 
 
 def test_the_page_of_scenarios_has_each_scenario_or_there_is_a_page_of_it() -> None:
@@ -75,7 +68,7 @@ def test_the_page_of_scenarios_has_each_scenario_or_there_is_a_page_of_it() -> N
         for name in scenario_names()
         if f"`{name}`" not in text and not (folder / f"{name}.md").exists()
     ]
-    assert without == [], "give each a row in docs/scenarios/index.md"
+    assert without == [], "give each a page in docs/scenarios/"
 
 
 def test_each_scenario_is_in_a_suite() -> None:

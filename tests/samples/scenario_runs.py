@@ -39,7 +39,7 @@ def conversation(
             scenario=name,
             example=str(i),
             definition=definition,
-            reset=bodies[name].pytestmark[0].kwargs["reset"],
+            reset=bodies[name].pytestmark[0].kwargs.get("reset", ""),
             incompatible=tuple(
                 bodies[name].pytestmark[0].kwargs.get("incompatible", ())
             ),
