@@ -38,15 +38,20 @@ def is_there(name: str, *folders: Path) -> bool:
 def test_a_scenario_has_three_places() -> None:
     places = re.findall(r"^\| `([\w*./-]+)` \|", SECTIONS["A scenario"], re.MULTILINE)
     assert len(places) == 3
-    assert [name for name in places if not is_there(name, ROOT)] == []
+    lost = [name for name in places if not is_there(name, ROOT)]
+    assert lost == [], "docs/adding.md names a place that is not there"
 
 
 def test_each_path_is_there() -> None:
     paths = re.findall(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|yml|toml|jsonl))`", PAGE)
     assert len(paths) > 40
     package = ROOT / "pytest_ltm"
-    lost = [name for name in paths if not is_there(name, ROOT, package)]
-    assert [name for name in lost if not any(package.rglob(name))] == []
+    lost = [
+        name
+        for name in paths
+        if not is_there(name, ROOT, package) and not any(package.rglob(name))
+    ]
+    assert lost == [], "docs/adding.md names a path that is not there"
 
 
 def test_everything_else_has_one_folder() -> None:
@@ -112,8 +117,11 @@ def test_each_scenario_asks_its_last_question_between_80_and_90_percent_of_the_s
     }
     # the test waits by it
     waits["restaurant"] = [definitions["restaurant"].parameters["last_wait"]]
-    assert {
+    outside = {
         name: shares[-1]
         for name, shares in waits.items()
         if not low <= shares[-1] <= high
-    } == {}
+    }
+    assert outside == {}, (
+        "spread the messages by `last_wait` of scenarios/_parameters.py"
+    )

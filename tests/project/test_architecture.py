@@ -101,7 +101,7 @@ def test_no_room_imports_what_is_private_in_another() -> None:
         and room_of(home) in rooms - {room_of(module)}
         and (private_parts(f"{home}.{name}"))
     ]
-    assert found == []
+    assert found == [], "a room shows what others may use under names without `_`"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_no_class_overrides_a_private_method_of_a_class_in_another_module() -> N
         for name in methods(node).keys() & methods(base).keys()
         if is_private(name)
     ]
-    assert overrides == []
+    assert overrides == [], "a method that another module overrides has no `_`"
 
 
 @pytest.mark.slow
@@ -162,7 +162,9 @@ def test_no_method_of_a_class_of_ours_is_replaced_from_outside() -> None:
         for module, target in targets
         if target.attr in own - data - OF_PYTEST
     ]
-    assert replaced == []
+    assert replaced == [], (
+        "pass a function instead: who reads the class does not see it"
+    )
 
 
 @pytest.mark.slow
@@ -190,7 +192,7 @@ def test_chance_comes_from_generators_that_are_passed() -> None:
             and node.attr != "Random"
         )
     ]
-    assert drawn == []
+    assert drawn == [], "draw from a `random.Random` that is passed"
 
 
 def _assigned(tree: ast.Module) -> list[ast.Attribute]:
@@ -293,11 +295,12 @@ def test_whatever_is_written_passes_the_boundary() -> None:
         for line in found[module]
         if ".write_" in line or "open(" in line
     ]
-    assert {
+    others = {
         module: lines
         for module, lines in found.items()
         if module not in BESIDE.keys() | commands
-    } == {}
+    }
+    assert others == {}, "write by a door of DOORS, which redacts keys"
     assert {module for module in commands if set(found[module]) & set(loud)} <= set(
         BESIDE
     )
@@ -351,7 +354,7 @@ def test_files_of_users_are_read_through_one_door() -> None:
     others = {
         name: lines for name, lines in found.items() if name not in READS_OWN_FILES
     }
-    assert others == {}
+    assert others == {}, "read a user's file by pytest_ltm.api.storage"
     assert set(READS_OWN_FILES) <= set(found), "no longer reads"
 
 

@@ -63,7 +63,7 @@ def test_only_the_codec_looks_into_the_lines_of_a_journal() -> None:
         for path in sorted({*MODULES} - ROOM - OTHERS)
         for line in looks_into_lines(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    assert lines == []
+    assert lines == [], "ask the codec of the journal for an event"
 
 
 def test_the_room_is_where_lines_are_looked_into() -> None:

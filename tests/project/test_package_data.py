@@ -32,10 +32,13 @@ def test_every_data_file_is_packaged_and_every_pattern_names_one() -> None:
         pattern: {path for package in packages for path in package.glob(pattern)}
         for pattern in patterns
     }
-    assert data - set().union(*packaged.values()) == set()
-    assert [pattern for pattern, files in packaged.items() if not files] == []
+    left_out = data - set().union(*packaged.values())
+    assert left_out == set(), "add a pattern to package-data in pyproject.toml"
+    unused = [pattern for pattern, files in packaged.items() if not files]
+    assert unused == [], "patterns of pyproject.toml that no file fits"
 
 
 def test_every_folder_with_modules_is_a_package_that_setuptools_finds() -> None:
     folders = {path.parent for folder in FOLDERS for path in folder.rglob("*.py")}
-    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+    plain = [folder for folder in folders if not (folder / "__init__.py").exists()]
+    assert plain == [], "folders with modules and without __init__.py"

@@ -61,7 +61,8 @@ def public_names() -> dict[str, Any]:
 
 
 def test_every_public_name_can_be_imported_and_listed() -> None:
-    assert [name for name, value in public_names().items() if value is None] == []
+    missing = [name for name, value in public_names().items() if value is None]
+    assert missing == [], "names in `__all__` that cannot be imported"
     for module in map(importlib.import_module, WITH_ALL):
         assert sorted(set(module.__all__) - set(dir(module))) == [], module.__name__
         assert len(set(module.__all__)) == len(module.__all__), module.__name__
@@ -74,7 +75,8 @@ def test_every_public_name_has_a_docstring() -> None:
         if get_origin(value) is None
         and (inspect.isclass(value) or inspect.isroutine(value))
     }
-    assert [name for name, text in described.items() if not text] == []
+    without = [name for name, text in described.items() if not text]
+    assert without == [], "public names without a docstring"
     made = [
         name
         for name, text in described.items()
@@ -116,16 +118,17 @@ def test_no_public_class_looks_like_a_test() -> None:
         for name in {*dir(module), *getattr(module, "__all__", ())}
         if name.startswith(("Test", "test_"))
     ]
-    assert names == []
+    assert names == [], "pytest would collect these in a user's test file"
 
 
 @pytest.mark.slow
 def test_every_public_module_has_a_docstring() -> None:
-    assert [
+    without = [
         name
         for name in ["pytest_ltm", *PUBLIC]
         if not importlib.import_module(name).__doc__
-    ] == []
+    ]
+    assert without == [], "public modules without a docstring"
 
 
 @pytest.mark.slow
@@ -140,4 +143,4 @@ def test_built_in_scenarios_use_the_public_api_only() -> None:
                 and not module.startswith("pytest_ltm.scenarios.")
             ):
                 private.append(f"{path.name}: from {module}")
-    assert private == []
+    assert private == [], "users copy scenarios: public names only"

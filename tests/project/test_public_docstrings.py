@@ -95,7 +95,7 @@ def test_an_exported_name_documents_its_parameters_and_fields(name: str) -> None
     ]
     if inspect.isclass(value) and is_dataclass(value):
         lacking += [f"{name}.{word}" for word in fields_without_words(value)]
-    assert lacking == []
+    assert lacking == [], "parameters and fields of which the docstring does not tell"
 
 
 @pytest.mark.slow

@@ -27,11 +27,12 @@ def test_the_word_by_which_a_task_is_known_is_in_no_other_scenario_and_in_no_fil
         for path in scenarios_folder().glob("*.py")
     }
     texts["small talk"] = str(read_templates())
-    assert [
+    others = [
         name
         for name, text in texts.items()
         if name != "time_of_need" and word.search(text)
-    ] == []
+    ]
+    assert others == [], f"these have {word.pattern}, too"
 
 
 @pytest.mark.nightly("three seeds of all suites are played")
@@ -53,4 +54,4 @@ def test_no_answer_of_a_scenario_stands_in_the_messages_of_another() -> None:
         for other, texts in messages.items()
         if other != scenario and any(answer in text for text in texts)
     ]
-    assert overlaps == []
+    assert overlaps == [], "(scenario, other scenario whose messages hold the answer)"

@@ -53,7 +53,9 @@ def before(definition: Definition, text: str) -> str:
 def test_each_scenario_says_what_it_tells_unless_it_tells_sentences(name: str) -> None:
     tells = [bool(list(told(definition))) for definition in made(name, 3)]
 
-    assert tells == [name not in SENTENCES] * 3
+    assert tells == [name not in SENTENCES] * 3, (
+        "say by `tells=` what each message tells"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(scenario_names()) - SENTENCES))
@@ -71,7 +73,7 @@ def test_a_value_stands_in_the_message_that_tells_it_or_in_an_earlier_one_that_h
     elsewhere = [
         text for _, text, _, value in rows if value and not has_value(text, value)
     ]
-    assert missing == []
+    assert missing == [], "`tells=` names a value that no message has told"
     assert values
     assert all("what I" in text or "before" in text for text in elsewhere), elsewhere
 
@@ -96,7 +98,8 @@ def test_a_value_stands_in_the_message_in_other_languages_too(
     rows = [each for one in made(name, 4, language=language) for each in told(one)]
 
     assert rows
-    assert [row for row in rows if row[2] and not has_value(row[0], row[2])] == []
+    missing = [row for row in rows if row[2] and not has_value(row[0], row[2])]
+    assert missing == [], "`tells=` names a value that the message does not hold"
 
 
 def test_the_page_names_the_scenarios_that_tell_sentences() -> None:

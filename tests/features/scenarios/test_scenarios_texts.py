@@ -43,7 +43,7 @@ def test_no_colour_is_a_word_of_another_text() -> None:
     found = {
         word for text in texts for word in plain_words(re.sub(r"[][{}|]", " ", text))
     } & set(colours.COLOURS)
-    assert found == set()
+    assert found == set(), "colours that stand in other texts"
 
 
 def test_no_colour_is_a_part_of_another_so_that_also_the_published_rule_can_tell_them_apart() -> (
@@ -52,7 +52,7 @@ def test_no_colour_is_a_part_of_another_so_that_also_the_published_rule_can_tell
     inside = [
         (a, b) for a in colours.COLOURS for b in colours.COLOURS if a != b and a in b
     ]
-    assert inside == []
+    assert inside == [], "colours that are a part of another"
 
 
 def test_there_are_at_least_forty_jokes_and_all_differ() -> None:
@@ -71,7 +71,8 @@ def test_a_joke_told_again_is_recalled_and_taken_for_no_other(joke: str) -> None
 @pytest.mark.parametrize("question", list(variants(jokes.QUESTIONS)))
 def test_the_question_gives_no_joke_away(question: str) -> None:
     asked = question.format(elapsed="3 hours and 25 minutes")
-    assert [joke for joke in jokes.JOKES if value(RecallsJoke(joke)([asked]))] == []
+    given_away = [joke for joke in jokes.JOKES if value(RecallsJoke(joke)([asked]))]
+    assert given_away == [], "jokes that the question itself tells"
 
 
 def test_sixty_wordings_and_more_of_line_and_instruction_and_half_of_these_name_nobody() -> (
