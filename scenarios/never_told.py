@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsAndWithholds
-from pytest_ltm.locales import worded
+from pytest_ltm.locales import CODES, Language, parse_languages, worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
@@ -106,11 +106,30 @@ UNTOLD = "You have not told me that."
 """An answer that earns full marks where nothing was told."""
 
 
+class Owner(NamedTuple):
+    """Somebody whom the user knows, with a name where two have the same."""
+
+    noun: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.noun} {self.name}" if self.name else self.noun
+
+    def said(self, language: Language) -> str:
+        """Return `dentist Nadia`."""
+        word = language.word(self.noun)
+        if not self.name:
+            return word
+        return language.phrase(
+            "never_told.namesake", "{owner} {name}", owner=word, name=self.name
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What is told of somebody's thing: its name, or where it comes from."""
 
-    owner: str
+    owner: Owner
     thing: str
     kind: str
     value: str
@@ -129,20 +148,20 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     number = whole(parameters, "facts", 6, 2, 12)
     questions = whole(parameters, "questions", 3, 1, number)
     again = whole(parameters, "again", 0, 0, number)
+    telling, asking = parse_languages(parameters)
     inventions = Inventions(rng)
     facts = []
-    for owner, thing in _owners(rng, parameters, number):
+    for owner, thing in _owners(rng, parameters, number, telling):
         kind, value = rng.choice((NAME, PLACE)), inventions.name()
-        facts.append(
-            Fact(owner, thing, kind, value, _told(rng, owner, thing, kind, value))
-        )
+        said = _told(rng, telling, owner, thing, kind, value)
+        facts.append(Fact(owner, thing, kind, value, said))
     told = [fact.said for fact in facts]
     told += [
-        _told(rng, fact.owner, fact.thing, fact.kind, fact.value, told)
+        _told(rng, telling, fact.owner, fact.thing, fact.kind, fact.value, told)
         for fact in rng.sample(facts, again)
     ]
-    asked = [_true(rng, fact, facts) for fact in rng.sample(facts, questions)]
-    asked += [_false(rng, fact, facts) for fact in rng.sample(facts, questions)]
+    asked = [_true(rng, asking, fact, facts) for fact in rng.sample(facts, questions)]
+    asked += [_false(rng, asking, fact, facts) for fact in rng.sample(facts, questions)]
     rng.shuffle(asked)
     return Definition(
         steps=spread(
@@ -158,8 +177,11 @@ def never_told(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
 
 
 def _owners(
-    rng: random.Random, parameters: Mapping[str, Any], number: int
-) -> list[tuple[str, str]]:
+    rng: random.Random,
+    parameters: Mapping[str, Any],
+    number: int,
+    language: Language,
+) -> list[tuple[Owner, str]]:
     """Return so many owners, each with what they have."""
     owners = parameters.get("owners", PEOPLE)
     if owners not in (PEOPLE, NAMESAKES):
@@ -167,16 +189,18 @@ def _owners(
     known = rng.sample(OWNERS if owners == PEOPLE else ACQUAINTANCES, number)
     things = rng.sample(THINGS, number)
     if owners == PEOPLE:
-        return list(zip(known, things, strict=True))
-    names = rng.sample(GIVEN_NAMES, number)
+        return list(zip(map(Owner, known), things, strict=True))
+    names = rng.sample(language.find_text("never_told.names", GIVEN_NAMES), number)
     return [
-        (f"{owner} {names[at // 2]}", things[at // 2]) for at, owner in enumerate(known)
+        (Owner(owner, names[at // 2]), things[at // 2])
+        for at, owner in enumerate(known)
     ]
 
 
 def _told(
     rng: random.Random,
-    owner: str,
+    language: Language,
+    owner: Owner,
     thing: str,
     kind: str,
     value: str,
@@ -185,7 +209,13 @@ def _told(
     """Return a message that tells a fact, in other words than those before."""
     said = ""
     while not said or said in [message.text for message in before]:
-        said = worded(rng, TOLD[kind], owner=owner, thing=thing, v=value)
+        said = worded(
+            rng,
+            language.find_text(f"never_told.told_{kind}", TOLD[kind]),
+            owner=owner.said(language),
+            thing=language.word(thing),
+            v=value,
+        )
     return Say(said, tells={f"{owner}'s {thing}, {kind}": value})
 
 
@@ -193,24 +223,39 @@ Asked = tuple[Ask, str, dict[str, str]]
 """A question, what it expects, and the other values with the words that say whose they are."""
 
 
-def _true(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
-    question = worded(rng, ASKED[fact.kind], owner=fact.owner, thing=fact.thing)
-    whose = {other.value: other.owner for other in facts if other is not fact}
+def _question(
+    rng: random.Random, language: Language, kind: str, owner: Owner, thing: str
+) -> str:
+    return worded(
+        rng,
+        language.find_text(f"never_told.asked_{kind}", ASKED[kind]),
+        owner=owner.said(language),
+        thing=language.word(thing),
+    )
+
+
+def _true(
+    rng: random.Random, language: Language, fact: Fact, facts: Sequence[Fact]
+) -> Asked:
+    question = _question(rng, language, fact.kind, fact.owner, fact.thing)
+    whose = {other.value: str(other.owner) for other in facts if other is not fact}
     return Ask(question, about=(fact.said.text,)), fact.value, whose
 
 
-def _false(rng: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked:
-    whose = {other.value: other.owner for other in facts}
+def _false(
+    rng: random.Random, language: Language, fact: Fact, facts: Sequence[Fact]
+) -> Asked:
+    whose = {other.value: str(other.owner) for other in facts}
     if rng.random() < 1 / 2:
         kind = PLACE if fact.kind == NAME else NAME
         whose[fact.value] = SIGNS[fact.kind]
-        question = worded(rng, ASKED[kind], owner=fact.owner, thing=fact.thing)
+        question = _question(rng, language, kind, fact.owner, fact.thing)
         return Ask(question, about=(fact.said.text,)), "", whose
     other = rng.choice(
         [candidate for candidate in facts if candidate.thing != fact.thing]
     )
     whose[fact.value] = fact.thing
-    question = worded(rng, ASKED[other.kind], owner=fact.owner, thing=other.thing)
+    question = _question(rng, language, other.kind, fact.owner, other.thing)
     return Ask(question, about=(fact.said.text, other.said.text)), "", whose
 
 
@@ -226,10 +271,15 @@ def rule_of(definition: Definition) -> KnowsAndWithholds:
     skills="R,C",
     version="1",
     reset="You can forget whom I know and what they have.",
+    languages=CODES,
 )
 def test_never_told(ltm: Ltm) -> None:
     """Answers what it was told, and says so where it was never told."""
+    definition = ltm.definition
+    spoken = parse_languages(definition.parameters)
+    untold = spoken.asked.reply(UNTOLD)
     answers = ltm.play(
-        ltm.definition, answers=[value or UNTOLD for value in ltm.definition.expected]
+        definition, answers=[value or untold for value in definition.expected]
     )
-    ltm.score(rule_of(ltm.definition)(answers))
+    names = [name for names in definition.parameters["others"] for name in names]
+    ltm.score(spoken.judged(rule_of(definition), answers, names))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pytest_ltm.api.model import Evaluator, Replies, Score, Unscored, evidence_snippet
 from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.locales.codes import CODES, check_code, split_languages
+from pytest_ltm.locales.wording import capital, pattern_of
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
@@ -77,6 +78,10 @@ class Language:
         """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
         return text
 
+    def sentence_meaning(self, sentence: str) -> str:
+        """Return a sentence in English: one of a scenario's as the scenario says it there, any other by its words."""
+        return self.meaning(sentence)
+
     def __repr__(self) -> str:
         return f"<language {self.code}>"
 
@@ -131,6 +136,64 @@ class PackagedLanguage(Language):
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
         """Return a text in English words."""
         return self._gloss(text, known)
+
+    def sentence_meaning(self, sentence: str) -> str:
+        """Return what `en/sentences.yml` has for the part of `texts.yml` that makes the sentence; else its meaning.
+
+        A whole message of `texts.yml` is the English one.
+        """
+        text = sentence.strip()
+        if english := self._english_messages.get(text):
+            return english
+        for pattern, english in self._sentences:
+            if match := pattern.fullmatch(text):
+                slots = match.groupdict().items()
+                words = {name: self._slot_meaning(words) for name, words in slots}
+                return capital(english.format(**words))
+        return self.meaning(sentence)
+
+    @cached_property
+    def _english_messages(self) -> Mapping[str, str]:
+        return {text: english for english, text in self._texts["messages"].items()}
+
+    def _slot_meaning(self, text: str) -> str:
+        """Return the English word of a form, which a name may follow; any other text as it is."""
+        if english := self._english_by_form.get(text.casefold()):
+            return english
+        form, space, name = text.rpartition(" ")
+        return f"{self._english_by_form.get(form.casefold(), form)}{space}{name}"
+
+    @cached_property
+    def _english_by_form(self) -> Mapping[str, str]:
+        return {
+            form.casefold(): english
+            for english, word in self._words.items()
+            for form in word.forms.values()
+        }
+
+    @cached_property
+    def _sentences(self) -> Sequence[tuple[re.Pattern[str], str]]:
+        """Patterns of sentences, each with the English one."""
+        sentences = []
+        for scenario, parts in _english_sentences().items():
+            texts = self._texts[scenario]
+            kinds = parts.get("slots", {}).items()
+            words = {slot: self._form_patterns(kind) for slot, kind in kinds}
+            for part, english in parts.items():
+                if isinstance(english, Mapping):  # what stands in slots
+                    continue
+                for pair in _fill_clauses(texts[part], english, texts, parts):
+                    pattern = re.compile(pattern_of(pair[0], words), re.IGNORECASE)
+                    sentences.append((pattern, pair[1]))
+        return sentences
+
+    def _form_patterns(self, kind: str) -> Mapping[str, str]:
+        """Return by form a pattern of the words of a kind."""
+        texts: dict[str, list[str]] = {}
+        for english in self._meanings["words"][kind]:
+            for form, text in self._words[english].forms.items():
+                texts.setdefault(form, []).append(re.escape(text))
+        return {form: "|".join(texts[form]) for form in texts}
 
     @cached_property
     def _texts(self) -> Mapping[str, Any]:
@@ -203,6 +266,29 @@ def _read_texts(path: Path) -> Mapping[str, Any]:
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     fields: Mapping[str, Any] = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - makes nothing but texts
     return fields
+
+
+@cache
+def _english_sentences() -> Mapping[str, Any]:
+    return _read_texts(Path(__file__).parent / "en" / "sentences.yml")
+
+
+def _fill_clauses(
+    wordings: Sequence[str],
+    english: str,
+    texts: Mapping[str, Any],
+    parts: Mapping[str, Any],
+) -> Iterator[tuple[str, str]]:
+    """Yield wordings with their English, where a slot that has clauses in `parts` stands for one after the other."""
+    for wording in wordings:
+        slot = next((name for name in parts if f"{{{name}}}" in wording), None)
+        if slot is None:
+            yield wording, english
+            continue
+        for key, clauses in texts[slot].items():
+            meaning = english.replace(f"{{{slot}}}", parts[slot][key])
+            for clause in clauses:
+                yield wording.replace(f"{{{slot}}}", clause), meaning
 
 
 def _split_ways(text: str) -> list[str]:

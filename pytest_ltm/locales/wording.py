@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["capital", "either", "filled", "variants", "worded"]
+__all__ = ["capital", "either", "filled", "pattern_of", "variants", "worded"]
 
 _CHOICE = re.compile(r"\[([^][]*)\]")
+_ESCAPED_SLOT = re.compile(r"\\\{(\w+)(?:\\\.(\w+))?\\\}")
 _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 
@@ -40,6 +41,26 @@ def variants(wordings: Sequence[str]) -> Iterator[str]:
         parts = _CHOICE.split(wording)  # text, alternatives, text, …
         options = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
         yield from ("".join(chosen) for chosen in itertools.product(*options))
+
+
+def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a regular expression for the texts that `worded` may make of a wording, with a group for each slot.
+
+    Slots stand outside brackets, each of them once. `{item.many}` is one of `words["item"]["many"]`, a pattern, and
+    perhaps a name behind it; a slot that has no words is any text without punctuation.
+    """
+    parts = []
+    for place, part in enumerate(_CHOICE.split(wording)):
+        options = "|".join(map(re.escape, part.split("|")))
+        parts.append(f"(?:{options})" if place % 2 else options)
+
+    def slot_pattern(match: re.Match[str]) -> str:
+        slot, form = match.groups()
+        if slot not in words:
+            return rf"(?P<{slot}>[^,.;:!?，。；：！？]+?)"
+        return rf"(?P<{slot}>(?:{words[slot][form or 'said']})(?: \w+?)?)"
+
+    return _ESCAPED_SLOT.sub(slot_pattern, "".join(parts))
 
 
 def either(

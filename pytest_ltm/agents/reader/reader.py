@@ -84,7 +84,7 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     if language is ENGLISH or (not turn.is_brief and not quiz):
         return ReadMessage(turn, language, notes)
     parts = _SENTENCE.findall(head)
-    meanings = [language.meaning(part) for part in parts]
+    meanings = [language.sentence_meaning(part) for part in parts]
     text = "".join(
         part if part[-1:].isspace() else f"{part} " for part in meanings
     ).rstrip(" ")

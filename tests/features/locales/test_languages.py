@@ -37,6 +37,7 @@ ENOUGH = 15
 """The least number of ways to say each thing."""
 SINGLE = {
     "names.given",
+    "never_told.names",
     "prospective_memory.reply",
     "trigger_response.rules",
     "spy_meeting.places",
@@ -192,6 +193,8 @@ def test_every_word_of_the_scenarios_is_known(code: str) -> None:
         "rooms",
         "boxes",
         "toys",
+        "people",
+        "belongings",
     ):
         assert set(words[kind]) == set(reference[kind]), kind
         said = [str(load_language(code).word(english)) for english in words[kind]]
@@ -247,21 +250,37 @@ def test_filler_is_in_the_language_and_its_answers_are_found(code: str) -> None:
     )
 
 
+def _withholds(row: Mapping[str, Any]) -> evaluators.KnowsAndWithholds:
+    owners = tuple(row["owners"])
+    return evaluators.KnowsAndWithholds(
+        (row["expected"],), (tuple(row["others"]),), (owners,)
+    )
+
+
+def _recalls(row: Mapping[str, Any]) -> evaluators.RecallsValue:
+    return evaluators.RecallsValue(row["expected"], tuple(row["others"]))
+
+
+BY_SCENARIO: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "needle": _recalls,
+    "never_told": _withholds,
+}
+
+
 def _judge(row: Mapping[str, Any]) -> tuple[float, float]:
     """Return both bounds."""
     said = parse_languages(row)
     expected, others = row["expected"], tuple(row.get("others", ()))
-    known: Sequence[str] = ()
+    known: Sequence[str] = row.get("known", ())
+    rule: Any = None
     match row["scenario"]:
         case "colours":
-            rule: Any = evaluators.NamesColour(said.meaning(expected))
+            rule = evaluators.NamesColour(said.meaning(expected))
         case "names":
             rule = evaluators.NamesUser(expected, tuple(row["former"]))
             known = (expected, *row["former"])
         case "name_list":
             rule, known = evaluators.ListsNames(tuple(expected)), expected
-        case "needle":
-            rule = evaluators.RecallsValue(expected, others)
         case "shopping_list":
             rule = evaluators.ListsItems(
                 tuple((said.meaning(item), n) for item, n in expected)
@@ -278,6 +297,8 @@ def _judge(row: Mapping[str, Any]) -> tuple[float, float]:
             rule = evaluators.RecallsJoke(
                 said.meaning(expected), tuple(map(said.meaning, others))
             )
+        case name:
+            rule = BY_SCENARIO[name](row)
     verdict = said.judged(rule, [row["answer"]], known)
     assert verdict.evidence in (row["answer"], "") or "…" in verdict.evidence
     assert isinstance(verdict, Score)
