@@ -10,6 +10,7 @@ from typing import Any, cast
 from pytest_ltm.agents.answers import text_of_reply
 from pytest_ltm.agents.capabilities import required_parameters
 from pytest_ltm.agents.replying import HISTORY_NAMES
+from pytest_ltm.agents.signatures import signature_of
 from pytest_ltm.api.model import Reply
 
 _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)
@@ -21,7 +22,7 @@ def takes_messages(call: object) -> bool:
         return False
     try:
         positional, keywords = required_parameters(call)
-        parameters = inspect.signature(call).parameters
+        parameters = signature_of(call).parameters
     except (TypeError, ValueError):
         return False
     if keywords or len(positional) != 1:

@@ -200,8 +200,10 @@ def text_of_reply(value: object) -> object:
     A bare list of texts, bytes and iterators are not read: they may be parts of a
     reply, or none.
     """
+    if value is None or type(value) is str or inherits(value, Reply):
+        return value
     items = exact_items(value)
-    if value is None or inherits(value, Reply) or (items and _is_text(items[-1])):
+    if items and _is_text(items[-1]):
         return value
     found = look(lambda: _find_text(value))
     return value if found is None else found[1]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
 from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
+from pytest_ltm.agents.signatures import signature_of
 from pytest_ltm.api.model import (
     CAPABILITIES,
     SAVES_REFERENCE,
@@ -105,7 +106,7 @@ def accepts_arguments(function: object, arguments: int) -> bool:
     if not callable(function):
         return False
     try:
-        inspect.signature(function).bind(*[None] * arguments)
+        signature_of(function).bind(*[None] * arguments)
     except TypeError:
         return False
     except ValueError:  # built in C, without a signature
@@ -130,7 +131,7 @@ def takes_tools(function: object) -> bool:
     """Whether `function` can be offered tools: it has a parameter `tools`."""
     try:
         if callable(function):
-            parameter = inspect.signature(function).parameters.get("tools")
+            parameter = signature_of(function).parameters.get("tools")
         else:
             parameter = None
     except (TypeError, ValueError):  # built in C, without a signature
@@ -155,9 +156,7 @@ def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[s
     Raises ValueError or TypeError for what has no signature.
     """
     needed = [
-        p
-        for p in inspect.signature(function).parameters.values()
-        if p.default is p.empty
+        p for p in signature_of(function).parameters.values() if p.default is p.empty
     ]
     positional = [
         p.name for p in needed if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
@@ -166,6 +165,10 @@ def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[s
 
 
 def _has_capability(agent: object, capability: type) -> bool:
+    # First what is quick: there are some twenty protocols, and most agents keep one or
+    # two.
+    if not hasattr(agent, protocol_members(capability)[0]):
+        return False
     if not isinstance(agent, capability):
         return False
     if capability is Stateless:
@@ -180,13 +183,14 @@ def _has_capability(agent: object, capability: type) -> bool:
     )
 
 
-def protocol_members(capability: type) -> list[str]:
+@functools.cache
+def protocol_members(capability: type) -> tuple[str, ...]:
     """Return the names of what a capability's protocol has."""
-    return [
+    return tuple(
         name
         for name in (*vars(capability), *capability.__annotations__)
         if not name.startswith("_")
-    ]
+    )
 
 
 @functools.cache

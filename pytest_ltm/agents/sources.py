@@ -36,6 +36,7 @@ from pytest_ltm.agents.replying import (
     method_that_replies,
     replies_by_default,
 )
+from pytest_ltm.agents.signatures import signature_of
 from pytest_ltm.api.calls import ForeignCaller, has_thread, is_count, shares_loop, shown
 from pytest_ltm.api.model import (
     RAW,
@@ -491,7 +492,7 @@ def _names_conversations(function: object) -> bool:
     try:
         return (
             callable(function)
-            and CONVERSATION_ID_PARAMETER in inspect.signature(function).parameters
+            and CONVERSATION_ID_PARAMETER in signature_of(function).parameters
         )
     except (TypeError, ValueError):  # built in C
         return False

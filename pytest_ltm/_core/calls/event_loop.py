@@ -96,13 +96,11 @@ def _swap_task(loop: object, task: object) -> Any:
 
 def is_async(agent: object) -> bool:
     """Return whether an agent, a judge, or the class or function of one says that its replies must be awaited."""
-    return any(
-        look(partial(inspect.iscoroutinefunction, part), default=False)
-        for part in (agent, *(read_attribute(agent, name) for name in _REPLYING))
+    parts = (agent, read_attribute(agent, "reply"), read_attribute(agent, "assess"))
+    awaited: bool = look(
+        lambda: any(map(inspect.iscoroutinefunction, parts)), default=False
     )
-
-
-_REPLYING = ("reply", "assess")
+    return awaited
 
 
 def shares_loop(agent: object) -> bool:

@@ -210,12 +210,19 @@ def _refuse_misuse(method: Callable[P, R]) -> Callable[P, R]:
     def checked_method(*arguments: P.args, **keywords: P.kwargs) -> R:
         __tracebackhide__ = True
         try:
+            return method(*arguments, **keywords)
+        except TypeError:
+            refuse(*arguments, **keywords)
+            raise
+
+    def refuse(*arguments: object, **keywords: object) -> None:
+        __tracebackhide__ = True
+        try:
             signature.bind(*arguments, **keywords)
         except TypeError as error:
             raise ScenarioError(
                 f"ltm.{method.__name__}: {error}. It is called as {usage}"
             ) from None
-        return method(*arguments, **keywords)
 
     return checked_method
 

@@ -165,6 +165,9 @@ _SLEEPS = {
     "linux": ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"),
     "darwin": ("CLOCK_MONOTONIC", "CLOCK_UPTIME_RAW"),
 }
+_CLOCKS = [
+    getattr(time, name) for name in _SLEEPS.get(sys.platform, ()) if hasattr(time, name)
+]
 
 
 def goes_on(*_: object) -> None:
@@ -176,13 +179,10 @@ def process_pauses() -> tuple[int, float]:
     """Return how often this process was stopped so far, and seconds that the machine slept: for `paused_since`."""
     if sys.platform == "win32":
         return _continued[0], 0.0
-    clocks = [getattr(time, name, None) for name in _SLEEPS.get(sys.platform, ())]
-    if len(clocks) < 2 or None in clocks:
+    if len(_CLOCKS) < 2:
         return _continued[0], 0.0
-    going, standing = (
-        time.clock_gettime(clock) for clock in clocks if clock is not None
-    )
-    return _continued[0], going - standing
+    going, standing = _CLOCKS
+    return _continued[0], time.clock_gettime(going) - time.clock_gettime(standing)
 
 
 def paused_since(pauses: tuple[int, float]) -> bool:

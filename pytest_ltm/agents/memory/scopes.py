@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
+
+from pytest_ltm.agents.signatures import signature_of
 
 AGENT = "assistant"
 """The agent of every call, where no test says otherwise."""
@@ -84,21 +85,9 @@ def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
     if not callable(function):
         return {}
     try:
-        if inspect.ismethod(function):
-            return _method_parameters(function.__func__)
-        return inspect.signature(function).parameters
+        return signature_of(function).parameters
     except (TypeError, ValueError):
         return None
-
-
-# A store may be called a million times, which looking at its signature would double.
-@lru_cache(maxsize=512)
-def _method_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a function that has an object bound to it, without that of the object."""
-    first, *others = inspect.signature(function).parameters.values()
-    is_bound = first.kind is not first.VAR_POSITIONAL
-    taken = others if is_bound else [first, *others]
-    return {parameter.name: parameter for parameter in taken}
 
 
 def _is_named(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
