@@ -11,7 +11,14 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import ForgetsOnRequest
-from pytest_ltm.locales import filled, worded
+from pytest_ltm.locales import (
+    CODES,
+    ENGLISH,
+    Language,
+    filled,
+    parse_languages,
+    worded,
+)
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
@@ -182,28 +189,32 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     requests_by = parameters.get("requests", NAMED)
     if requests_by not in (NAMED, MEANING):
         raise ValueError(f"requests is {NAMED!r} or {MEANING!r}, not {requests_by!r}")
+    telling, asking = parse_languages(parameters)
     inventions = Inventions(rng)
     facts = [
-        _told(rng, topic, inventions.name()) for topic in rng.sample(TOPICS, number)
+        _told(rng, telling, topic, inventions.name())
+        for topic in rng.sample(TOPICS, number)
     ]
     chosen = rng.sample(facts, number)
     gone, kept = chosen[:forgotten], chosen[forgotten:]
-    requests = {fact.value: _request(rng, fact, requests_by) for fact in gone}
-    stays = Say(worded(rng, KEEP, label=kept[0].topic.label))
+    requests = {fact.value: _request(rng, telling, fact, requests_by) for fact in gone}
+    label, _ = _labels(telling, kept[0].topic)
+    keep = telling.find_text("forget_on_request.keep", KEEP)
+    stays = Say(worded(rng, keep, label=label))
     later = rng.sample([*requests.values(), stays], forgotten + 1)
-    asked = rng.sample([*gone, *kept[:forgotten]], 2 * forgotten)
+    wanted = rng.sample([*gone, *kept[:forgotten]], 2 * forgotten)
     questions = [
         Ask(
-            _question(rng, fact.topic),
+            worded(rng, asked(fact.topic, asking)),
             about=(
                 fact.said.text,
                 *([requests[fact.value].text] if fact in gone else []),
             ),
         )
-        for fact in asked
+        for fact in wanted
     ]
     everything = Ask(
-        worded(rng, OPEN),
+        worded(rng, asking.find_text("forget_on_request.open", OPEN)),
         about=tuple(say.text for say in (*(fact.said for fact in facts), *later)),
     )
     return Definition(
@@ -211,12 +222,12 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
             [*(fact.said for fact in facts), *later, *questions, everything],
             last_wait(rng, parameters),
         ),
-        expected=["" if fact in gone else fact.value for fact in asked],
+        expected=["" if fact in gone else fact.value for fact in wanted],
         parameters={
             **parameters,
             "others": [
                 [other.value for other in facts if other is not fact or fact in gone]
-                for fact in asked
+                for fact in wanted
             ],
             "kept": [fact.value for fact in facts if fact not in gone],
             "lost": [fact.value for fact in facts if fact in gone],
@@ -224,29 +235,43 @@ def forget_on_request(rng: random.Random, parameters: Mapping[str, Any]) -> Defi
     )
 
 
-def _told(rng: random.Random, topic: Topic, value: str) -> Fact:
-    said = worded(rng, TOLD, clause=filled(rng, topic.clause).format(v=value))
+def _told(rng: random.Random, language: Language, topic: Topic, value: str) -> Fact:
+    english = {topic.label: (topic.clause,)}
+    (clause,) = language.find_text("forget_on_request.clause", english)[topic.label]
+    said = worded(
+        rng,
+        language.find_text("forget_on_request.told", TOLD),
+        clause=filled(rng, clause).format(v=value),
+    )
     return Fact(topic, value, Say(said, tells={topic.label: value}))
 
 
-def _request(rng: random.Random, fact: Fact, by: str) -> Say:
-    wordings = BY_LABEL if by == MEANING else rng.choice((BY_LABEL, BY_VALUE))
+def _labels(language: Language, topic: Topic) -> tuple[str, str]:
+    """Return what a topic is called, and what that stands for."""
+    english = {topic.label: (topic.label, MEANINGS[topic.label])}
+    label, meaning = language.find_text("forget_on_request.label", english)[topic.label]
+    return label, meaning
+
+
+def _request(rng: random.Random, language: Language, fact: Fact, by: str) -> Say:
+    by_label = language.find_text("forget_on_request.by_label", BY_LABEL)
+    by_value = language.find_text("forget_on_request.by_value", BY_VALUE)
+    label, meaning = _labels(language, fact.topic)
     said = worded(
         rng,
-        wordings,
-        label=MEANINGS[fact.topic.label] if by == MEANING else fact.topic.label,
+        by_label if by == MEANING else rng.choice((by_label, by_value)),
+        label=meaning if by == MEANING else label,
         v=fact.value,
     )
     return Say(said, tells={fact.topic.label: None})
 
 
-def asked(topic: Topic) -> list[str]:
+def asked(topic: Topic, language: Language = ENGLISH) -> list[str]:
     """Return the wordings of the question for a topic, openly or in a roundabout way."""
-    return [LEADS + HEDGES + topic.direct, LEADS + topic.indirect]
-
-
-def _question(rng: random.Random, topic: Topic) -> str:
-    return worded(rng, asked(topic))
+    english = {topic.label: (HEDGES + topic.direct, topic.indirect)}
+    questions = language.find_text("forget_on_request.question", english)[topic.label]
+    (wording,) = language.find_text("forget_on_request.asked", (LEADS + "{question}",))
+    return [wording.replace("{question}", question) for question in questions]
 
 
 def rule_of(definition: Definition) -> ForgetsOnRequest:
@@ -260,7 +285,8 @@ def rule_of(definition: Definition) -> ForgetsOnRequest:
 
 def replies(definition: Definition) -> list[str]:
     """Return answers that earn full marks."""
-    return [value or GONE for value in definition.expected] + [
+    gone = parse_languages(definition.parameters).asked.reply(GONE)
+    return [value or gone for value in definition.expected] + [
         ", ".join(definition.parameters["kept"])
     ]
 
@@ -270,8 +296,14 @@ def replies(definition: Definition) -> list[str]:
     skills="R,C",
     version="1",
     reset="You can forget the rest of that, too: school, doctor, club and what there was of the kind.",
+    languages=CODES,
 )
 def test_forget_on_request(ltm: Ltm) -> None:
     """Forgets what it is asked to forget, and nothing else."""
     answers = ltm.play(ltm.definition, answers=replies(ltm.definition))
-    ltm.score(rule_of(ltm.definition)(answers))
+    lists = ltm.definition.parameters
+    ltm.score(
+        parse_languages(lists).judged(
+            rule_of(ltm.definition), answers, (*lists["kept"], *lists["lost"])
+        )
+    )

@@ -14,7 +14,7 @@ import pytest
 from pytest_ltm.scenarios._poison import LANGUAGES
 
 from pytest_ltm import Ask, Say, evaluators, locales
-from pytest_ltm.agents.reader.reader import _QUOTED, make_reader
+from pytest_ltm.agents.reader.reader import _QUOTED, _SENTENCE, make_reader
 from pytest_ltm.api.model import Replies, Score, token_counter
 from pytest_ltm.api.scenarios import scenario_names
 from pytest_ltm.api.storage import ConfigurationError
@@ -32,12 +32,14 @@ from pytest_ltm.locales.spoken import _read_texts
 
 OTHERS = [code for code in CODES if code != "en"]
 FOLDER = Path(locales.__file__).parent
+SENTENCES = _read_texts(FOLDER / "en" / "sentences.yml")
 LABELLED = Path(__file__).parents[2] / "labelled" / "languages.jsonl"
 ENOUGH = 15
 """The least number of ways to say each thing."""
 SINGLE = {
     "names.given",
     "never_told.names",
+    "forget_on_request.asked",
     "prospective_memory.reply",
     "trigger_response.rules",
     "spy_meeting.places",
@@ -146,6 +148,10 @@ def test_every_part_has_enough_wordings_with_the_same_slots(code: str) -> None:
         if code in IN_SOME.get(name, OTHERS)
     }
     assert parts_of == wanted
+    for name, sentences in SENTENCES.items():
+        clauses = {part for part in sentences if isinstance(sentences[part], dict)}
+        for part in clauses - {"slots"}:
+            assert set(texts[name][part]) == set(sentences[part])
     lists = {
         f"{scenario}.{part}": wordings
         for scenario, parts in texts.items()
@@ -206,6 +212,29 @@ def test_every_word_of_the_scenarios_is_known(code: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", OTHERS)
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_reader_hears_one_english_sentence_for_every_wording(
+    name: str, code: str
+) -> None:
+    generate = dict(SCENARIOS)[name]
+    language = load_language(code)
+    fixed = [
+        re.escape(english).replace(r"\{", "{").replace(r"\}", "}")
+        for part, english in SENTENCES[name].items()
+        if isinstance(english, str)
+    ]
+    heard = re.compile(
+        "|".join(re.sub(r"\{\w+\}", ".+", text) for text in fixed), re.IGNORECASE
+    )
+    for seed in range(30):
+        for step in generate(random.Random(seed), {"language": code}).steps:
+            if isinstance(step, (Say, Ask)):
+                first = _SENTENCE.findall(step.text)[0]
+                assert heard.fullmatch(language.sentence_meaning(first)), first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", OTHERS)
 def test_messages_are_heard_in_their_language(code: str) -> None:
     sure, doubtful, number = [], [], 0
     for _, generate in SCENARIOS:
@@ -261,9 +290,20 @@ def _recalls(row: Mapping[str, Any]) -> evaluators.RecallsValue:
     return evaluators.RecallsValue(row["expected"], tuple(row["others"]))
 
 
+def _forgets(row: Mapping[str, Any]) -> evaluators.ForgetsOnRequest:
+    kept, gone = row["known"]
+    return evaluators.ForgetsOnRequest(
+        (row["expected"], "" if row["expected"] else kept),
+        ((gone,),) * 2,
+        (kept,),
+        (gone,),
+    )
+
+
 BY_SCENARIO: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "needle": _recalls,
     "never_told": _withholds,
+    "forget_on_request": _forgets,
 }
 
 
@@ -299,8 +339,9 @@ def _judge(row: Mapping[str, Any]) -> tuple[float, float]:
             )
         case name:
             rule = BY_SCENARIO[name](row)
-    verdict = said.judged(rule, [row["answer"]], known)
-    assert verdict.evidence in (row["answer"], "") or "…" in verdict.evidence
+    verdict = said.judged(rule, [row["answer"], *row.get("then", ())], known)
+    last = row.get("then", [row["answer"]])[-1]
+    assert verdict.evidence in (last, "") or "…" in verdict.evidence
     assert isinstance(verdict, Score)
     return verdict.value, verdict.upper
 

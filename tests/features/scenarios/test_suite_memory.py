@@ -15,9 +15,12 @@ from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.api.model import STOP_WORDS, plain_words
 from pytest_ltm.api.scenarios import built_in
 from pytest_ltm.lab.commands.verdict_check import check_verdicts
+from pytest_ltm.locales import CODES, load_language
 
 ENTRIES = {entry.name: entry for entry in built_in("memory").entries}
 CARELESS = ("echo", "silent", "dump", "recite:2k", "agree", "candidates", "hedge")
+OTHERS = [code for code in CODES if code not in ("en", "zh")]
+"""Whose words have blanks between them."""
 LABELLED = Path(__file__).parents[2] / "labelled" / "memory.jsonl"
 
 
@@ -84,6 +87,21 @@ def test_a_request_by_meaning_has_no_word_of_what_was_told() -> None:
         assert told.isdisjoint(plain_words(forget_on_request.MEANINGS[topic.label])), (
             topic.label
         )
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_nor_has_one_in_another_language(code: str) -> None:
+    language = load_language(code)
+    clauses, labels = (
+        language.find_text(f"forget_on_request.{part}", {})
+        for part in ("clause", "label")
+    )
+    for topic, (label, meaning) in labels.items():
+        told = {*plain_words(clauses[topic][0]), *plain_words(label)}
+        # articles and the like are in every sentence
+        common = {word for word in told if len(word) < 5}
+
+        assert (told - common).isdisjoint(plain_words(meaning)), topic
 
 
 def test_namesakes_come_in_pairs_with_a_thing_of_one_kind() -> None:
