@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
@@ -22,6 +23,7 @@ from pytest_ltm.language.values.labels import (
     read_label,
 )
 from pytest_ltm.language.values.moments import (
+    Moment,
     compare_moments,
     compare_weekdays,
     read_moments,
@@ -138,7 +140,29 @@ class Text:
             tokens = tokens[1:]
         return tokens
 
+    @cached_property
+    def moments(self) -> Sequence[Moment]:
+        """What it is as a date or a time, for what the question asks."""
+        is_time_asked = _TIME_ASKED.search(self.question.casefold()) is not None
+        return read_moments(self.plain, self.tokens, asked=is_time_asked)
 
+    @cached_property
+    def amounts(self) -> Sequence[Amount]:
+        """What it is as an amount, in the unit for which the question asks."""
+        nouns = frozenset(word.removesuffix("s") for word in self.known)
+        units = _asked_units(self.question)
+        return [
+            _in_asked_unit(amount, units) for amount in read_amounts(self.body, nouns)
+        ]
+
+
+@lru_cache(maxsize=512)
+def read_text(written: str, question: str) -> Text:
+    """Return a text that may be a value; the same expected one is compared with many."""
+    return Text(written, question)
+
+
+@lru_cache(maxsize=4096)
 def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
     """Return whether a second text states the value of the first: the same, another, or it cannot be told.
 
@@ -148,8 +172,8 @@ def compare_values(first: str, second: str, *, question: str = "") -> Sameness:
         question: What was asked: it says what a bare number counts.
 
     """
-    mine = Text(first, question)
-    theirs = Text(second, question)
+    mine = read_text(first, question)
+    theirs = read_text(second, question)
     is_long = max(len(first), len(second)) > LONGEST_VALUE
     if is_long or not mine.tokens or not theirs.tokens:
         return Sameness.UNKNOWN
@@ -215,34 +239,23 @@ def _compare_ratios(mine: Text, theirs: Text) -> Sameness | None:
 
 
 def _compare_times(mine: Text, theirs: Text) -> Sameness | None:
-    is_time_asked = _TIME_ASKED.search(mine.question.casefold()) is not None
     is_count = _COUNT_ASKED.search(mine.question.casefold()) is not None
     if is_count and any(text.plain.isdecimal() for text in (mine, theirs)):
         return None
-    found = [
-        read_moments(text.plain, text.tokens, asked=is_time_asked)
-        for text in (mine, theirs)
-    ]
     days = [read_weekdays(text.tokens) for text in (mine, theirs)]
     if all(days):
         return compare_weekdays(days[0][0], days[1][0])
-    if not all(found):
+    if not mine.moments or not theirs.moments:
         return None
     return weigh_readings(
         (compare_moments(moment, other_moment), moment.likely and other_moment.likely)
-        for moment in found[0]
-        for other_moment in found[1]
+        for moment in mine.moments
+        for other_moment in theirs.moments
     )
 
 
 def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
-    nouns = frozenset(word.removesuffix("s") for word in mine.known)
-    units = _asked_units(mine.question)
-    found = [
-        [_in_asked_unit(amount, units) for amount in read_amounts(text.body, nouns)]
-        for text in (mine, theirs)
-    ]
-    if not all(found):
+    if not mine.amounts or not theirs.amounts:
         return None
     is_count_asked = _COUNT_ASKED.search(mine.question.casefold()) is not None
     return weigh_readings(
@@ -250,8 +263,8 @@ def _compare_amounts(mine: Text, theirs: Text) -> Sameness | None:
             compare_amounts(first_amount, second_amount),
             _are_likely(first_amount, second_amount, asked=is_count_asked),
         )
-        for first_amount in found[0]
-        for second_amount in found[1]
+        for first_amount in mine.amounts
+        for second_amount in theirs.amounts
     )
 
 
@@ -366,6 +379,8 @@ class FoundValue:
 
 
 _MOST_TOKENS = 8
+_SIGNS = frozenset({"Sc", "Sm", "Pd"})
+"""Categories of Unicode: of currencies, of mathematics, dashes."""
 
 
 def find_values(text: str, kind: Kind | None = None) -> list[FoundValue]:
@@ -403,8 +418,10 @@ def _value_at(
 
 
 def _may_begin(token: Token) -> bool:
-    """Return whether a value may begin with a token: cheap, for most words begin none."""
-    return token.is_number or token.key in value_words() or not token.is_word
+    """Return whether a value may begin with a token: cheap, for most tokens begin none."""
+    if token.is_number or token.key in value_words():
+        return True
+    return not token.is_word and unicodedata.category(token.text[0]) in _SIGNS
 
 
 @cache
