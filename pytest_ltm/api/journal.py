@@ -104,9 +104,11 @@ if TYPE_CHECKING:
         find_run,
         folders_by_age,
         newest_first,
+        own_version,
         read_run_file,
         run_parts,
         run_start_time,
+        source_digest,
         source_of,
         write_run_file,
     )
@@ -234,6 +236,7 @@ __all__ = [
     "newest_first",
     "node_label",
     "outcome_of",
+    "own_version",
     "read_price",
     "read_prices",
     "read_results",
@@ -244,6 +247,7 @@ __all__ = [
     "run_parts",
     "run_start_time",
     "sections_of",
+    "source_digest",
     "source_of",
     "span_place",
     "strip_checksum",
@@ -283,8 +287,8 @@ __getattr__, __dir__ = lazy_exports(
         "journal.run_file": (
             "CHECKPOINTS FILE JOURNAL LATEST PARTS RESULTS RunFile "
             "SUMMARY SourceRevision TIMINGS conversations_in cut_short "
-            "find_run folders_by_age newest_first read_run_file run_parts "
-            "run_start_time source_of write_run_file"
+            "find_run folders_by_age newest_first own_version read_run_file "
+            "run_parts run_start_time source_digest source_of write_run_file"
         ),
         "journal.section": "Curve FIELDS ScreenLine Section as_sections sections_of",
         "journal.timings": (

@@ -17,7 +17,7 @@ import zlib
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +27,13 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from pytest_ltm.api.journal import FILE as RUN_FILE
-from pytest_ltm.api.journal import PARTS, find_run, read_run_file
+from pytest_ltm.api.journal import (
+    PARTS,
+    find_run,
+    own_version,
+    read_run_file,
+    source_digest,
+)
 from pytest_ltm.api.scenarios import SuiteSpec
 from pytest_ltm.api.storage import (
     ConfigurationError,
@@ -92,7 +98,7 @@ def eval_statements(
                 "harness": {
                     "name": "pytest-ltm",
                     "version": version("pytest-ltm"),
-                    "digest": {"sha256": harness_digest()},
+                    "digest": {"sha256": source_digest()},
                 },
                 "metric": f"{suite}@{column.span_label}/{rule.metric.name}",
                 "comparator": ">=" if rule.metric.higher_is_better else "<=",
@@ -124,23 +130,6 @@ def merkle_root(leaves: Sequence[bytes]) -> str:
         ).digest()
 
     return hash_tree(leaves).hex()
-
-
-@cache
-def harness_digest() -> str:
-    """Return a sha256 over the package's own code, by its names."""
-    package = Path(__file__).parents[1]
-    digest = sha256()
-    for path in sorted(
-        package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix()
-    ):
-        digest.update(
-            path.relative_to(package).as_posix().encode()
-            + b"\0"
-            + path.read_bytes()
-            + b"\0"
-        )
-    return digest.hexdigest()
 
 
 FORMAT = "pytest-ltm bundle 1"
@@ -341,7 +330,7 @@ def _zip_files(
     manifest = Manifest(
         format=FORMAT,
         run=run,
-        pytest_ltm=version("pytest-ltm"),
+        pytest_ltm=own_version(),
         files=listed,
         data=None if source is None else BundledData(source.name, source.digest),
         left_out=[] if source is None else ["the texts of the data set"],

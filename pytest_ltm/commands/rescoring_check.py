@@ -119,10 +119,20 @@ def score_part_again(
         verification.unchecked.append(reason)
         return
     summary = json.loads(read_regular(rescored_run / "summary.json"))
-    is_same = summary.get("pytest_ltm_version") == verification.made_by
-    differences = compare_results(source, rescored_run, same_version=is_same)
-    verification.differs.extend(differences)
+    # One version may have begun it, and another one have resumed it.
+    begun_by = part["run"].get("versions", {}).get("pytest-ltm", verification.made_by)
+    recorders = {begun_by, verification.made_by} - {""}
+    others = recorders ^ {summary.get("pytest_ltm_version")}
+    found = verification.of_versions if others else verification.differs
+    found += compare_results(source, rescored_run, same_version=not others)
+    rescored: Mapping[str, Any] = summary.get("rescored") or {}
+    for name, reason in rescored.get("definitions", {}).items():
+        found.append(Discrepancy(f"{name}, definition", reason))
     _note_rescoring(source, rescored_run, summary, verification)
+    if others and recorders:
+        names = " and ".join(sorted(recorders))
+        hint = "--python=PATH scores it again with that version"
+        verification.held.append(f"it was recorded by pytest-ltm {names}: {hint}")
 
 
 def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
@@ -162,8 +172,6 @@ def _note_rescoring(
     """Add what was reached again, by which version, and what was not."""
     rescored = summary.get("rescored") or {}
     names = sorted(path.parent.name for path in source.glob(f"*/{JOURNAL}"))
-    for name, reason in rescored.get("definitions", {}).items():
-        verification.differs.append(Discrepancy(f"{name}, definition", reason))
     # A damaged conversation was left out, and may be there anew.
     made_names = {path.parent.name for path in rescored_run.glob(f"*/{RESULTS}")}
     for name in names:
@@ -190,11 +198,6 @@ def _note_rescoring(
             ", definitions and expected answers made again from the seed or data"
         )
     verification.held.append(sentence)
-    if verification.made_by not in ("", version):
-        hint = "--python=PATH scores it again with that version"
-        verification.held.append(
-            f"it was recorded by pytest-ltm {verification.made_by}: {hint}"
-        )
 
 
 def _lost_verdicts(source: Path, rescored_run: Path, names: Sequence[str]) -> list[str]:

@@ -21,6 +21,8 @@ class Verification(Struct, frozen=True, kw_only=True):
     made_by: str
     """The version of pytest-ltm that recorded it; "" where that is not known."""
     differs: list[Discrepancy]
+    of_versions: list[Discrepancy] = field(default_factory=list)
+    """What another version of pytest-ltm does otherwise: nobody need have changed the record."""
     amended: int = 0
     """Verdicts that a person has amended: nothing can compute them again."""
     graded: int = 0
@@ -35,7 +37,9 @@ class Verification(Struct, frozen=True, kw_only=True):
         """The exit status."""
         if self.differs:
             return DIFFERS
-        return UNCHECKED if self.unchecked or self.amended else HOLDS
+        if self.of_versions or self.unchecked or self.amended:
+            return UNCHECKED
+        return HOLDS
 
     @property
     def verdict(self) -> str:
@@ -48,7 +52,9 @@ class Verification(Struct, frozen=True, kw_only=True):
         if self.differs:
             does = "do" if len(self.differs) > 1 else "does"
             return f"{pluralize(len(self.differs), 'thing')} {does} not hold"
-        if self.unchecked:
+        if self.of_versions:
+            text = "versions differ, so not all of it could be checked"
+        elif self.unchecked:
             text = "not all of it could be checked"
         elif self.amended:
             text = "whole, but not all of its scores follow from it"

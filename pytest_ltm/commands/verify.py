@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm.api.journal import find_run
+from pytest_ltm.api.journal import find_run, own_version
 from pytest_ltm.api.storage import json_text, one_line, redact_secrets
 from pytest_ltm.commands.arguments import (
     RUN,
@@ -24,6 +23,7 @@ from pytest_ltm.commands.check_memory import verify_card
 from pytest_ltm.commands.run_verification import verify_run
 from pytest_ltm.commands.verification_result import Verification
 from pytest_ltm.lifecycle.cards.card import is_card
+from pytest_ltm.reports.discrepancies import Discrepancy
 
 FORMAT = "pytest-ltm verification 1"
 
@@ -58,7 +58,8 @@ def verify_scores(arguments: Namespace) -> int:
     checksums; plans, definitions, results and summary with the journals; definitions
     with those that the seed gives; and every verdict with the one reached again. Exit
     status 0 if all of it holds, 1 if something differs, 2 if something cannot be read
-    or checked, or was amended by hand.
+    or checked, was amended by hand, or is otherwise only because another version
+    recorded it.
     """
     path = Path(arguments.run)
     if path.is_file() and is_card(path):
@@ -94,6 +95,8 @@ def _verification_lines(verification: Verification) -> Iterator[str]:
     yield f"run {verification.run}{recorded}: {verification.sentence}"
     for discrepancy in verification.differs:
         yield f"differs: {discrepancy}"
+    for discrepancy in verification.of_versions:
+        yield f"versions differ: {discrepancy}"
     for sentence in verification.unchecked:
         yield f"unchecked: {sentence}"
     for sentence in verification.held:
@@ -102,10 +105,6 @@ def _verification_lines(verification: Verification) -> Iterator[str]:
 
 def verification_json(verification: Verification) -> dict[str, Any]:
     """Return what has been checked as JSON values."""
-    differs = [
-        {"place": discrepancy.place, "what": redact_secrets(discrepancy.what)}
-        for discrepancy in verification.differs
-    ]
     return {
         "format": FORMAT,
         "run": verification.run,
@@ -115,8 +114,16 @@ def verification_json(verification: Verification) -> dict[str, Any]:
             "graded": verification.graded,
         },
         "made_by": verification.made_by,
-        "checked_by": version("pytest-ltm"),
-        "differs": differs,
+        "checked_by": own_version(),
+        "differs": _discrepancies_json(verification.differs),
+        "versions_differ": _discrepancies_json(verification.of_versions),
         "unchecked": verification.unchecked,
         "checked": verification.held,
     }
+
+
+def _discrepancies_json(discrepancies: Iterable[Discrepancy]) -> list[dict[str, str]]:
+    return [
+        {"place": discrepancy.place, "what": redact_secrets(discrepancy.what)}
+        for discrepancy in discrepancies
+    ]

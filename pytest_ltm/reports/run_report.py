@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -35,6 +34,7 @@ from pytest_ltm.api.journal import (
     lost_examples,
     misjudged_checks,
     newest_first,
+    own_version,
     why_unmeasured,
 )
 from pytest_ltm.api.journal import timings as _timings
@@ -378,7 +378,7 @@ class Report:
         ]
         summary = summary_json(
             result,
-            pytest_ltm_version=version("pytest-ltm"),
+            pytest_ltm_version=own_version(),
             seed=settings.seed.recorded,
             plan=settings.describe_settings(),
             wall_seconds=round(_timings.wall_seconds(parts, moments), 3),

@@ -170,11 +170,6 @@ def _run_file_differences(
     # A copy that was amended has the name of its folder.
     if run_id not in (begun_run or run_id, run.path.resolve().name):
         yield f"it is that of run {run_id}, and {RUN_FILE} began run {begun_run}"
-    version = summary.get("pytest_ltm_version")
-    for part in parts:
-        recorded_by = part["run"].get("versions", {}).get("pytest-ltm")
-        if recorded_by is not None and len(parts) == 1 and recorded_by != version:
-            yield f"it says that pytest-ltm {version} wrote it, and {RUN_FILE} says {recorded_by}"
     if not path.is_file():
         return
     plan = summary.get("plan")

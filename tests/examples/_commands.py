@@ -23,6 +23,7 @@ _VOLATILE = [
     (re.compile(r"\bin \d+\.\d+s\b(?: \([\d:]+\))?"), "in TIME"),
     (re.compile(r"^[=_\-]{2,} | [=_\-]{2,}$"), ""),
     (re.compile(r"─{2,}"), "─"),
+    (re.compile(r"(pytest-ltm \d+\.\d+\.\d+)\+[0-9a-f]{8}"), r"\1"),
 ]
 
 

@@ -314,7 +314,6 @@ READS_OWN_FILES = {
     "pytest_ltm.agents._process_guard": "/proc",
     "pytest_ltm.agents.memory.embeddings": "the file of an installed package",
     "pytest_ltm.agents.memory.parameters": "presets",
-    "pytest_ltm.commands.bundle": "modules of an installed package",
     "pytest_ltm.commands.init": "its own templates",
     "pytest_ltm.language.lexicon": "word lists",
     "pytest_ltm.locales.spoken": "the texts of a language",

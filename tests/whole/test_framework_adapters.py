@@ -143,9 +143,10 @@ bot = Agent(role="friend", goal="to remember", backstory="You listen.", llm=mode
 }
 """By the module that each needs."""
 MODES = {
-    "alone": "--ltm-concurrency=1",
-    "together": "--ltm-concurrency=4",
-    "process": "--ltm-agent-process",
+    "alone": ["--ltm-concurrency=1"],
+    "together": ["--ltm-concurrency=4"],
+    "process": ["--ltm-agent-process"],
+    "workers": ["-n2"],
 }
 
 
@@ -205,8 +206,8 @@ def test_a_framework_sends_its_model_the_history_that_our_own_agent_sends(
 
     own = lengths_of_requests(project, chat_server, f"openai:m@{chat_server.url}")
     lengths = {
-        mode: lengths_of_requests(project, chat_server, "made:bot", option)
-        for mode, option in MODES.items()
+        mode: lengths_of_requests(project, chat_server, "made:bot", *options)
+        for mode, options in MODES.items()
     }
 
     # Filler goes into the history, and is no request: else there were more.

@@ -267,6 +267,10 @@ agent = Agent(role="friend", goal="to remember", backstory="You listen.", llm=mo
 """By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
 
 
+KEEPS_THREADS = {"crewai"}
+"""Those whose own threads end with the process, which is then one for each run."""
+
+
 def booking_of(asked: Asked) -> dict[str, str] | None:
     """Return the table that is asked for, at the time that was told of its person."""
     said = [
@@ -321,7 +325,7 @@ def journals(project: Path) -> dict[str, bytes]:
 
 @pytest.mark.filterwarnings("default")  # the libraries' own
 @pytest.mark.parametrize("framework", ACTORS)
-def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_and_in_processes(
+def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_in_processes_and_by_workers(
     project: Project,
     chat_server: ChatServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -339,14 +343,19 @@ def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_and_in_proces
     project.file(source, "bots.py")
     project.file(ACTING)
     recorded = []
-    modes = ("--ltm-concurrency=1", "--ltm-concurrency=4", "--ltm-agent-process")
+    modes = ("--ltm-concurrency=1", "--ltm-concurrency=4", "--ltm-agent-process", "-n2")
     for mode in modes:
         with chance_put_back():
-            run = project.ltm("--ltm-trials=4", mode, agent="bots:agent")
+            run = project.ltm(
+                "--ltm-trials=4",
+                mode,
+                agent="bots:agent",
+                subprocess=framework in KEEPS_THREADS,
+            )
         run.assert_outcomes(passed=8)
         recorded.append(journals(project.path))
     assert b'"calls":[{"name":"book"' in b"".join(recorded[0].values())
-    assert recorded[1:] == recorded[:1] * 2
+    assert recorded[1:] == recorded[:1] * 3
 
 
 @pytest.mark.parametrize("offers", [False, True])
@@ -391,5 +400,5 @@ def test_a_stand_in_remembers_what_it_is_told(project: Project, name: str) -> No
     project.file(framework.adapter_text("bot", framework.name), "ltm_agent.py")
     project.file(TOLD)
     with chance_put_back():
-        run = project.ltm(agent="ltm_agent")
+        run = project.ltm(agent="ltm_agent", subprocess=name in KEEPS_THREADS)
     run.assert_outcomes(passed=1)

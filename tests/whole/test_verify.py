@@ -19,10 +19,11 @@ from msgspec import structs
 from recorded_bundles import BUNDLES, FORGERIES, WHOLE
 from run_folders import latest_run
 
-from pytest_ltm.api.journal import events
+from pytest_ltm.api.journal import events, own_version
 from pytest_ltm.commands import main
 from pytest_ltm.commands.bundle import MANIFEST, open_bundle
 from pytest_ltm.figures.run_loading import read_run
+from pytest_ltm.reports.summary import refresh_summary
 from pytest_ltm.reports.verification import find_discrepancies
 
 pytestmark = [
@@ -111,9 +112,8 @@ def test_a_flipped_score_is_named_by_every_command(
     assert main(["lab", "bundle", str(run), "-o", "forged.ltm.zip"]) == 2
 
 
-def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def _record_wrongly(run: Path) -> None:
+    """Make the record of a run say that an example passed, with all its checksums."""
     from pytest_ltm.api.journal import Chain
 
     path = next(run.glob("*/journal.jsonl"))
@@ -140,9 +140,37 @@ def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
         ).update(score=1.0, outcome="passed")
 
     rewrite_json(path.with_name("results.json"), raise_score)
-    (run / "summary.json").unlink()
+    refresh_summary(read_run(run))
+
+
+def test_a_verdict_that_was_recorded_wrongly_is_found_by_scoring_again(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _record_wrongly(run)
     assert "scored again" in differing(verify(run, capsys)[1])
     assert "scored again" not in differing(verify(run, capsys, "--record-only")[1])
+
+
+def test_a_verdict_of_another_version_is_no_forgery_and_not_verified(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun_by = json.loads((run / "run.json").read_text("utf-8"))["versions"]
+    summary = json.loads((run / "summary.json").read_text("utf-8"))
+    assert begun_by["pytest-ltm"] == summary["pytest_ltm_version"] == own_version()
+    rewrite_json(
+        run / "run.json",
+        lambda value: value["versions"].update({"pytest-ltm": "0.1.0+1fd9a3ee"}),
+    )
+    status, found = verify(run, capsys)
+    assert (status, found["differs"], found["versions_differ"]) == (0, [], [])
+    _record_wrongly(run)
+    status, found = verify(run, capsys)
+    assert (status, found["unchecked"]) == (2, [])
+    assert "scored again" not in differing(found)
+    assert "scored again" in found["versions_differ"][0]["what"]
+    main(["verify", str(run), "--pytest=-p no:randomly"])
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "versions differ" in first
 
 
 def _rows(run: Path) -> list[dict[str, Any]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +61,33 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """Of what took part."""
     source: SourceRevision | None = None
     """The commit that is tested; None where it is unknown."""
+
+
+@cache
+def own_version() -> str:
+    """Return the version of pytest-ltm, with a mark of its source where that may be of any commit.
+
+    What an index gives has the source of its version. All else was installed from a
+    folder, a repository or a file, and its metadata say so.
+    """
+    distribution = metadata.distribution("pytest-ltm")
+    names = {path.name for path in distribution.files or ()}
+    if "direct_url.json" not in names:
+        return distribution.version
+    return f"{distribution.version}+{source_digest()[:8]}"
+
+
+@cache
+def source_digest() -> str:
+    """Return a sha256 over the package's own source, by the names of its files."""
+    package = Path(__file__).parents[2]
+    names = [path.relative_to(package).as_posix() for path in package.rglob("*.??*")]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        if name.endswith((".py", ".yml")):
+            content = read_regular(package / name)
+            digest.update(name.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()
 
 
 def write_run_file(folder: Path, run: RunFile) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_ltm._core.journal.run_file import (
     RunFile,
+    own_version,
     read_run_file,
     source_revision,
 )
@@ -69,7 +70,7 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
         for name, value in vars(config.option).items()
         if value and (name in SELECTING or is_recorded_option(name))
     }
-    versions = {name: version(name) for name in ("pytest-ltm", "pytest")}
+    versions = {"pytest-ltm": own_version(), "pytest": version("pytest")}
     return RunFile(
         run=run,
         options=options,

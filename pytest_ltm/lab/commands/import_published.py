@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from pytest_ltm.api.journal import (
     Pace,
     RunResult,
     events,
+    own_version,
     write_results,
 )
 from pytest_ltm.api.model import token_counter
@@ -348,9 +348,7 @@ def write_published_run(
                 (folder / "journal.jsonl").write_bytes(text.encode())
                 result = replace(result, journal=chain.head)
             write_results(folder / "results.json", result)
-        summary = summary_json(
-            run, pytest_ltm_version=version("pytest-ltm"), seed=0, plan={}
-        )
+        summary = summary_json(run, pytest_ltm_version=own_version(), seed=0, plan={})
         write_summary(beside / "summary.json", summary)
         write_verdicts(beside, run)
     return run
