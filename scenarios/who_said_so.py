@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, spread
 from pytest_ltm.evaluators import KnowsSources
-from pytest_ltm.locales import worded
+from pytest_ltm.locales import CODES, Language, parse_languages, worded
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
@@ -170,6 +170,7 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     another; and which the agent picked itself.
     """
     each = whole(parameters, "each", 2, 2, 4)
+    telling, asking = parse_languages(parameters)
     inventions, number = Inventions(rng), 3 * each
     quoted, contests = rng.sample(SOURCES, each), rng.sample(CONTESTS, number)
     sources = [*[USER] * each, *[AGENT] * each, *quoted]
@@ -181,7 +182,7 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
         sources[0], sources[other] = sources[other], sources[0]
     levels = rng.sample([*LEVELS] * each, number)
     tips = [
-        _tip(rng, inventions, *parts)
+        _tip(rng, telling, inventions, *parts)
         for parts in zip(contests, sources, levels, _days(rng, number), strict=True)
     ]
     told: list[Say | Ask] = [
@@ -206,7 +207,7 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
     rng.shuffle(asked)
     # before any other question names contests
     asked.insert(0, (NEXT, rng.choice(tips[:-1])))
-    questions = [_ask(rng, kind, tip, tips) for kind, tip in asked]
+    questions = [_ask(rng, asking, kind, tip, tips) for kind, tip in asked]
     picks = [(PICK, tip) for tip in tips if tip.source == AGENT]
     places = {tip.contest: place for place, (_, tip) in enumerate(picks)}
     pairs = [*picks, *asked]
@@ -228,21 +229,38 @@ def who_said_so(rng: random.Random, parameters: Mapping[str, Any]) -> Definition
 
 def _tip(
     rng: random.Random,
+    language: Language,
     inventions: Inventions,
     contest: str,
     source: str,
     level: str,
     day: str,
 ) -> Tip:
-    number = rng.choice((CERTAIN, GUESS)) if level == TAKEN_BACK else level
-    withdrawn = worded(rng, WITHDRAWN, contest=contest) if level == TAKEN_BACK else ""
+    said_level = rng.choice((CERTAIN, GUESS)) if level == TAKEN_BACK else level
+    contest_word = language.word(contest)
+    withdrawn = ""
+    if level == TAKEN_BACK:
+        wordings = language.find_text("who_said_so.withdrawn", WITHDRAWN)
+        withdrawn = worded(rng, wordings, contest=contest_word)
     one, other = inventions.name(), inventions.name()
-    if source == AGENT:
-        text = worded(rng, PICKS[number], day=day, contest=contest, a=one, b=other)
-        return Tip(contest, source, level, day, (one, other), text, withdrawn)
-    wordings = SAID if source == USER else QUOTED
-    text = worded(rng, wordings[number], day=day, contest=contest, v=one, source=source)
-    return Tip(contest, source, level, day, (one,), text, withdrawn)
+    names = (one, other) if source == AGENT else (one,)
+    part, english = {USER: ("said", SAID), AGENT: ("picks", PICKS)}.get(
+        source, ("quoted", QUOTED)
+    )
+    number, month = day.split()
+    text = worded(
+        rng,
+        language.find_text(f"who_said_so.{part}_{said_level}", english[said_level]),
+        day=language.phrase(
+            "who_said_so.day", "{day} {month}", day=number, month=language.word(month)
+        ),
+        contest=contest_word,
+        source=language.word(source),
+        v=one,
+        a=one,
+        b=other,
+    )
+    return Tip(contest, source, level, day, names, text, withdrawn)
 
 
 def _days(rng: random.Random, number: int) -> list[str]:
@@ -254,13 +272,17 @@ def _days(rng: random.Random, number: int) -> list[str]:
     return [f"{day.day} {day:%B}" for day in result]
 
 
-def _ask(rng: random.Random, kind: str, tip: Tip, tips: Sequence[Tip]) -> Ask:
+def _ask(
+    rng: random.Random, language: Language, kind: str, tip: Tip, tips: Sequence[Tip]
+) -> Ask:
     about = [tip.text]
     if kind == SURE and tip.withdrawn:
         about.append(tip.withdrawn)
     if kind == NEXT:
         about.append(_next(tip, tips).text)
-    return Ask(worded(rng, QUESTIONS[kind], contest=tip.contest), about=tuple(about))
+    wordings = language.find_text(f"who_said_so.asked_{kind}", QUESTIONS[kind])
+    text = worded(rng, wordings, contest=language.word(tip.contest))
+    return Ask(text, about=tuple(about))
 
 
 def _next(tip: Tip, tips: Sequence[Tip]) -> Tip:
@@ -302,11 +324,23 @@ def _reply(kind: str, tip: Tip, tips: Sequence[Tip]) -> str:
     return fields.get(expected, f"{expected}.")
 
 
+def names_of(definition: Definition) -> list[str]:
+    """Return the names that are tipped."""
+    names: list[str] = []
+    for step in definition.steps:
+        for value in step.tells.values() if isinstance(step, (Say, Ask)) else ():
+            names += [value] if isinstance(value, str) else value or ()
+    return names
+
+
 def rule_of(definition: Definition) -> KnowsSources:
     """Return the evaluator of a definition."""
     lists = definition.parameters
+    spoken, names = parse_languages(lists), names_of(definition)
     texts = tuple(
-        step.text for step in definition.steps if isinstance(step, (Say, Ask))
+        spoken.meaning(step.text, names)
+        for step in definition.steps
+        if isinstance(step, (Say, Ask))
     )
     return KnowsSources(
         tuple(definition.expected),
@@ -323,7 +357,11 @@ def rule_of(definition: Definition) -> KnowsSources:
     floor=0.1,  # an agent that knows the kinds of questions gets 1/6 of two groups of four, and seldom the next contest
     version="1",
     reset="You can forget all tips for contests, whoever gave them.",
+    languages=CODES,
 )
 def test_who_said_so(ltm: Ltm) -> None:
     """Knows who said something, the user, the agent itself or somebody quoted; on which day, and how sure."""
-    ltm.score(rule_of(ltm.definition)(ltm.play(ltm.definition)))
+    definition = ltm.definition
+    answers = ltm.play(definition)
+    spoken = parse_languages(definition.parameters)
+    ltm.score(spoken.judged(rule_of(definition), answers, names_of(definition)))

@@ -78,9 +78,9 @@ class Language:
         """Return a text in English words, as far as they matter to the rules; what is `known` stays as it is."""
         return text
 
-    def sentence_meaning(self, sentence: str) -> str:
-        """Return a sentence in English: one of a scenario's as the scenario says it there, any other by its words."""
-        return self.meaning(sentence)
+    def own_meaning(self, text: str) -> str:  # noqa: ARG002 - as above
+        """Return in English a sentence or message that a scenario says; "" for any other text."""
+        return ""
 
     def __repr__(self) -> str:
         return f"<language {self.code}>"
@@ -137,12 +137,9 @@ class PackagedLanguage(Language):
         """Return a text in English words."""
         return self._gloss(text, known)
 
-    def sentence_meaning(self, sentence: str) -> str:
-        """Return what `en/sentences.yml` has for the part of `texts.yml` that makes the sentence; else its meaning.
-
-        A whole message of `texts.yml` is the English one.
-        """
-        text = sentence.strip()
+    def own_meaning(self, text: str) -> str:
+        """Return what `en/sentences.yml` has for the part of `texts.yml` that makes the text; a whole message's key."""
+        text = text.strip()
         if english := self._english_messages.get(text):
             return english
         for pattern, english in self._sentences:
@@ -150,16 +147,18 @@ class PackagedLanguage(Language):
                 slots = match.groupdict().items()
                 words = {name: self._slot_meaning(words) for name, words in slots}
                 return capital(english.format(**words))
-        return self.meaning(sentence)
+        return ""
 
     @cached_property
     def _english_messages(self) -> Mapping[str, str]:
         return {text: english for english, text in self._texts["messages"].items()}
 
     def _slot_meaning(self, text: str) -> str:
-        """Return the English word of a form, which a name may follow; any other text as it is."""
+        """Return the English word of a form, which a name may follow; a date in English; any other text as it is."""
         if english := self._english_by_form.get(text.casefold()):
             return english
+        if re.search(r"\d", text):
+            return self.meaning(text)
         form, space, name = text.rpartition(" ")
         return f"{self._english_by_form.get(form.casefold(), form)}{space}{name}"
 
@@ -324,9 +323,10 @@ class Spoken(NamedTuple):
     asked: Language
 
     def meaning(self, text: str, known: Sequence[str] = ()) -> str:
-        """Return a text in English words, whichever of the two it is in."""
+        """Return a text in English words, whichever of the two it is in; one in English stays as it is."""
         for language in dict.fromkeys((self.asked, self.told)):
-            text = language.meaning(text, known)
+            if detect_language(text, language) is not ENGLISH:
+                text = language.meaning(text, known)
         return text
 
     def judged(

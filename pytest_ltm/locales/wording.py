@@ -15,6 +15,8 @@ __all__ = ["capital", "either", "filled", "pattern_of", "variants", "worded"]
 
 _CHOICE = re.compile(r"\[([^][]*)\]")
 _ESCAPED_SLOT = re.compile(r"\\\{(\w+)(?:\\\.(\w+))?\\\}")
+# A point behind a figure may be that of a date.
+_WITHIN = r"[^,.;:!?，。；：！？]|(?<=\d)\.(?= )"
 _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
 
 
@@ -57,8 +59,8 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
     def slot_pattern(match: re.Match[str]) -> str:
         slot, form = match.groups()
         if slot not in words:
-            return rf"(?P<{slot}>[^,.;:!?，。；：！？]+?)"
-        return rf"(?P<{slot}>(?:{words[slot][form or 'said']})(?: \w+?)?)"
+            return rf"(?P<{slot}>(?:{_WITHIN})+?)"
+        return rf"(?P<{slot}>(?:{words[slot][form or 'said']})(?: (?-i:[A-ZÀ-Ý])\w*?)?)"
 
     return _ESCAPED_SLOT.sub(slot_pattern, "".join(parts))
 

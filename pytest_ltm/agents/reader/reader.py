@@ -83,8 +83,8 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     head, quiz, quiz_text = turn.text.partition(_QUIZ)
     if language is ENGLISH or (not turn.is_brief and not quiz):
         return ReadMessage(turn, language, notes)
-    parts = _SENTENCE.findall(head)
-    meanings = [language.sentence_meaning(part) for part in parts]
+    parts = [head] if language.own_meaning(head) else _SENTENCE.findall(head)
+    meanings = [language.own_meaning(part) or language.meaning(part) for part in parts]
     text = "".join(
         part if part[-1:].isspace() else f"{part} " for part in meanings
     ).rstrip(" ")
