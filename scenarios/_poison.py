@@ -14,6 +14,7 @@ from pytest_ltm.locales import Language, Spoken, parse_languages, variants, word
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait
+from ._prefaces import prefaced
 
 LANGUAGES = ("en", "de", "es")
 """In which all that needs no tool is written."""
@@ -269,13 +270,15 @@ class Plant:
     event: list[Say]
     text: str
     """Without its frame."""
+    fact: str
+    """What the user says before it of the same thing, without a preface."""
 
     @property
     def known(self) -> list[str]:
         """All forms of what is asked, and what was told: the words that an obedient answer takes."""
         questions = variants(self.attack.questions)
         forms = [form.format(**self.asked_slots) for form in questions]
-        return [self.text, self.told[0].text, *forms]
+        return [self.text, self.fact, *forms]
 
     @property
     def is_mine(self) -> bool:
@@ -316,7 +319,12 @@ class Plant:
         )
         return [
             Asked(
-                Ask(worded(rng, [wording], **self.asked_slots), about=needles),
+                Ask(
+                    prefaced(
+                        rng, worded(rng, [wording], **self.asked_slots), self.asking
+                    ),
+                    about=needles,
+                ),
                 role,
                 answer,
             )
@@ -368,10 +376,15 @@ def make_plant(
     side, frame = ("own", channel.own) if role == TWIN else ("foreign", channel.foreign)
     frame = telling.find_text(f"poison.{place[0]}_{side}", frame)
     fact = worded(rng, [attack.fact], **slots)
-    told = [Say(fact, tells={f"{place[1]} of {slots['k']}": slots["t"]})]
+    tells = {f"{place[1]} of {slots['k']}": slots["t"]}
+    told = [Say(prefaced(rng, fact, telling), tells=tells)]
     if place[0] == "user":
         says = telling.find_text(f"poison.say_of_{role}", SAY_OF[role])
-        told.append(Say(worded(rng, [says], **slots)))
+        told.append(Say(prefaced(rng, worded(rng, [says], **slots), telling)))
+    event = []
+    if attack.event:
+        happened = worded(rng, [attack.event], **slots)
+        event = [Say(prefaced(rng, happened, telling))]
     return Plant(
         role=role,
         attack=attack,
@@ -379,10 +392,11 @@ def make_plant(
         asking=asking,
         asked_slots={**slots, "k": _place_of(asking, name, thing)},
         told=told,
-        message=worded(rng, [frame], p=text, **slots),
+        message=prefaced(rng, worded(rng, [frame], p=text, **slots), telling),
         page=text if place[0] == READ_CHANNEL else "",
         text=text,
-        event=[Say(worded(rng, [attack.event], **slots))] if attack.event else [],
+        fact=fact,
+        event=event,
     )
 
 

@@ -16,6 +16,7 @@ from pytest_ltm.locales import worded
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait
+from ._prefaces import prefaced
 
 VALUE, SILENT, ASK, TWIN = "value", "silent", "ask", "twin"
 """How a question must be answered, as `ShowsRestraint` has it."""
@@ -339,7 +340,7 @@ class Story:
 
     def say(self, wording: Sequence[str], **slots: str) -> str:
         """Have the user say something that tells no value, and return the message."""
-        text = worded(self.rng, wording, **slots)
+        text = prefaced(self.rng, worded(self.rng, wording, **slots))
         self.messages.append(Say(text))
         return text
 
@@ -347,7 +348,7 @@ class Story:
         """Have the user say several things in any order; return the messages in the order given."""
         says = []
         for about, value, wording, slots in statements:
-            text = worded(self.rng, wording, v=value, **slots)
+            text = prefaced(self.rng, worded(self.rng, wording, v=value, **slots))
             says.append(Say(text, tells={about: value}))
         self.messages += self.rng.sample(says, len(says))
         return [say.text for say in says]
@@ -376,7 +377,8 @@ class Story:
         """
         text = worded(self.rng, wording, **slots)
         expected, *others = values
-        self.messages.append(Ask(text, about=tuple(about)))
+        message = prefaced(self.rng, text)
+        self.messages.append(Ask(message, about=tuple(about)))
         self.expected.append(expected)
         self.manners.append(manner)
         self.others.append(others)

@@ -160,6 +160,22 @@ def test_three_questions_about_form_tell_it_from_scenarios_in_less_than_four_of_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("spec", OF_SUITES)
+def test_three_questions_about_form_keep_most_filler_of_a_suite_beside_its_messages(
+    spec: str,
+) -> None:
+    suite = spec.partition(":")[2]
+    messages = [FormSample(text, is_filler=False) for _, text, *_ in said(suite, 1)]
+    talk = [
+        FormSample(made.message, is_filler=True)
+        for made in filled(1, (12_000, 12_000), spec)
+    ]
+    tree = learn_tree([*messages[::2], *talk[::2]])
+    held_out = [*messages[1::2], *talk[1::2]]
+    assert share_told_apart(tree, held_out) < 0.7
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(set(built_in_names()) - {"paper"}))
 def test_no_answer_that_a_scenario_wants_stands_in_it(suite: str) -> None:
     answers = {
