@@ -231,12 +231,16 @@ class AgentCaller:
             return replace(took, usage=None)
         return took
 
-    def save(self) -> bytes:
-        """Return the state of a Checkpointable agent; AgentFault if it does not give it."""
+    def save(self, keep: Callable[[bytes], object] = lambda _: None) -> bytes:
+        """Return the state of a Checkpointable agent; AgentFault if it does not give it.
+
+        `keep` puts it where it is kept: what that takes is a part of saving.
+        """
         self._must("Checkpointable")
         # By the clock, not by size: a small state may take long to make.
         began = stopwatch_seconds()
         state: bytes = self._call("save", admit=check_bytes)
+        keep(state)
         self._saving += stopwatch_seconds() - began
         self._note_state(state)
         self._state_bytes = len(state)

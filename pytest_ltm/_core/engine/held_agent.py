@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,8 +61,8 @@ class AgentLine(Protocol):
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
         """Tell an exchange, and return what that took as a reply without a text."""
 
-    def save(self) -> bytes:
-        """Return the agent's state."""
+    def save(self, keep: Callable[[bytes], object] = ...) -> bytes:
+        """Return the agent's state, put where it is kept by `keep`."""
 
     def load(self, state: bytes) -> None:
         """Put the agent back into a state."""
@@ -226,7 +227,7 @@ class HeldAgent:
     def save_state(self, number: int) -> None:
         """Keep the state after an exchange, if the agent has any."""
         if self.capabilities.saves:
-            self._checkpoints.keep_state(number, self.line.save())
+            self.line.save(partial(self._checkpoints.keep_state, number))
 
     def save_if_cheap(self, number: int) -> None:
         """Do the same unless it is cheaper to tell it again than to save it.
