@@ -484,7 +484,7 @@ def _read_secret(name: str) -> Seed:
         for use in ("seed", "digest")
     )
     return Seed(
-        value=int(value[:15], 16),
+        value=int(value, 16) >> (256 - _DRAWN_BITS),
         source=f"{_VARIABLE}{name}",
         digest=f"sha256:{digest[:16]}",
     )

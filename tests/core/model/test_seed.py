@@ -52,6 +52,16 @@ def test_equal_secrets_have_equal_digests_whatever_the_variable(
     assert another.recorded != one.recorded
 
 
+def test_a_secret_makes_a_seed_too_large_to_be_found_by_trying(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seeds = []
+    for number in range(20):
+        monkeypatch.setenv("MEMORY_SEED", f"{SECRET}-{number}")
+        seeds.append(parse_seed("env:MEMORY_SEED").value)
+    assert 2**120 <= max(seeds) < 2**128
+
+
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'NO_SUCH_SEED' is not set"):
         parse_seed("env:NO_SUCH_SEED")
