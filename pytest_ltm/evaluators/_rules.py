@@ -20,7 +20,7 @@ from pytest_ltm.api.model import (
 from pytest_ltm.api.scenarios import PROMPTS, Judge, ask_judge
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean
 from pytest_ltm.language.lexicon import Lexicon
-from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.normal_form import normalize, plain_type
 from pytest_ltm.language.proof import Proof
 from pytest_ltm.language.recital import ToldReply
 from pytest_ltm.language.speech import speech
@@ -169,7 +169,8 @@ class Ruled:
             else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
             for text in speeches
         )
-        texts = spoken
+        # typography never counts
+        texts = map(plain_type, spoken)
         if not self.reads_speech:
             texts = (
                 normalize(text, objects_within=not self.finds_objects)

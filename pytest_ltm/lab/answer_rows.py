@@ -26,7 +26,7 @@ from pytest_ltm.datasets.dataset_registry import TYPES
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.datasets.locomo.strict import official_f1, strict_verdict
 from pytest_ltm.datasets.longmemeval.evaluation import rule_on_hypothesis
-from pytest_ltm.datasets.longmemeval.record import is_abstention
+from pytest_ltm.datasets.longmemeval.record import ABSTENTION, is_abstention
 from pytest_ltm.lab.answer_fields import (
     Leaf,
     RowFields,
@@ -80,8 +80,10 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
         question = self.question
         gold = self.gold
         if self.category is None and (self.kind in TYPES or self.kind == "abstention"):
+            # the rules know by the id alone that nothing was to be known
+            suffix = ABSTENTION if self.kind == "abstention" else ""
             return rule_on_hypothesis(
-                question_id=self.id,
+                question_id=self.id.removesuffix(ABSTENTION) + suffix,
                 question_type=self.kind,
                 question=question,
                 answer=gold,
@@ -491,6 +493,9 @@ def _kind_of(row: Row, question_id: str) -> tuple[str, Category | None]:
     )
     if text in TYPES and not (row.get("evidence") or row.get("sample_id")):
         return ("abstention" if is_abstention(question_id) else text), None
+    # with the type that the question would have: abstention:multi-session
+    if text.partition(":")[0] == "abstention":
+        return "abstention", None
     if text.isdecimal() and int(text) in list(Category):
         return Category(int(text)).label, Category(int(text))
     if category := _CATEGORIES.get(text):

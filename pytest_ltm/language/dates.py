@@ -58,6 +58,11 @@ class DateRange(Struct, frozen=True):
             0, (min(self.last, other.last) - max(self.first, other.first)).days + 1
         )
 
+    def days_apart(self, other: DateRange) -> int:
+        """Return how many days lie from the nearest day of one to the nearest of the other, 0 if they share one."""
+        apart = max(self.first - other.last, other.first - self.last)
+        return max(0, apart.days)
+
 
 # --- Times that are named with their year.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise, repeat
 
+from pytest_ltm.api.model import word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
@@ -29,7 +31,8 @@ def normalize(speech: str, *, objects_within: bool = True) -> str:
             _strip_wrapping,
         )
         about = (_without_reports, _without_citations, _without_courtesies)
-        for part in (_plain_type, *frames, *about):
+        typography = (plain_type, _without_pictures, _unwrap)
+        for part in (*typography, *frames, *about):
             # what would leave nothing is no layer around an answer, it is the answer
             text = part(text.strip()).strip() or text
         return text.strip()
@@ -53,16 +56,48 @@ _TYPES = str.maketrans(
 )
 
 
-def _plain_type(text: str) -> str:
+def plain_type(text: str) -> str:
+    """Return a text with plain blanks, quotes, dashes, letters and line ends, and without entities."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
-        text = unicodedata.normalize(
-            "NFC", RE.invisible.sub("", text).translate(_TYPES)
-        )
-        text = RE.pictures.sub("", text.strip()) or text
+        text = RE.invisible.sub("", text).translate(_TYPES)
+        text = unicodedata.normalize("NFC", text)
     if "&" in text:
-        return RE.entity.sub(lambda match: html.unescape(match[0]), text)
-    return text
+        text = RE.entity.sub(lambda match: html.unescape(match[0]), text)
+    return RE.wide_blanks.sub(" ", text)
+
+
+def _without_pictures(text: str) -> str:
+    return text if text.isascii() else RE.pictures.sub("", text.strip())
+
+
+# Narrower than this nobody has prose wrapped.
+_NARROWEST = 24
+
+
+def _unwrap(text: str) -> str:
+    """Return a text without the line ends of a fixed width, of which each is where the next word had no room."""
+    if "\n" not in text:
+        return text
+    return "\n\n".join(map(_unwrap_paragraph, RE.paragraph_end.split(text)))
+
+
+def _unwrap_paragraph(text: str) -> str:
+    lines = text.split("\n")
+    width = max(map(len, lines))
+    is_prose = width >= _NARROWEST and not any(map(RE.list_line.match, lines))
+    pairs = list(pairwise(lines))
+    begins = [line[:1].islower() for line in lines]
+    goes_on = any(begins) and not begins[0]
+    if not (is_prose and goes_on and all(map(_has_no_room, pairs, repeat(width)))):
+        return text
+    return " ".join(lines)
+
+
+def _has_no_room(pair: tuple[str, str], width: int) -> bool:
+    """Return whether the first word of a second line would make the first one wider."""
+    first, second = pair
+    return len(first) + 1 + len(second.split(" ")[0]) > width
 
 
 # --- Frames.
@@ -170,13 +205,23 @@ def _without_citations(text: str) -> str:
     if not RE.citing.search(text):
         return text
     text = RE.footnote.sub("", text)
-    # a list of sources is short, and at the end; one further up is part of the answer
-    for header in list(RE.sources.finditer(text, max(0, len(text) - 800))):
+    shorter = _strip_sources(text)
+    # what has more of them before it is no list at the end, but what the text is made of
+    if _strip_sources(shorter) == shorter:
+        text = shorter
+    return RE.told_at_end.sub("", RE.cites.sub("", text))
+
+
+def _strip_sources(text: str) -> str:
+    """Return a text without the list of sources that ends it; one further up is part of the answer."""
+    for header in RE.sources.finditer(text, max(0, len(text) - _LONGEST_LIST)):
         items = RE.source_item_start.split(text[header.end() :].strip())
         if all(RE.source_item.fullmatch(item.strip()) for item in items):
-            text = text[: header.start()]
-            break
-    return RE.told_at_end.sub("", RE.cites.sub("", text))
+            return text[: header.start()]
+    return text
+
+
+_LONGEST_LIST = 800
 
 
 # --- Courtesies.
@@ -193,7 +238,7 @@ def _without_courtesies(text: str) -> str:
         if not RE.word.search(ending):
             continue
         if not RE.word.search(rest) or not _consists_of(
-            ending, LEXICON.words("closing words")
+            ending, _known_stems("closing words")
         ):
             break
         if RE.closes.search(_simple_words(ending)):
@@ -206,7 +251,7 @@ def _without_courtesies(text: str) -> str:
         if (
             not match
             or not RE.word.search(rest)
-            or not _consists_of(match[1], LEXICON.words("opening words"))
+            or not _consists_of(match[1], _known_stems("opening words"))
         ):
             break
         spoken = _simple_words(match[1]).split()
@@ -222,6 +267,11 @@ def _simple_words(part: str) -> str:
     return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))
 
 
-def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
+@cache
+def _known_stems(section: str) -> frozenset[str]:
+    return frozenset(map(word_stem, LEXICON.words(section)))
+
+
+def _consists_of(part: str, stems: frozenset[str]) -> bool:
     spoken = _simple_words(part).split()
-    return bool(spoken) and all(word in vocabulary for word in spoken)
+    return bool(spoken) and all(word_stem(word) in stems for word in spoken)

@@ -13,7 +13,7 @@ from collections import Counter
 
 from pytest_ltm.api.model import content_stems, plain_words, word_stem
 from pytest_ltm.datasets.locomo.samples import Category, abstains_officially
-from pytest_ltm.language.dates import dated_stretches
+from pytest_ltm.language.dates import DateRange, dated_readings, dated_stretches
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (
     found_in,
@@ -32,6 +32,7 @@ from pytest_ltm.language.recital import refuses_answer, without_refusals
 from pytest_ltm.language.rulings.assertion import settle_ruling
 from pytest_ltm.language.rulings.gold import (
     CANNOT_TELL,
+    OTHER_TIME,
     Rubric,
     Ruling,
     amount_ruling,
@@ -227,6 +228,9 @@ def _plain_text(text: str) -> str:
 _SOME = 0.34
 # So many words more than the expected answer has, a refusal may have.
 _AROUND = 15
+# In days.
+_NEARLY = 2
+_WEEK = 8
 # Words of an answer that must stand side by side.
 _FEW = 3
 _YES_OR_NO = re.compile(
@@ -301,18 +305,41 @@ def _verdict_by_category(
     if reason in FINAL | DOUBTFUL:
         return Ruling("no" if reason in FINAL else "unscored", reason)
     if refuses_answer(said):
-        more = len(plain_words(said)) > len(plain_words(gold)) + _AROUND and found_in(
-            telling_keys(gold), meaning_keys(said)
-        )
-        is_open = more or _is_named_beside_refusal(gold, question, said)
+        is_open = _says_more_than_refusal(gold, question, said)
         return Ruling("unscored", "refuses, and more") if is_open else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         ruling = _yes_or_no(leading, gold, question, said)
     elif expected := next(filter(None, map(time_of, texts)), ()):
         ruling = time_ruling(expected, gold, said)
+        if ruling == OTHER_TIME and _is_nearly_counted(expected, gold, said):
+            ruling = Ruling("unscored", "counts a day or two otherwise")
     else:
         ruling = _amount_or_phrase(gold, question, said)
     return settle_ruling(ruling, read_gold(gold, question), question, prediction)
+
+
+def _is_nearly_counted(expected: tuple[DateRange, ...], gold: str, reply: str) -> bool:
+    """Return whether a reply is a day or two off a time that is counted from a date, and not that date itself."""
+    _, place = next(dated_readings(gold))
+    origin, *_ = dated_stretches(gold[place:])
+    named = dated_stretches(reply)
+    if origin == expected[0] or origin in named:
+        return False
+    # a year or a month is not a day or two off its neighbour
+    days = [time for time in (*named, expected[0]) if time.days <= _WEEK]
+    return expected[0] in days and any(
+        time.days_apart(expected[0]) <= _NEARLY for time in days[:-1]
+    )
+
+
+def _says_more_than_refusal(gold: str, question: str, text: str) -> bool:
+    """Return whether a refusal may answer for all that, as "No, there is no evidence of it" does."""
+    is_long = len(plain_words(text)) > len(plain_words(gold)) + _AROUND
+    if is_long and found_in(telling_keys(gold), meaning_keys(text)):
+        return True
+    if yes_or_no(gold) and _YES_OR_NO.match(text):
+        return True
+    return _is_named_beside_refusal(gold, question, text)
 
 
 def _is_named_beside_refusal(gold: str, question: str, text: str) -> bool:

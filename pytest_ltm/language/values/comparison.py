@@ -435,10 +435,11 @@ def restate_value(text: str, gold: str, question: str) -> str:
     """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
     # its full stop would end the sentence
     gold = gold.rstrip(" .")
-    if gold in text or not _is_amount_within(text, gold):
+    kind = _kind_within(text, gold)
+    if gold in text or kind is None:
         return text
     plain = plain_writing(text)
-    for value in _amounts_of(plain):
+    for value in _values_of_kind(plain, kind):
         if compare_values(gold, value.text, question=question) is Sameness.SAME:
             return f"{plain[: value.start]}{gold}{plain[value.end :]}"
     return text
@@ -446,18 +447,18 @@ def restate_value(text: str, gold: str, question: str) -> str:
 
 def names_only_another(text: str, gold: str, question: str) -> bool:
     """Return whether the one amount that a short text names is another one than the expected."""
-    if not _is_amount_within(text, gold):
+    if _kind_within(text, gold) != "amount":
         return False
-    values = _amounts_of(text)
+    values = _values_of_kind(text, "amount")
     if len(values) != 1 or not _is_single_number(values[0]):
         return False
     result = compare_values(gold, values[0].text, question=question)
     return result is Sameness.OTHER
 
 
-def _amounts_of(text: str) -> list[FoundValue]:
-    """Return the amounts of a text, without the figures of its dates."""
-    return [value for value in find_values(text) if value.kind == "amount"]
+def _values_of_kind(text: str, kind: Kind) -> list[FoundValue]:
+    """Return the values of a kind that a text names: the figures of its dates are no amounts."""
+    return [value for value in find_values(text) if value.kind == kind]
 
 
 def _is_single_number(value: FoundValue) -> bool:
@@ -465,15 +466,16 @@ def _is_single_number(value: FoundValue) -> bool:
     return all(amount.is_exact for amount in read_amounts(split_tokens(value.text)))
 
 
-def _is_amount_within(text: str, gold: str) -> bool:
-    """Return whether an amount is expected, and a text is a sentence that may name it."""
-    return len(text) <= LONGEST_VALUE and "\n" not in text and _expects_amount(gold)
+def _kind_within(text: str, gold: str) -> Kind | None:
+    """Return the kind of the expected value where a text is a sentence that may name one; None for other texts."""
+    is_sentence = len(text) <= LONGEST_VALUE and "\n" not in text
+    return _kind_expected(gold) if is_sentence else None
 
 
 @lru_cache(maxsize=256)
-def _expects_amount(gold: str) -> bool:
+def _kind_expected(gold: str) -> Kind | None:
     expected = Text(gold, "")
-    return kind_of(expected.plain, expected.tokens) == "amount"
+    return kind_of(expected.plain, expected.tokens)
 
 
 def kind_of(text: str, tokens: Sequence[Token]) -> Kind | None:

@@ -428,7 +428,8 @@ def trim_silent(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return tokens without those at both ends that say nothing in a date."""
     begin = 0
     end = len(tokens)
-    while end - begin > 1 and tokens[end - 1].key in _SILENT:
+    # a relation is told by a word in front; one behind is of what follows
+    while end - begin > 1 and tokens[end - 1].key in _SILENT | _RELATIONS.keys():
         end -= 1
     while end - begin > 1 and tokens[begin].key in _SILENT - {"a"}:
         begin += 1

@@ -242,3 +242,40 @@ def test_a_part_of_what_is_expected_may_do_for_judges_of_this_data_set(
 ) -> None:
     ruling = strict_verdict(category=1, question=ASKED, answer=gold, prediction=said)
     assert ruling.verdict == "unscored"
+
+
+def test_a_time_counted_from_another_is_open_if_a_day_or_two_off_but_not_the_other_one() -> (
+    None
+):
+    gold = "The Sunday before 25 May 2023"
+    for said, verdict in (
+        ("On 21 May 2023.", "yes"),
+        ("On 20 May 2023.", "unscored"),
+        ("On 17 May 2023.", "no"),
+        ("On 25 May 2023.", "no"),
+    ):
+        ruling = strict_verdict(
+            category=2, question=ASKED, answer=gold, prediction=said
+        )
+        assert ruling.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("category", "gold", "said", "verdict"),
+    [
+        (4, "a red kite", "A blue drum.", "no"),
+        (3, "a red kite", "A blue drum.", "no"),
+        (3, "Likely no", "No, there is no evidence of that.", "unscored"),
+        (3, "Likely no", "I don't know.", "no"),
+    ],
+)
+def test_what_may_be_meant_alike_is_open(
+    category: int, gold: str, said: str, verdict: str
+) -> None:
+    ruling = strict_verdict(
+        category=category,
+        question="What might Olga do next?",
+        answer=gold,
+        prediction=said,
+    )
+    assert ruling.verdict == verdict

@@ -207,6 +207,19 @@ def test_an_adversarial_question_needs_no_answer(tmp_path: Path) -> None:
     )
 
 
+def test_a_question_without_an_answer_may_say_so_by_its_type(tmp_path: Path) -> None:
+    row = {
+        "id": "q-7",
+        "type": "abstention:multi-session",
+        "question": "How many harps do I own?",
+        "answer": "You did not mention any harps.",
+        "hypothesis": "You never told me about harps.",
+    }
+    answers, _ = read(tmp_path, [row, row | {"id": "q-8", "hypothesis": "Three."}])
+    assert [answer.kind for answer in answers] == ["abstention"] * 2
+    assert [answer.ruling.verdict for answer in answers] == ["yes", "no"]
+
+
 def test_a_file_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

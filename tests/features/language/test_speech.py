@@ -89,6 +89,16 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
         ("The correct one is [2]", "The correct one is [2]"),
         ("Option [2]", "Option [2]"),
         ("80 g/m\u00b2", "80 g/m\u00b2"),
+        ("Sources: 1\n" * 2_000, "Sources: 1\n" * 1_999 + "Sources: 1"),
+        (
+            "You moved to the old harbour\nof Turku, after the storm of\nlast May.\n\nIt was wet.",
+            "You moved to the old harbour of Turku, after the storm of last May.\n\nIt was wet.",
+        ),
+        (
+            "Call the dentist on Monday\nWater the plants",
+            "Call the dentist on Monday\nWater the plants",
+        ),
+        ("3 bags of the best cement\n2 hoses", "3 bags of the best cement\n2 hoses"),
         ('["Ida", "Gareth"]', '["Ida", "Gareth"]'),
         ("AB\u2212", "AB-"),
         ("C++", "C++"),

@@ -112,3 +112,8 @@ def test_the_values_of_a_sentence_are_found_with_their_places() -> None:
 @pytest.mark.parametrize("text", ["Non lo so", "so it goes", "set it out", "long ago"])
 def test_words_that_are_days_or_months_elsewhere_are_no_values(text: str) -> None:
     assert find_values(text) == []
+
+
+def test_a_word_behind_a_time_that_begins_what_follows_is_no_part_of_it() -> None:
+    values = find_values("They met on 15 August 2023 after his trip.")
+    assert [value.text for value in values] == ["15 August 2023"]
