@@ -9,7 +9,7 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import ceil, log2, sqrt
 from pathlib import Path
@@ -771,8 +771,10 @@ def _print_rest(spec: str, findings: Sequence[Finding], show: str) -> None:
         f"      ltm init --agent={quoted}    # a gate for CI"
     )
     if sys.stdin.isatty() and sys.stdout.isatty():
-        while (key := input(f"transcript ({', '.join(numbers)}; Enter: none): ")) != "":
-            _print_talks(findings, ([key] if key in numbers else []))
+        question = f"transcript ({', '.join(numbers)}; Enter: none): "
+        with suppress(EOFError):
+            while (key := input(question)) != "":
+                _print_talks(findings, ([key] if key in numbers else []))
 
 
 def _print_talks(findings: Sequence[Finding], numbers: Sequence[str]) -> None:

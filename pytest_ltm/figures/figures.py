@@ -561,6 +561,7 @@ EFFORTS = (
         lambda column: sum(row.overrun for row in column.rows),
         "overran the span",
         reports="terminal html",
+        shown=lambda column: any(row.overrun for row in column.rows),
     ),
     Figure(
         "mishap_share",

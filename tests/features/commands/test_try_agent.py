@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -147,6 +148,25 @@ def test_price_and_time_come_before_the_first_message_and_the_next_steps_last(
     assert "a second a reply, at most 60 s; free" in " ".join(map(str.strip, lines[:2]))
     assert any(line.startswith("you:   My sister lives in") for line in lines)
     assert lines[-2].startswith("next: pytest --ltm-agent=window:2k")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_person_may_look_at_transcripts_and_end_the_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal("2\n"))
+    monkeypatch.setattr(sys, "stdout", screen)
+    assert main(["try", "window:2k"]) == 0
+    asked, _, told = screen.getvalue().partition("transcript (1, 2, ")
+    assert "\n--- " not in asked
+    assert told.count("\n--- 2 other users: ") == 1
+    assert told.count("Enter: none") == 2
 
 
 def test_without_a_spec_it_tries_the_only_bot_of_the_project(
