@@ -92,10 +92,9 @@ def test_a_request_by_meaning_has_no_word_of_what_was_told() -> None:
 @pytest.mark.parametrize("code", OTHERS)
 def test_nor_has_one_in_another_language(code: str) -> None:
     language = load_language(code)
-    clauses, labels = (
-        language.find_text(f"forget_on_request.{part}", {})
-        for part in ("clause", "label")
-    )
+    nothing: dict[str, Any] = {}
+    clauses = language.find_text("forget_on_request.clause", nothing)
+    labels = language.find_text("forget_on_request.label", nothing)
     for topic, (label, meaning) in labels.items():
         told = {*plain_words(clauses[topic][0]), *plain_words(label)}
         # articles and the like are in every sentence
