@@ -7,18 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any
 
 import pytest
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait, spread
 from pytest_ltm.evaluators import KnowsCurrentFacts
-from pytest_ltm.locales import filled, variants, worded
+from pytest_ltm.locales import (
+    CODES,
+    Language,
+    filled,
+    parse_languages,
+    variants,
+    worded,
+)
 
 from ._inventions import Inventions
 from ._parameters import last_wait, whole
 
+NAME = "conflicting_personal_information"
+"""As files of languages call it."""
 INVENTED = "invented"
 """Stands for a list of values: invented names of towns."""
 
@@ -264,6 +273,17 @@ WITHDRAWN_UNNAMED = (
     ),
 )
 """The unnamed wordings leave it to the clause, or the value, what they are about."""
+WORDINGS: Mapping[str, Sequence[str]] = {
+    "first": FIRST,
+    "changed": CHANGED,
+    "corrected": CORRECTED,
+    "corrected_unnamed": CORRECTED_UNNAMED,
+    "rumoured": RUMOURED,
+    "withdrawn": WITHDRAWN,
+    "withdrawn_unnamed": WITHDRAWN_UNNAMED,
+}
+NAMELESS = ("corrected", "withdrawn")
+"""Kinds of statements that may leave out what they are about."""
 LEADS = (
     "[|so, |as things stand, |as of now, |after all that, |tell me, |remind me: |quick question: |for this form: "
     "|just checking: |in the end, |by the way, |test question: |one more time: |hand on heart: |one for you: |say, "
@@ -285,7 +305,9 @@ class Story:
     tells: dict[str, str] = field(default_factory=dict)
     """What is so by the last statement; nothing where that was a rumour."""
 
-    def statement(self, rng: random.Random, *, plain: bool = False) -> str:
+    def statement(
+        self, rng: random.Random, language: Language, *, plain: bool = False
+    ) -> str:
         """Return the next statement; a `plain` one says of no other that it holds no longer."""
         kind = rng.choice(self._possible()) if self.told and not plain else "first"
         withdrawn = self.told.pop() if kind == "withdrawn" else None
@@ -296,22 +318,18 @@ class Story:
         self.firm = kind in ("first", "changed", "corrected")
         self.tells = {} if kind == "rumoured" else {self.topic.label: self.told[-1]}
         named = rng.random() < 1 / 2
-        wordings = {
-            "first": FIRST,
-            "changed": CHANGED,
-            "corrected": CORRECTED if named else CORRECTED_UNNAMED,
-            "rumoured": RUMOURED,
-            "withdrawn": WITHDRAWN if named else WITHDRAWN_UNNAMED,
-        }
-        value = self.mentioned[-1]
+        value = language.word(withdrawn or self.mentioned[-1])
+        label = self.topic.label
+        english = {label: (self.topic.named, self.topic.unnamed)}
+        clauses = language.find_text(f"{NAME}.clause", english)[label]
+        part = kind if named or kind not in NAMELESS else f"{kind}_unnamed"
         return worded(
             rng,
-            wordings[kind],
-            clause=filled(
-                rng, self.topic.named if named else self.topic.unnamed
-            ).format(v=value),
-            label=self.topic.label,
-            noun=self.topic.noun.format(v=withdrawn or value),
+            language.find_text(f"{NAME}.{part}", WORDINGS[part]),
+            clause=filled(rng, clauses[0 if named else 1]).format(v=value),
+            label=language.find_text(f"{NAME}.label", {label: (label,)})[label][0],
+            noun=self.topic.noun.format(v=value),
+            v=value,
         )
 
     def _possible(self) -> list[str]:
@@ -325,6 +343,7 @@ class Story:
 class Habit:
     """What the user does, but for an exception: `{v}` is what, and the question for it has `{when}`."""
 
+    label: str
     clause: str
     question: str
     values: Sequence[str]
@@ -332,6 +351,7 @@ class Habit:
 
 HABITS = (
     Habit(
+        "drink",
         "[drink {v} with breakfast|start the morning with {v} in my cup]",
         "[what do I drink with breakfast|what's in my morning cup] {when}?",
         (
@@ -346,11 +366,13 @@ HABITS = (
         ),
     ),
     Habit(
+        "ride",
         "[get to the office by {v}|take the {v} to the office]",
         "[how do I get to the office|what takes me to my desk] {when}?",
         ("tram", "ferry", "bicycle", "scooter", "train", "skateboard", "bus", "taxi"),
     ),
     Habit(
+        "listen",
         "[listen to {v} in bed|put {v} on to fall asleep]",
         "[what do I fall asleep to|what's playing in my bedroom at night] {when}?",
         (
@@ -365,6 +387,7 @@ HABITS = (
         ),
     ),
     Habit(
+        "lunch",
         "[have {v} for lunch|eat {v} at midday]",
         "[what do I have for lunch|what's on my plate at noon] {when}?",
         (
@@ -379,6 +402,7 @@ HABITS = (
         ),
     ),
     Habit(
+        "shoes",
         "[wear {v} at home|have {v} on around the house]",
         "[what do I wear on my feet at home|what are my feet in, indoors,] {when}?",
         (
@@ -393,6 +417,7 @@ HABITS = (
         ),
     ),
     Habit(
+        "reading",
         "[read {v} in the evening|have {v} on my lap in the evening]",
         "[what do I read in the evening|what's my reading after dinner] {when}?",
         (
@@ -465,6 +490,7 @@ def _with_exceptions(
     rng: random.Random, parameters: Mapping[str, Any], topics: int
 ) -> Definition:
     """Return a habit and its exception for each topic, in any order, and questions for the habit and the exception."""
+    telling, asking = parse_languages(parameters)
     says: list[Say] = []
     asked: list[tuple[str, str, tuple[str, str], tuple[str, ...]]] = []
     for habit, when in zip(
@@ -472,25 +498,28 @@ def _with_exceptions(
     ):
         usual, exceptional = rng.sample(habit.values, 2)
         # the same in both, so that the words of a question lead to both or neither
-        clause = filled(rng, habit.clause)
-        rule = worded(rng, RULES, clause=clause.format(v=usual))
-        other = worded(rng, EXCEPTIONS, clause=clause.format(v=exceptional), when=when)
+        english = {habit.label: (habit.clause,)}
+        (clauses,) = telling.find_text(f"{NAME}.habit", english)[habit.label]
+        clause = filled(rng, clauses)
+        said = clause.format(v=telling.word(usual))
+        rules = telling.find_text(f"{NAME}.rules", RULES)
+        rule = worded(rng, rules, clause=said, habit=said)
+        said = clause.format(v=telling.word(exceptional))
+        exceptions = telling.find_text(f"{NAME}.exceptions", EXCEPTIONS)
+        other = worded(
+            rng, exceptions, clause=said, habit=said, when=telling.word(when)
+        )
         subject = next(variants([habit.clause])).format(v="...")
         tells = {rule: {subject: usual}, other: {f"{subject} {when}": exceptional}}
         says += [Say(text, tells=tells[text]) for text in rng.sample([rule, other], 2)]
         then = rng.choice((when, OCCASIONS[when]))
+        wordings = _questions(asking, "habit_question", habit.label, habit.question)
         for time, values in (
             (rng.choice(USUAL), (usual, exceptional)),
             (then, (exceptional, usual)),
         ):
-            asked.append(
-                (
-                    worded(rng, [LEADS + habit.question], when=time),
-                    values[0],
-                    values,
-                    (rule, other),
-                )
-            )
+            question = worded(rng, wordings, when=asking.word(time))
+            asked.append((question, values[0], values, (rule, other)))
     rng.shuffle(says)
     rng.shuffle(asked)
     return Definition(
@@ -504,6 +533,17 @@ def _with_exceptions(
             "mentioned": [[values[1]] for _, _, values, _ in asked],
         },
     )
+
+
+def _questions(language: Language, part: str, label: str, question: str) -> list[str]:
+    """Return the wordings of a question behind what leads to it; `question` is the English one."""
+    asked = "asked_habit" if part == "habit_question" else "asked"
+    english = (LEADS + f"{{{part}}}",)
+    (clause,) = language.find_text(f"{NAME}.{part}", {label: (question,)})[label]
+    return [
+        wording.replace(f"{{{part}}}", clause)
+        for wording in language.find_text(f"{NAME}.{asked}", english)
+    ]
 
 
 def conflicting_personal_information(
@@ -530,6 +570,7 @@ def conflicting_personal_information(
     fitting = [topic for topic in TOPICS if topic.changes or not plain]
     topics = whole(parameters, "topics", 2, 1, len(fitting))
     statements = whole(parameters, "statements", 4, 1, 9)
+    telling, asking = parse_languages(parameters)
     inventions = Inventions(rng)
     stories = [
         Story(topic, _values(rng, inventions, topic, statements))
@@ -545,16 +586,20 @@ def conflicting_personal_information(
     messages: list[Say | Ask] = []
     begins: list[str] = []
     for number, story in enumerate(turns):
-        text = story.statement(rng, plain=plain)
+        text = story.statement(rng, telling, plain=plain)
         if plain and number and number % topics == 0:
-            text = f"{worded(rng, GREETINGS)} {text}"
+            greetings = telling.find_text(f"{NAME}.greetings", GREETINGS)
+            text = f"{worded(rng, greetings)} {text}"
             begins.append(text)
         messages.append(said := Say(text, tells=story.tells))
         says[story.topic.label].append(said)
     asked = rng.sample(stories, topics)
     messages += [
         Ask(
-            worded(rng, [LEADS + story.topic.question]),
+            worded(
+                rng,
+                _questions(asking, "question", story.topic.label, story.topic.question),
+            ),
             about=tuple(say.text for say in says[story.topic.label]),
         )
         for story in asked
@@ -605,15 +650,14 @@ def _others(story: Story) -> Iterator[str]:
     skills="R,C",
     version="2",
     reset="You can forget all personal details that I have told you about my life.",
+    languages=CODES,
 )
 def test_conflicting_personal_information(ltm: Ltm) -> None:
     """Knows what is so now, after changes, corrections, withdrawals and rumours."""
-    answers = ltm.play(ltm.definition, answers=map(str, ltm.definition.expected))
-    mentioned = tuple(
-        tuple(values) for values in ltm.definition.parameters.get("mentioned", ())
-    )
-    ltm.score(
-        KnowsCurrentFacts(
-            tuple(ltm.definition.expected), mentioned, scoring=ltm.scoring
-        )(answers)
-    )
+    definition = ltm.definition
+    answers = ltm.play(definition, answers=map(str, definition.expected))
+    expected = tuple(definition.expected)
+    mentioned = tuple(map(tuple, definition.parameters.get("mentioned", ())))
+    rule = KnowsCurrentFacts(expected, mentioned, scoring=ltm.scoring)
+    spoken = parse_languages(definition.parameters)
+    ltm.score(spoken.judged(rule, answers, (*expected, *chain(*mentioned))))

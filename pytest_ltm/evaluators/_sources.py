@@ -138,14 +138,16 @@ class KnowsSources(Ruled, Struct, frozen=True):
         if kind == PICK or (pick >= 0 and not picked):
             return False
         # what an agent asks back is no answer
-        answer = "".join(
+        sentences = [
             sentence
             for sentence in split_sentences(answer_at(answers, place))
             if not sentence.rstrip().endswith("?")
-        )
+        ]
+        answer = "".join(sentences)
         answer_sentences = {
             " ".join(plain_words(part))
-            for part in split_sentences(RE.quoted.sub(" ", answer))
+            for text in (*sentences, answer)
+            for part in split_sentences(RE.quoted.sub(" ", text))
         }
         told_sentences = {
             " ".join(plain_words(part))

@@ -146,7 +146,8 @@ class PackagedLanguage(Language):
             if match := pattern.fullmatch(text):
                 slots = match.groupdict().items()
                 words = {name: self._slot_meaning(words) for name, words in slots}
-                return capital(english.format(**words))
+                if all(words.values()):
+                    return capital(english.format(**words))
         return ""
 
     @cached_property
@@ -154,13 +155,13 @@ class PackagedLanguage(Language):
         return {text: english for english, text in self._texts["messages"].items()}
 
     def _slot_meaning(self, text: str) -> str:
-        """Return the English word of a form, which a name may follow; a date in English; any other text as it is."""
-        if english := self._english_by_form.get(text.casefold()):
-            return english
-        if re.search(r"\d", text):
-            return self.meaning(text)
+        """Return in English a form of a word, which a name may follow, a number, a date or a name; else ""."""
         form, space, name = text.rpartition(" ")
-        return f"{self._english_by_form.get(form.casefold(), form)}{space}{name}"
+        for words, behind in ((text, ""), (form, space + name)):
+            if english := self._english_by_form.get(words.casefold()):
+                return english + behind
+        meaning = self.meaning(text) if re.search(r"\d", text) else text
+        return meaning if _NAME_OR_DATE.fullmatch(meaning) else ""
 
     @cached_property
     def _english_by_form(self) -> Mapping[str, str]:
@@ -278,16 +279,23 @@ def _fill_clauses(
     texts: Mapping[str, Any],
     parts: Mapping[str, Any],
 ) -> Iterator[tuple[str, str]]:
-    """Yield wordings with their English, where a slot that has clauses in `parts` stands for one after the other."""
+    """Yield wordings with their English, where slots that have clauses in `parts` stand for one after the other.
+
+    Two of them in one wording stand for what has the same key.
+    """
     for wording in wordings:
-        slot = next((name for name in parts if f"{{{name}}}" in wording), None)
-        if slot is None:
-            yield wording, english
-            continue
-        for key, clauses in texts[slot].items():
-            meaning = english.replace(f"{{{slot}}}", parts[slot][key])
-            for clause in variants(clauses):
-                yield wording.replace(f"{{{slot}}}", clause), meaning
+        slots = [name for name in parts if f"{{{name}}}" in wording]
+        for key in texts[slots[0]] if slots else ("",):
+            filled_texts = [wording]
+            meaning = english
+            for slot in slots:
+                meaning = meaning.replace(f"{{{slot}}}", parts[slot][key])
+                filled_texts = [
+                    text.replace(f"{{{slot}}}", clause)
+                    for clause in variants(texts[slot][key])
+                    for text in filled_texts
+                ]
+            yield from ((text, meaning) for text in filled_texts)
 
 
 def _split_ways(text: str) -> list[str]:
@@ -359,6 +367,7 @@ def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     return Spoken(load_language(told), load_language(asked))
 
 
+_NAME_OR_DATE = re.compile(r"\d+ [A-Z]\w+|\S+")
 _WORD = re.compile(r"[^\W\d_]+")
 _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 

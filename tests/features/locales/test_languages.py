@@ -40,6 +40,8 @@ SINGLE = {
     "names.given",
     "never_told.names",
     "forget_on_request.asked",
+    "conflicting_personal_information.asked",
+    "conflicting_personal_information.asked_habit",
     "prospective_memory.reply",
     "trigger_response.rules",
     "spy_meeting.places",
@@ -308,11 +310,16 @@ def _knows_source(row: Mapping[str, Any]) -> evaluators.KnowsSources:
     )
 
 
+def _knows_facts(row: Mapping[str, Any]) -> evaluators.KnowsCurrentFacts:
+    return evaluators.KnowsCurrentFacts((row["expected"],), (tuple(row["others"]),))
+
+
 BY_SCENARIO: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "needle": _recalls,
     "never_told": _withholds,
     "forget_on_request": _forgets,
     "who_said_so": _knows_source,
+    "conflicting_personal_information": _knows_facts,
 }
 
 

@@ -49,6 +49,20 @@ def test_who_sees_everything_earns_full_marks(name: str, agent: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("language", [code for code in CODES if code != "en"])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_agents_earn_in_another_language_is_what_they_earn_in_english(
+    name: str, language: str
+) -> None:
+    generate = body(name).pytestmark[0].kwargs["generate"]
+    parameters = {**ENTRIES[name].parameters, "language": language}
+    definitions = generated(generate, 4, **parameters)
+    for agent, earned in {"oracle": 1.0, "full": 1.0, "echo": 0.0, "dump": 0.0}.items():
+        made_agent = find_agent(agent).make
+        assert scores(body(name), definitions, made_agent, span=None) == [earned] * 4
+
+
+@pytest.mark.slow
 def test_full_earns_full_marks_in_one_conversation() -> None:
     parts = [name for name in ENTRIES if name not in ("later_sessions", "duplicates")]
     played = conversation(
