@@ -287,6 +287,7 @@ class LiveMode(ConversationMode):
             journal=journal,
             timings=timings,
             agent_fingerprint=recording.header.agent_fingerprint,
+            verdicts=recording.verdicts,
         )
 
     def _answering(

@@ -72,6 +72,15 @@ class Recording(Struct, frozen=True, kw_only=True):
         return self.record.complete and not self.lost
 
     @property
+    def verdicts(self) -> Mapping[str, events.VerdictRecorded]:
+        """The verdict of each example that has one."""
+        return {
+            key: example.verdict
+            for key, example in self.record.examples.items()
+            if example.verdict is not None
+        }
+
+    @property
     def exchanges(self) -> int:
         """Replies and told filler."""
         return len(self.record.transcript)

@@ -136,3 +136,42 @@ def test_the_limit_is_a_number_of_seconds(project: Project) -> None:
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["*--ltm-evaluator-timeout*soon*"])
     assert project.ltm("--ltm-evaluator-timeout=0").ret == 0
+
+
+ONCE_SLOW = """
+import time
+from pathlib import Path
+
+def test_is_judged(ltm):
+    ltm.say("Hello")
+    answer = ltm.ask("There?")
+    until = time.monotonic() + 1.5 * Path("busy").exists()
+    while time.monotonic() < until:
+        pass
+    assert answer
+"""
+
+
+def test_what_had_a_score_has_no_limit_when_it_is_resumed(project: Project) -> None:
+    project.file(ONCE_SLOW)
+    project.ltm("--ltm-evaluator-timeout=0.5").assert_outcomes(passed=1)
+    (project.path / "busy").touch()
+    run = project.pytest("--ltm-resume=latest")
+    run.assert_outcomes(passed=1)
+    assert run.ret == 0
+
+
+def test_what_took_too_long_stays_unscored_when_it_is_resumed_and_takes_nothing_else_with_it(
+    project: Project,
+) -> None:
+    project.file(
+        ONCE_SLOW + ONCE_SLOW.replace("busy", "quiet").replace("is_", "is_not_")
+    )
+    (project.path / "busy").touch()
+    project.ltm("--ltm-evaluator-timeout=0.5").assert_outcomes(passed=1, skipped=1)
+    (project.path / "busy").unlink()
+    run = project.pytest("--ltm-resume=latest")
+    run.assert_outcomes(passed=1, skipped=1)
+    assert run.ret == 75
+    assert project.results()["is_judged"]["cause"] == "evaluator"
+    assert project.results()["is_not_judged"]["score"] == 1

@@ -119,6 +119,7 @@ class PlayedConversation:
             body = self.bodies[example.key]
             unready = today.unready.get(example.key)
             body.agents_traceback = opened.traceback
+            body.recorded = opened.verdicts.get(example.key)
             judge = None if self._judge is None else self._judge.handle(example.key)
             users = self._users.handle(example.key)
             ltm = factory.handle(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pytest
@@ -174,6 +175,8 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
     """Why nothing can be played."""
     traceback: str = ""
     """That of the agent's own code, where that is why nobody answers."""
+    verdicts: Mapping[str, events.VerdictRecorded] = MappingProxyType({})
+    """Those that are recorded, by example: of what depends on how busy the machine is, they count."""
 
 
 class ConversationMode:

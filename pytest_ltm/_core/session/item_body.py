@@ -19,10 +19,11 @@ from pytest_ltm._core.engine.conversation import Conversation
 from pytest_ltm._core.engine.lane import UNWINDING, Ending, GreenBody, Lane
 from pytest_ltm._core.internals import setup as internals
 from pytest_ltm._core.internals.item_context import ItemContext
+from pytest_ltm._core.journal.events import VerdictRecorded
 from pytest_ltm._core.journal.result import ScenarioResult
 from pytest_ltm._core.model.handle import Ltm, Sheet
 from pytest_ltm._core.model.scenario import Ask, Request, Say
-from pytest_ltm._core.model.score import UNDECIDED, Score
+from pytest_ltm._core.model.score import UNDECIDED, Score, Unscored
 from pytest_ltm._core.session.items import LtmItem, fixture_names
 from pytest_ltm._core.session.state import (
     LANE,
@@ -44,6 +45,9 @@ SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 
 class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # mypy sees an instance
     """The score is below the threshold; its message is the whole failure text."""
+
+
+_LATE = "the evaluator did not return within"
 
 
 class Membership(NamedTuple):
@@ -86,6 +90,7 @@ class ItemBody(GreenBody):
         """Why it cannot even begin: its definition could not be generated."""
         self.result: ScenarioResult | None = None
         self.lane: Lane | None = None
+        self.recorded: VerdictRecorded | None = None
         self.failure_text = ""
         self.agents_traceback = ""
         """Of the agent's own code, where nobody answers because of it."""
@@ -214,13 +219,14 @@ class ItemBody(GreenBody):
         """Return what it does with answers, within the limit; Unmeasured if that takes longer."""
         __tracebackhide__ = True
         limit = self.conditions.limit
-        if limit is None or not self._has_asked:
+        was_scored = self.recorded is not None and self.recorded.score is not None
+        if limit is None or was_scored or not self._has_asked:
             return call()
         try:
             return call_within(limit, call)
         except OutOfTime as error:
             raise Unmeasured(
-                f"the evaluator did not return within {limit:g} s. If it may take longer, give "
+                f"{_LATE} {limit:g} s. If it may take longer, give "
                 "--ltm-evaluator-timeout=SECONDS",
                 cause="evaluator",
             ) from error
@@ -236,6 +242,11 @@ class ItemBody(GreenBody):
     def finish(self, lane: Lane, ending: Ending) -> None:
         """Report the item: setup, call and teardown, as pytest would have."""
         self.lane = lane
+        recorded = self.recorded
+        if recorded is not None and recorded.reason.startswith(_LATE):
+            # It may be quick enough today: rescoring says what it is worth then.
+            late = Unscored(recorded.reason, cause="evaluator")
+            ending = Ending(verdict=late)
         result, self.failure_text = self._joined.ended(self, lane, ending)
         self.result = result
         self._around.enter_wrappers()
