@@ -138,15 +138,15 @@ class Canaries:
                     else:
                         verdict = "right"
                     precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
-                calls, tokens, usd, guessed = judge_checks.precheck_usage(
+                usage = judge_checks.precheck_usage(
                     self._folder, self._run.costs.judge.tariff
                 )
                 precheck = replace(
                     precheck,
-                    calls=calls,
-                    tokens=tokens,
-                    cost_usd=usd,
-                    estimated=guessed,
+                    calls=usage.calls,
+                    tokens=usage.tokens,
+                    cost_usd=usage.usd,
+                    estimated=usage.guessed,
                 )
             if recorded is None and precheck.verdict != "unfinished":
                 judge_checks.write_precheck(self._folder, precheck)

@@ -279,17 +279,15 @@ class ProbeConversation:
         """Return what the probe came to, and what it cost."""
         # also those of a probe that was cut off
         rows = probe_record.read_probe(self._run.folder.path)
-        messages, tokens, usd, guessed = probe_record.probe_usage(
-            rows, self._label, self._tariff
-        )
+        usage = probe_record.probe_usage(rows, self._label, self._tariff)
         return probe_record.Decided(
             agent=self._label,
             verdict=verdict,
             why=why,
-            messages=messages,
-            tokens=tokens,
-            cost_usd=usd,
-            estimated=guessed,
+            messages=usage.calls,
+            tokens=usage.tokens,
+            cost_usd=usage.usd,
+            estimated=usage.guessed,
         )
 
 

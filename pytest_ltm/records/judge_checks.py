@@ -29,7 +29,7 @@ from pytest_ltm.api.storage import (
     write_whole,
 )
 from pytest_ltm.records import CANARIES, CANARY_JOURNAL, CANARY_TIMINGS, JUDGE_CHECKS
-from pytest_ltm.records.probe_record import unfinished_precheck
+from pytest_ltm.records.probe_record import PrecheckUsage, unfinished_precheck
 
 FILE = CANARIES
 JOURNAL = CANARY_JOURNAL
@@ -78,20 +78,19 @@ def write_precheck(run: Path, came_to: Precheck) -> None:
     write_whole(run / FILE, json_text(to_record(came_to)).encode())
 
 
-def precheck_usage(run: Path, tariff: Tariff) -> tuple[int, int, float | None, bool]:
-    """Return the calls of the judge, their tokens and dollars (None: unknown), and whether any of that is a guess."""
+def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
+    """Return what the questions used that the judge was asked."""
     paid_calls = [
         timing
         for timing in iter_timings(run / TIMINGS, JudgeTime)
         if not timing.remembered
     ]
     costs = [usd for call in paid_calls if (usd := tariff.cost(call)) is not None]
-    guessed = any(map(tariff.estimates, paid_calls))
-    return (
-        len(paid_calls),
-        sum(tariff.charged_amounts(call)[1] for call in paid_calls),
-        sum(costs) if costs else None,
-        guessed,
+    return PrecheckUsage(
+        calls=len(paid_calls),
+        tokens=sum(tariff.charged_amounts(call)[1] for call in paid_calls),
+        usd=sum(costs) if costs else None,
+        guessed=any(map(tariff.estimates, paid_calls)),
     )
 
 
@@ -99,7 +98,7 @@ def judge_prechecks(run: Path) -> list[Precheck]:
     """Return what they came to, if anybody was asked."""
     usage = precheck_usage(run, Tariff())
     known = read_precheck(run) or unfinished_precheck("canaries", "", usage)
-    opening = [known] if known.verdict != "unfinished" or usage[0] else []
+    opening = [known] if known.verdict != "unfinished" or usage.calls else []
     return opening + _checks_precheck(
         opening[0].of if opening else "", list(recorded_checks(run))
     )

@@ -4,7 +4,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_ltm.api.journal import (
     JournalRecord,
@@ -112,10 +112,20 @@ def probe_prechecks(run: Path) -> list[Precheck]:
     return list(by_agent.values())
 
 
-def probe_usage(
-    rows: Iterable[Row], agent: str, tariff: Tariff
-) -> tuple[int, int, float | None, bool]:
-    """Return the messages that an agent was asked, their tokens and dollars (None: unknown); whether any is a guess."""
+class PrecheckUsage(NamedTuple):
+    """What a check beside the examples has used."""
+
+    calls: int
+    """Messages to an agent, or questions to the judge."""
+    tokens: int
+    usd: float | None
+    """None: nobody knows."""
+    guessed: bool
+    """Some of the tokens or dollars are an estimate."""
+
+
+def probe_usage(rows: Iterable[Row], agent: str, tariff: Tariff) -> PrecheckUsage:
+    """Return what the messages used that an agent was asked."""
     exchanges = [
         row for row in rows if isinstance(row, ProbeExchange) and row.agent == agent
     ]
@@ -124,28 +134,24 @@ def probe_usage(
         for row in exchanges
     ]
     costs = [usd for usd, _ in charges if usd is not None]
-    guessed = any(row.estimated or tariff.estimates(row) for row in exchanges)
-    return (
-        len(exchanges),
-        sum(tokens for _, tokens in charges),
-        sum(costs) if costs else None,
-        guessed,
+    return PrecheckUsage(
+        calls=len(exchanges),
+        tokens=sum(tokens for _, tokens in charges),
+        usd=sum(costs) if costs else None,
+        guessed=any(row.estimated or tariff.estimates(row) for row in exchanges),
     )
 
 
 def unfinished_precheck(
-    kind: Literal["canaries", "probe"],
-    of: str,
-    usage: tuple[int, int, float | None, bool],
+    kind: Literal["canaries", "probe"], of: str, usage: PrecheckUsage
 ) -> Precheck:
     """Return what stands for a check that was cut off, with what it used until then."""
-    calls, tokens, usd, guessed = usage
     return Precheck(
         kind=kind,
         of=of,
         verdict="unfinished",
-        calls=calls,
-        tokens=tokens,
-        cost_usd=usd,
-        estimated=guessed,
+        calls=usage.calls,
+        tokens=usage.tokens,
+        cost_usd=usage.usd,
+        estimated=usage.guessed,
     )

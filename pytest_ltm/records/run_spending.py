@@ -37,12 +37,15 @@ def spent_by_run(
         )
         for side, spent in spending.items():
             sides[side][name.folder] = spent
-    calls, tokens, usd, _ = judge_checks.precheck_usage(run, judge)
-    if calls:
-        sides["judge"][judge_checks.JOURNAL] = SpentBudget(usd or 0.0, tokens, calls)
+    usage = judge_checks.precheck_usage(run, judge)
+    if usage.calls:
+        sides["judge"][judge_checks.JOURNAL] = _spent_on(usage)
     rows = probe_record.read_probe(run)
     for label in {row.agent for row in rows}:
-        calls, tokens, usd, _ = probe_record.probe_usage(rows, label, agent(label))
-        key = f"{probe_record.PROBE_FILE} {label}"
-        sides["agent"][key] = SpentBudget(usd or 0.0, tokens, calls)
+        usage = probe_record.probe_usage(rows, label, agent(label))
+        sides["agent"][f"{probe_record.PROBE_FILE} {label}"] = _spent_on(usage)
     return sides
+
+
+def _spent_on(usage: probe_record.PrecheckUsage) -> SpentBudget:
+    return SpentBudget(usage.usd or 0.0, usage.tokens, usage.calls)

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
@@ -219,6 +219,18 @@ MOST_EXAMPLES = 200
 LONGEST = 20_000
 
 
+class ExampleLine(NamedTuple):
+    """A planned example, as the page shows it in a line."""
+
+    name: str
+    state: str = "to come"
+    """`to come`, `open`, `waiting` or `done`."""
+    begin: int = 0
+    end: int | None = None
+    """In tokens; None: it has not ended."""
+    score: float | None = None
+
+
 class FollowedConversation:
     """One journal, as far as it was read.
 
@@ -330,8 +342,8 @@ class FollowedConversation:
             return round((position - before) / (last - first))
         return None
 
-    def examples(self) -> list[tuple[str, str, int, int | None, float | None]]:
-        """Return each planned example: name, state, where it begins and ends in tokens, score."""
+    def examples(self) -> list[ExampleLine]:
+        """Return each planned example."""
         header = self.record.header
         plan = header.plan.get("examples") if header else None
         if isinstance(plan, list):
@@ -339,11 +351,11 @@ class FollowedConversation:
         else:
             rows = []
         planned_names = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
-        examples: list[tuple[str, str, int, int | None, float | None]] = []
+        examples: list[ExampleLine] = []
         for name in dict.fromkeys([*planned_names, *self.record.examples]):
             record = self.record.examples.get(name)
             if record is None or record.begin is None:
-                examples.append((for_screen(name), "to come", 0, None, None))
+                examples.append(ExampleLine(for_screen(name)))
                 continue
             # A verdict may come before the end: the scenario goes on, but nothing can
             # change for it.
@@ -355,18 +367,19 @@ class FollowedConversation:
             else:
                 state = "open"
             score = record.verdict.score if record.verdict else None
-            examples.append((for_screen(name), state, record.begin, record.end, score))
+            line = ExampleLine(for_screen(name), state, record.begin, record.end, score)
+            examples.append(line)
         return examples
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of it, JSON values; its examples are told by their lines."""
         record = self.record
         examples = self.examples()
-        scores = [score for *_, score in examples if score is not None]
+        scores = [example.score for example in examples if example.score is not None]
         fault = next(reversed(record.faults.values())).text if record.faults else ""
         plan = record.header.plan if record.header else {}
         span = plan.get("span")
-        states = [state for _, state, *_ in examples]
+        states = [example.state for example in examples]
         tokens = (self._bill.input_tokens or 0) + (self._bill.output_tokens or 0)
         return {
             "id": self.id,

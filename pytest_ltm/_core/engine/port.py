@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -135,6 +135,16 @@ class Port(Protocol):
 MAX_CONSECUTIVE_FAULTS = 3
 
 
+class _Answer(NamedTuple):
+    """A reply, the seconds that it took, and what the agent shows of its memory."""
+
+    reply: Reply
+    seconds: float
+    retrieved: tuple[str, ...] | None
+    in_context: tuple[str, ...]
+    memory: tuple[MemoryOperation, ...]
+
+
 class Calling(Protocol):
     """Carries out a call of the agent on behalf of an example."""
 
@@ -229,13 +239,7 @@ class LivePort:
         # afterwards.
         strays = message.alone and not self.capabilities.leaves_no_trace
 
-        def ask() -> tuple[
-            Reply,
-            float,
-            tuple[str, ...] | None,
-            tuple[str, ...],
-            tuple[MemoryOperation, ...],
-        ]:
+        def ask() -> _Answer:
             line = self._held.use()
             if "Settles" in self.capabilities and self._held.said:
                 # its own seconds: they are not the reply's
@@ -280,13 +284,13 @@ class LivePort:
                 memory = line.written() + self._traced(patient=message.kind == "ask")
                 if not message.alone:
                     self._held.save_state(message.exchange)
-            return reply, seconds, retrieved, in_context, memory
+            return _Answer(reply, seconds, retrieved, in_context, memory)
 
         with self._accounting():
-            reply, seconds, retrieved, in_context, memory = self._calling(
-                message.by, ask
-            )
-        self._asked = message, seconds
+            answer = self._calling(message.by, ask)
+        reply = answer.reply
+        retrieved = answer.retrieved
+        self._asked = message, answer.seconds
         account = sort_end(reply.finish_reason)
         return events.ReplyReceived(
             exchange=message.exchange,
@@ -298,14 +302,14 @@ class LivePort:
             retrieved=retrieved,
             places=()
             if retrieved is None
-            else self._places(message, retrieved, in_context),
+            else self._places(message, retrieved, answer.in_context),
             now=self._clock.tick(),
             lost=self._bill.charge_lost(),
             finish_reason=reply.finish_reason,
             thoughts=reply.thoughts,
             account="" if account == "whole" else account,
             mishaps=reply.mishaps,
-            memory=_as_asked(memory, message.kind),
+            memory=_as_asked(answer.memory, message.kind),
             calls=self._counted_calls(enclosed.tools),
         )
 

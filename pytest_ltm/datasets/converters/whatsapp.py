@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_ltm.api.storage import DatasetError, open_text
 from pytest_ltm.datasets.converters.messages import (
@@ -185,7 +186,7 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
                 line = raw.rstrip("\n")
                 head = _HEAD.fullmatch(_plain_head(line.translate(UNSEEN)))
                 if head and (
-                    not chat_lines or _shape(head) == _shape(chat_lines[0].head)
+                    not chat_lines or _form_of(head) == _form_of(chat_lines[0].head)
                 ):
                     chat_lines.append(_ChatLine(number, head, [head["rest"]], line))
                 elif chat_lines:
@@ -219,9 +220,17 @@ def _plain_head(line: str) -> str:
     return "".join(blanks) + line[_HEAD_LENGTH:]
 
 
-def _shape(head: re.Match[str]) -> tuple[str | None, str, str, bool]:
-    """Return the form that all heads of a file share: a date quoted in a message has another one."""
-    return head["open"], head["sign"], head["end"].strip(), bool(head["era"])
+class _HeadForm(NamedTuple):
+    """The form that all heads of a file share: a date quoted in a message has another one."""
+
+    opening: str | None
+    separator: str
+    ending: str
+    has_era: bool
+
+
+def _form_of(head: re.Match[str]) -> _HeadForm:
+    return _HeadForm(head["open"], head["sign"], head["end"].strip(), bool(head["era"]))
 
 
 def _date_form(path: Path, chat_lines: Sequence[_ChatLine], order: str) -> DateForm:

@@ -419,19 +419,31 @@ def from_update(rng: Random, row: Update, *, abstains: bool) -> Needle:
 # order.
 
 
-# A kind of question: from chance, when is asked and the events to its text, answer,
-# unit, and the events' dates.
-_DatedKind: TypeAlias = "Callable[[Random, datetime, Sequence[Happening]], tuple[str, str, How, list[datetime]]]"
+class DatedQuestion(NamedTuple):
+    """A question about the dates of some events."""
+
+    text: str
+    answer: str
+    how: How
+    """What is asked of the dates."""
+    dates: list[datetime]
+    """Of the events, one after the other."""
+
+
+# A kind of question: made by chance, for when it is asked, from the events.
+_DatedKind: TypeAlias = (
+    "Callable[[Random, datetime, Sequence[Happening]], DatedQuestion]"
+)
 
 
 def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Needle:
     """Return a question about the dates of the first of some events; three of different themes are enough."""
     make: _DatedKind = _unknown_event if abstains else rng.choice(_KINDS)
     asked_at = late_in_year(rng)
-    question, answer, how, dates = make(rng, asked_at, rows)
+    question = make(rng, asked_at, rows)
     sessions = []
     world = []
-    for row, date in zip(rows, dates, strict=False):
+    for row, date in zip(rows, question.dates, strict=False):
         # some days after the event at most, and the user says how many
         late = rng.randrange(len(WORDS))
         aside = Aside(fill_values(rng.choice(row.say), when=WORDS[late]), row.nod)
@@ -442,12 +454,13 @@ def from_dates(rng: Random, rows: Sequence[Happening], *, abstains: bool) -> Nee
         )
         world.append(WorldFact(date, row.thing, row.past))
     # of what nobody has mentioned only the name is asked for
-    query = WorldQuery(how, tuple(row.thing for row in rows[: len(dates) + abstains]))
-    kind = "temporal-reasoning"
+    number_asked = len(question.dates) + abstains
+    things = tuple(row.thing for row in rows[:number_asked])
+    query = WorldQuery(question.how, things)
     return Needle(
-        kind,
-        question,
-        answer,
+        "temporal-reasoning",
+        question.text,
+        question.answer,
         asked_at,
         tuple(sessions),
         tuple(world),
@@ -462,7 +475,7 @@ def _time_between(
     asked_at: datetime,
     rows: Sequence[Happening],
     unit: Literal["days", "months"],
-) -> tuple[str, str, How, list[datetime]]:
+) -> DatedQuestion:
     if unit == "days":
         count = rng.randint(5, 60)
         second = asked_at - timedelta(days=rng.randint(4, 60))
@@ -475,8 +488,8 @@ def _time_between(
         )
         first = months_before(second, count)
         answer = f"{count} months"
-    question = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
-    return question, answer, unit, [first, second]
+    text = f"How many {unit} passed between the day {rows[0].past} and the day {rows[1].past}?"
+    return DatedQuestion(text, answer, unit, [first, second])
 
 
 def _how_long_ago(
@@ -486,20 +499,16 @@ def _how_long_ago(
     unit: Literal["days", "weeks"],
     least: int,
     most: int,
-) -> tuple[str, str, How, list[datetime]]:
+) -> DatedQuestion:
     count = rng.randint(least, most)
     answer = _days_answer(count) if unit == "days" else f"{count} weeks"
-    return (
-        f"How many {unit} ago did I {rows[0].did}?",
-        answer,
-        unit,
-        [asked_at - timedelta(**{unit: count})],
-    )
+    text = f"How many {unit} ago did I {rows[0].did}?"
+    return DatedQuestion(text, answer, unit, [asked_at - timedelta(**{unit: count})])
 
 
 def _order_of(
     rng: Random, asked_at: datetime, rows: Sequence[Happening], count: int
-) -> tuple[str, str, How, list[datetime]]:
+) -> DatedQuestion:
     # at least four days apart, so that no user's "three days ago" turns them round
     weeks = rng.sample(range(1, 12), count)
     dates = sorted(
@@ -509,20 +518,12 @@ def _order_of(
     if count == 2:
         shuffled = things[:]
         rng.shuffle(shuffled)
-        return (
-            f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?",
-            things[0],
-            "first",
-            dates,
-        )
+        text = f"Which of the two came first, {shuffled[0]} or {shuffled[1]}?"
+        return DatedQuestion(text, things[0], "first", dates)
     shuffled = rng.sample(things, 3)
-    question = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
-    return (
-        question,
-        f"First {things[0]}, then {things[1]}, and last {things[2]}",
-        "order",
-        dates,
-    )
+    text = f"In which order did these three happen: {shuffled[0]}, {shuffled[1]} and {shuffled[2]}?"
+    answer = f"First {things[0]}, then {things[1]}, and last {things[2]}"
+    return DatedQuestion(text, answer, "order", dates)
 
 
 _KINDS: tuple[_DatedKind, ...] = (
@@ -542,20 +543,23 @@ _UNKNOWN: tuple[tuple[str, How], ...] = (
 
 def _unknown_event(
     rng: Random, asked_at: datetime, rows: Sequence[Happening]
-) -> tuple[str, str, How, list[datetime]]:
+) -> DatedQuestion:
     happened, unknown = rows[:2]
     date = asked_at - timedelta(days=rng.randint(10, 60))
     things = rng.sample([happened.thing, unknown.thing], 2)
-    question, how = rng.choice(_UNKNOWN)
-    question = question.format(
+    form, how = rng.choice(_UNKNOWN)
+    text = form.format(
         known=happened.past,
         unknown=unknown.past,
         did=unknown.did,
         first=things[0],
         second=things[1],
     )
-    text = f"You mentioned {happened.thing}, you did not mention {unknown.thing}"
-    return question, f"The information provided is not enough. {text}.", how, [date]
+    answer = (
+        f"The information provided is not enough. You mentioned {happened.thing}, "
+        f"you did not mention {unknown.thing}."
+    )
+    return DatedQuestion(text, answer, how, [date])
 
 
 def _days_answer(days: int) -> str:
