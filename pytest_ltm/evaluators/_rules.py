@@ -161,26 +161,20 @@ class Ruled:
         """Return answers as the current rules read them; published rules read what came in."""
         if not self.follows_own_rules:
             return answers
-        speeches = map(speech, answers)
-        # an answer stands at the beginning or the end of a long reply, not within
-        spoken = (
-            text
-            if len(text) <= _LONGEST
-            else f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
-            for text in speeches
-        )
-        # typography never counts
-        texts = map(plain_type, spoken)
-        if not self.reads_speech:
-            texts = (
-                normalize(text, objects_within=not self.finds_objects)
-                for text in spoken
-            )
+        texts = [self._read_speech(speech(answer)) for answer in answers]
         # what was told goes with each reply: whether one recites shows only beside the
         # messages
         if isinstance(answers, Replies):
             return [ToldReply(text, answers.told) for text in texts]
-        return list(texts)
+        return texts
+
+    def _read_speech(self, text: str) -> str:
+        if len(text) > _LONGEST:
+            # an answer stands at the beginning or the end of a long reply, not within
+            text = f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
+        if self.reads_speech:
+            return plain_type(text)  # typography never counts
+        return normalize(text, objects_within=not self.finds_objects)
 
     def read_last(self, answers: Sequence[str]) -> str:
         """Return the last answer as `read` does, "" if there is none."""
