@@ -457,7 +457,7 @@ def names_only_another(text: str, gold: str, question: str) -> bool:
 
 
 def _values_of_kind(text: str, kind: Kind) -> list[FoundValue]:
-    """Return the values of a kind that a text names: the figures of its dates are no amounts."""
+    """Return the values of a kind that a text names; the figures of a date are not amounts."""
     return [value for value in find_values(text) if value.kind == kind]
 
 
