@@ -8,6 +8,7 @@ from pytest_ltm.agents.reader import (
     facts,
     general,
     history_qa,
+    household,
     people,
     restraint,
     stories,
@@ -23,6 +24,7 @@ ABILITIES: tuple[Ability, ...] = (
     # What is about the conversation itself, or marked as what it is.
     general.Announcement(),
     general.Trivia(),
+    household.SharingPeople(),
     facts.Secrets(),
     history_qa.ToldHistory(),
     work.Projects(),
@@ -31,6 +33,7 @@ ABILITIES: tuple[Ability, ...] = (
     # What only looks like general statements: whoever knows it takes it first.
     people.Belongings(),
     people.OwnFacts(),
+    household.Changes(),
     general.Tips(),
     stories.Passages(),
     facts.Codes(),

@@ -169,7 +169,7 @@ def test_who_sees_everything_earns_full_marks(name: str, span: int | None) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("span", [8_000, None])
-@pytest.mark.parametrize("name", ["never_told", "who_said_so", "kept_secret"])
+@pytest.mark.parametrize("name", NAMES)
 def test_full_reads_what_was_told_and_sees_what_was_not(
     name: str, span: int | None
 ) -> None:

@@ -1,0 +1,122 @@
+"""What changes in a life, and what each of several people says who share the reader."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pytest_ltm.agents.reader.notes import IncomingTurn, Patterns, ReaderNotebook, Topic
+from pytest_ltm.language.dates import MONTH_PATTERN
+
+_RE = Patterns("household", MONTH=MONTH_PATTERN)
+_HOME = "home"
+_UNTOLD = "You have not told me that."
+_PRIVATE = "I can't tell you that; it is private."
+
+
+class _State(NamedTuple):
+    """What something was from a day on; of the first state no day is known."""
+
+    value: str
+    day: str
+
+
+class Changes(Topic, kinds=("state", "case"), forgets=_RE.forgets_changes):
+    """Keeps where the user lives and goes to: what it was, what it became, and when."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note a state, which others may note as well, or answer what is so, was so before, or since when."""
+        if turn.text.rstrip().endswith("?"):
+            return _answer_change(turn.text, notes)
+        if cases := _RE.case.findall(turn.text):
+            return _note_cases(turn, cases, notes)
+        day = _RE.day.search(turn.text)
+        for label, pattern in _RE["told"].items():
+            if match := pattern.search(turn.text):
+                state = [label, match[match.lastindex or 0], day[1] if day else ""]
+                notes.add(turn, "state", state)
+                break
+        return None
+
+
+def _note_cases(
+    turn: IncomingTurn, cases: list[tuple[str, str]], notes: ReaderNotebook
+) -> str:
+    """Note what holds at which home."""
+    for place, clause in cases:
+        for label, pattern in _RE["told"].items():
+            if match := pattern.search(clause):
+                case = [label, place, match[match.lastindex or 0]]
+                notes.add(turn, "case", case)
+                break
+    return "Noted."
+
+
+def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
+    """Return the answer; None unless the question is about something of which a state is known."""
+    label = next(
+        (label for label, asked in _RE["asked"].items() if asked.search(question)), ""
+    )
+    states = _states_of(label, notes)
+    if not states:
+        return None
+    if _RE.since.search(question):
+        return f"On {states[-1].day}." if states[-1].day else _UNTOLD
+    if _RE.before.search(question):
+        return f"{states[-2].value}." if len(states) > 1 else _UNTOLD
+    return f"{states[-1].value}."
+
+
+def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
+    """Return the states of something, the first one first; where it goes by the home, those of the home."""
+    value_by_place = {
+        place: value
+        for case_label, place, value in notes.contents("case")
+        if case_label == label
+    }
+    states = notes.contents("state")[::-1]
+    if value_by_place:
+        return [
+            _State(value_by_place[place], day)
+            for state_label, place, day in states
+            if state_label == _HOME and place in value_by_place
+        ]
+    return [
+        _State(value, day) for state_label, value, day in states if state_label == label
+    ]
+
+
+class SharingPeople(
+    Topic, kinds=("members", "of member"), forgets=_RE.forgets_sharing_people
+):
+    """Keeps apart what several people say who share the reader and name themselves; tells nobody what is another's."""
+
+    def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+        """Note who shares the reader, or what one of them says, which others may note as well; answer questions."""
+        if introduction := _RE.introduction.search(turn.text):
+            names = _RE.member.findall(introduction[1])
+            return notes.add(turn, "members", names)
+        members = notes.newest("members")
+        named = _RE.member.findall(turn.text) if members else []
+        speaker = next((name for name in named if name in members.content), "")
+        matches = (
+            (topic, match)
+            for topic, pattern in _RE["topics"].items()
+            if (match := pattern.search(turn.text))
+        )
+        topic, match = next(matches, ("", None)) if speaker else ("", None)
+        # Where days are told, secrets are for some of the others, and until some day.
+        if match is None or _RE.dated.search(turn.text):
+            return None
+        if not turn.text.rstrip().endswith("?"):
+            value = match[1] if match.lastindex else turn.text
+            notes.add(turn, "of member", [speaker, topic, value])
+            return None
+        if not _RE.own.search(turn.text):
+            return _PRIVATE
+        values = (
+            value
+            for *key, value in notes.contents("of member")
+            if key == [speaker, topic]
+        )
+        value = next(values, "")
+        return f"You told me: {value}" if value else _UNTOLD
