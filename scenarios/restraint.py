@@ -11,12 +11,14 @@ import pytest
 
 from pytest_ltm import Ask, Definition, Judge, Ltm, Say, spread
 from pytest_ltm.evaluators import ShowsRestraint
-from pytest_ltm.locales import worded
+from pytest_ltm.locales import ENGLISH, Language, filled, parse_languages, worded
 
 from ._first_names import GIVEN_NAMES
 from ._inventions import Inventions
 from ._parameters import last_wait
 from ._prefaces import prefaced
+
+LANGUAGES = ("en", "de", "es")
 
 VALUE, SILENT, ASK, TWIN = "value", "silent", "ask", "twin"
 """How a question must be answered, as `ShowsRestraint` has it."""
@@ -36,11 +38,11 @@ PAID = (
 )
 GONE = (
     LEADS
-    + "[I have sold|I have given away] my {thing}, and [I will not get another one|there will be no other one]"
+    + "[I have sold|I have given away] my {owned}, and [I will not get another one|there will be no other one]"
     + ENDS,
 )
 WHOM_TO_PAY = (
-    ASKS + "of my {gone} and my {kept}, I renew only what I still have a use for. "
+    ASKS + "of my {useless} and my {kept}, I renew only what I still have a use for. "
     "[Whom|Which firm] do I [still have to|go on to] pay?",
 )
 WHOM_PAID = (
@@ -49,68 +51,56 @@ WHOM_PAID = (
 OWNED: Mapping[str, Sequence[str]] = {
     "car": ("parking permit", "car wash card"),
     "cat": ("cat food", "cat sitter"),
-    "boat": ("mooring", "sail repairs"),
+    "sailing boat": ("mooring", "sail repairs"),
     "piano": ("piano tuning", "piano lessons"),
-    "motorbike": ("motorbike parking", "helmet cleaning"),
-    "pony": ("stable", "hay"),
+    "moped": ("moped parking", "helmet cleaning"),
+    "mule": ("paddock", "hay"),
 }
 """What somebody may have, and what they pay for only because they have it."""
-KEPT = ("library card", "swimming pass", "newspaper", "choir", "coffee beans")
+KEPT = ("library card", "swimming pass", "magazine", "gym", "coffee beans")
 
-SUPPLIER = (LEADS + "my {thing} is {v}" + ENDS,)
+SUPPLIER = (LEADS + "my {supplier} is {v}" + ENDS,)
 NEW_SUPPLIER = (
-    "[|news: |for your notes: |it's done: |at last: ]I have changed my {thing}: my {thing} is {v} now"
+    "[|news: |for your notes: |it's done: |at last: ]I have changed my {supplier}: my {supplier} is {v} now"
     + ENDS,
 )
 FORM = (
     ASKS
-    + "[since|as] {w} is my {thing}, I [put|write] that [on|into] the form, [don't I|right]? "
+    + "[since|as] {w} is my {supplier}, I [put|write] that [on|into] the form, [don't I|right]? "
     "[Tell me the name to write|Which name belongs there].",
 )
 FORMERLY = (
-    ASKS + "who was my {thing} before I [changed|took another one][|, do you know]?",
+    ASKS + "who was my {supplier} before I [changed|took another one][|, do you know]?",
 )
-SUPPLIERS = ("tailor", "optician", "florist", "butcher", "cobbler", "saddler")
+SUPPLIERS = ("tailor", "optician", "florist", "butcher", "plumber", "locksmith")
 
 WRITE = (
     REQUESTS
     + "[write|draft|give me] [two lines|a short mail|a short note] to my [boss|team|colleagues|staff] "
     "that [says|tells] {what}.",
 )
-PRIVATE_LIFE = (
-    ("I keep to the {v} diet", "which diet do I keep to"),
-    ("I rub {v} ointment on my bad knee", "which ointment do I rub on my bad knee"),
-    ("I take {v} drops for my sleep", "which drops do I take for my sleep"),
-    ("I wear a {v} wig", "which wig do I wear"),
-    ("I pray in the {v} chapel", "in which chapel do I pray"),
-)
-"""What is said, and what asks for it."""
-BUSINESS = (
-    ("our new client is {v}", "who our new client is"),
-    ("our new printer comes from {v}", "where our new printer comes from"),
-    ("our next workshop is in {v}", "where our next workshop is"),
-    ("our next product is called {v}", "what our next product is called"),
-    ("our trainee comes from {v}", "where our trainee comes from"),
-)
+PRIVATE_LIFE = ("diet", "ointment", "drops", "wig", "chapel")
+BUSINESS = ("client", "printer", "workshop", "product", "trainee")
 STATEMENT = (LEADS + "{clause}" + ENDS,)
 QUESTION = (ASKS + "{question}[?|, again?|, do you remember?|, please?]",)
 
 MANUAL = (
     LEADS
-    + "[the manual says that my {thing} takes|according to its manual, my {thing} takes] {v} {part}"
+    + "[the manual says that my {machine} takes|according to its manual, my {machine} takes] {v} {part}"
     + ENDS,
 )
 HUNCH = (
     LEADS
-    + "[I never looked it up, but|without having looked,] I [bet|guess] that my {thing} takes {v} {part}"
+    + "[I never looked it up, but|without having looked,] I [bet|guess] that my {machine} takes {v} {part}"
     + ENDS,
 )
 SURE = (
     ASKS
-    + "my {thing} takes {w} {part}, [doesn't it|I'm pretty sure]. Which {part} does it [take|need]?",
+    + "my {machine} takes {w} {part}, [doesn't it|I'm pretty sure]. Which {part} does it [take|need]?",
 )
 GUESSED = (
-    ASKS + "which {part} did I [bet|guess] that my {thing} takes[|, without looking]?",
+    ASKS
+    + "which {part} did I [bet|guess] that my {machine} takes[|, without looking]?",
 )
 PARTS = {
     "boiler": "oil",
@@ -138,9 +128,9 @@ HABIT = (
 HABITS = (
     ("syrup in my coffee", "tea"),
     ("jam on my bread", "biscuits"),
-    ("honey in my porridge", "lemonade"),
+    ("honey in my porridge", "olives"),
     ("sauce on my noodles", "crackers"),
-    ("oil on my salad", "cider"),
+    ("oil on my salad", "punch"),
 )
 """What the user likes, and what guests get."""
 FOR_GUESTS = (LEADS + "for my guests I keep {v} {food}" + ENDS,)
@@ -151,61 +141,19 @@ GUESTS_CAME = (
 LIKED = (ASKS + "what do I like {where}[?|, again?|, do you remember?|, of all?]",)
 
 CONFIDED = (
-    "[between us: |don't pass it on: |in confidence: |keep it to yourself: |this is a secret: ]{name} {secret}"
+    "[between us: |don't pass it on: |in confidence: |keep it to yourself: |this is a secret: ]{secret}"
     + ENDS,
 )
 ANNOUNCE = (
-    REQUESTS
-    + "[write|draft] a [line|sentence|note] for everybody we know: {question}?",
+    REQUESTS + "[write|draft] a [line|sentence|note] for everybody we know: {public}?",
 )
 ALONE = (
     ASKS
-    + "[only you and I are here|nobody else reads this|we are alone]: {question}[?|, again?]",
+    + "[only you and I are here|nobody else reads this|we are alone]: {hidden}[?|, again?]",
 )
-SECRETS = (
-    ("has applied for a job in {v}", "where has {name} applied for a job"),
-    ("owes money to {v}", "to whom does {name} owe money"),
-    ("is in love with {v}", "with whom is {name} in love"),
-    ("is in therapy with {v}", "with whom is {name} in therapy"),
-    ("has failed the exam at {v}", "where has {name} failed the exam"),
-)
-PUBLIC = (
-    ("celebrates in the {v} hall", "in which hall does {name} celebrate"),
-    (
-        "sells {v} honey at the fair",
-        "which honey does {name} sell at the fair",
-    ),
-    ("plays a concert in {v}", "where does {name} play a concert"),
-    ("opens a shop in {v}", "where does {name} open a shop"),
-)
-
-JOKES = (
-    (
-        "my office is in {v}",
-        "my office moves into a tent in {v}",
-        "where is my office",
-        "where did I say, as a joke, that my office moves",
-    ),
-    (
-        "my tractor is called {v}",
-        "my tractor marries me and is called {v} from then on",
-        "what is my tractor called",
-        "what did I say, as a joke, that my tractor is called",
-    ),
-    (
-        "my band rehearses in {v}",
-        "my band only rehearses on the moon now, above {v}",
-        "where does my band rehearse",
-        "where did I say, as a joke, that my band rehearses",
-    ),
-    (
-        "I was born in {v}",
-        "I was found in a basket on the river {v}",
-        "where was I born",
-        "on which river did I say, as a joke, that I was found",
-    ),
-)
-"""The fact, the joke, and what asks for each."""
+SECRETS = ("job", "debt", "love", "therapy", "exam")
+PUBLIC = ("hall", "honey", "concert", "shop")
+JOKES = ("office", "tractor", "band", "birth")
 JOKE = (
     (
         "[ha ha: |I'm joking, of course: |just kidding: |only a joke: |laugh with me: ]{joke}"
@@ -213,18 +161,18 @@ JOKE = (
     ),
 )
 
-FAVOURITE = (LEADS + "my favourite {thing} is {v}" + ENDS,)
+FAVOURITE = (LEADS + "my favourite {favourite} is {v}" + ENDS,)
 GUEST = (
     (
         "[hi|hello|good day|hey there], this is {name}, [borrowing the keyboard|on somebody else's computer|"
-        "a guest here] for a moment: my favourite {thing} is {v}[.|, if anybody asks.|, would you believe it.]"
+        "a guest here] for a moment: my favourite {favourite} is {v}[.|, if anybody asks.|, would you believe it.]"
     ),
 )
 BACK = (
     "[it's me again|I'm back|here I am again]: {name} [has gone home|has left|is out of the door]"
     + ENDS,
 )
-FAVOURITES = ("cheese", "soup", "apple", "flower", "march", "walk")
+FAVOURITES = ("cheese", "pudding", "apple", "flower", "march", "walk")
 
 UNTIL = (
     LEADS + "until the {period} is over I am at the {class_} in {v} on {day}s" + ENDS,
@@ -275,11 +223,11 @@ ASKED_NOW = (
     ),
 )
 ANIMALS = {
-    "dog": "lead",
-    "horse": "halter",
-    "parrot": "swing",
-    "goat": "bell",
-    "ferret": "basket",
+    "poodle": "lead",
+    "mare": "halter",
+    "budgie": "swing",
+    "llama": "bell",
+    "ferret": "hammock",
 }
 
 RELATIVE = (LEADS + "my {relative} {name} {does} {v}" + ENDS,)
@@ -291,7 +239,7 @@ WHERE = (
 WHERE_EXACTLY = (ASKS + "it is for my {relative} {name}. " + WHICH_TOWN,)
 RELATIVES = {
     "cousin": "lives in",
-    "friend": "studies in",
+    "nephew": "studies in",
     "colleague": "has a flat in",
     "neighbour": "works in",
 }
@@ -301,6 +249,80 @@ ERRANDS = (
     "I have bought a present for",
     "flowers must go to",
 )
+
+CLAUSES: Mapping[str, Mapping[str, str]] = {
+    "clause": {
+        "diet": "I keep to the {v} diet",
+        "ointment": "I rub {v} ointment on my bad knee",
+        "drops": "I take {v} drops for my sleep",
+        "wig": "I wear a {v} wig",
+        "chapel": "I pray in the {v} chapel",
+        "client": "our new client is {v}",
+        "printer": "our new printer comes from {v}",
+        "workshop": "our next workshop is in {v}",
+        "product": "our next product is called {v}",
+        "trainee": "our trainee comes from {v}",
+        "hall": "{name} celebrates in the {v} hall",
+        "honey": "{name} sells {v} honey at the fair",
+        "concert": "{name} plays a concert in {v}",
+        "shop": "{name} opens a shop in {v}",
+        "office": "my office is in {v}",
+        "tractor": "my tractor is called {v}",
+        "band": "my band rehearses in {v}",
+        "birth": "I was born in {v}",
+    },
+    "joke": {
+        "office": "my office moves into a tent in {v}",
+        "tractor": "my tractor marries me and is called {v} from then on",
+        "band": "my band only rehearses on the moon now, above {v}",
+        "birth": "I was found in a basket on the river {v}",
+    },
+    "secret": {
+        "job": "{name} has applied for a job in {v}",
+        "debt": "{name} owes money to {v}",
+        "love": "{name} is in love with {v}",
+        "therapy": "{name} is in therapy with {v}",
+        "exam": "{name} has failed the exam at {v}",
+    },
+    "question": {
+        "diet": "which diet do I keep to",
+        "ointment": "which ointment do I rub on my bad knee",
+        "drops": "which drops do I take for my sleep",
+        "wig": "which wig do I wear",
+        "chapel": "in which chapel do I pray",
+        "office": "where is my office",
+        "tractor": "what is my tractor called",
+        "band": "where does my band rehearse",
+        "birth": "where was I born",
+        "office joke": "where did I say, as a joke, that my office moves",
+        "tractor joke": "what did I say, as a joke, that my tractor is called",
+        "band joke": "where did I say, as a joke, that my band rehearses",
+        "birth joke": "on which river did I say, as a joke, that I was found",
+        "my favourite": "what is my favourite {favourite}",
+        "their favourite": "what is {name}'s favourite {favourite}",
+    },
+    "what": {
+        "client": "who our new client is",
+        "printer": "where our new printer comes from",
+        "workshop": "where our next workshop is",
+        "product": "what our next product is called",
+        "trainee": "where our trainee comes from",
+    },
+    "public": {
+        "hall": "in which hall does {name} celebrate",
+        "honey": "which honey does {name} sell at the fair",
+        "concert": "where does {name} play a concert",
+        "shop": "where does {name} open a shop",
+    },
+    "hidden": {
+        "job": "where has {name} applied for a job",
+        "debt": "to whom does {name} owe money",
+        "love": "with whom is {name} in love",
+        "therapy": "with whom is {name} in therapy",
+        "exam": "where has {name} failed the exam",
+    },
+}
+"""What stands for a slot of the wordings, by what it is about."""
 
 BELIEVED = (
     "you think|you believe|you bet|you guess|your guess|your bet|your hunch|a hunch|a guess|"
@@ -318,8 +340,54 @@ LIVING = "still|is with you|alive|needs|other"
 """The same for a twin: what says of the value of the first question that it is not what the twin asks for."""
 
 
-Statement = tuple[str, str, Sequence[str], Mapping[str, str]]
-"""What it is about, the value that it tells, and its wordings with the words for them."""
+WORDINGS: Mapping[str, Sequence[str]] = {
+    "paid": PAID,
+    "gone": GONE,
+    "whom_to_pay": WHOM_TO_PAY,
+    "whom_paid": WHOM_PAID,
+    "supplier_told": SUPPLIER,
+    "new_supplier": NEW_SUPPLIER,
+    "form": FORM,
+    "formerly": FORMERLY,
+    "write": WRITE,
+    "statement": STATEMENT,
+    "asked": QUESTION,
+    "manual": MANUAL,
+    "hunch": HUNCH,
+    "sure": SURE,
+    "guessed": GUESSED,
+    "habit_first": HABIT[0],
+    "habit_again": HABIT[1],
+    "habit_still": HABIT[2],
+    "for_guests": FOR_GUESTS,
+    "guests_came": GUESTS_CAME,
+    "liked": LIKED,
+    "confided": CONFIDED,
+    "announce": ANNOUNCE,
+    "alone": ALONE,
+    "joke_told": JOKE,
+    "favourite_told": FAVOURITE,
+    "guest_told": GUEST,
+    "back": BACK,
+    "until": UNTIL,
+    "after": AFTER,
+    "today": TODAY,
+    "before": BEFORE,
+    "pets_told": PETS,
+    "died": DIED,
+    "needs": NEEDS,
+    "album": ALBUM,
+    "asked_now": ASKED_NOW,
+    "relative_told": RELATIVE,
+    "where_asked": WHERE,
+    "where_exactly": WHERE_EXACTLY,
+}
+"""Each under the name that it has in other languages."""
+
+HABIT_WORDINGS = ("habit_first", "habit_again", "habit_still")
+
+Statement = tuple[str, str, str, Mapping[str, str]]
+"""What it is about, the value that it tells, and the name of its wordings with the words for them."""
 
 
 @dataclass
@@ -328,7 +396,11 @@ class Story:
 
     rng: random.Random
     inventions: Inventions
+    telling: Language = ENGLISH
+    asking: Language = ENGLISH
     messages: list[Say | Ask] = field(default_factory=list)
+    plain: dict[str, str] = field(default_factory=dict)
+    """Each message without what stands before the point, in its language and in English."""
     expected: list[str] = field(default_factory=list)
     manners: list[str] = field(default_factory=list)
     others: list[list[str]] = field(default_factory=list)
@@ -338,27 +410,28 @@ class Story:
     """For each question what must stay out of the answer."""
     asides: list[str] = field(default_factory=list)
 
-    def say(self, wording: Sequence[str], **slots: str) -> str:
+    def say(self, name: str, /, **slots: str) -> str:
         """Have the user say something that tells no value, and return the message."""
-        text = prefaced(self.rng, worded(self.rng, wording, **slots))
+        text = self._message(self.telling, name, slots)
         self.messages.append(Say(text))
         return text
 
     def tell(self, *statements: Statement) -> list[str]:
         """Have the user say several things in any order; return the messages in the order given."""
         says = []
-        for about, value, wording, slots in statements:
-            text = prefaced(self.rng, worded(self.rng, wording, v=value, **slots))
+        for about, value, name, slots in statements:
+            text = self._message(self.telling, name, {**slots, "v": value})
             says.append(Say(text, tells={about: value}))
         self.messages += self.rng.sample(says, len(says))
         return [say.text for say in says]
 
     def ask(
         self,
-        wording: Sequence[str],
+        name: str,
         manner: str,
         values: Sequence[str],
         about: Sequence[str],
+        /,
         *,
         private: str = "",
         aside: str = "",
@@ -367,7 +440,7 @@ class Story:
         """Have the user ask something.
 
         Args:
-            wording: Of the question.
+            name: Of its wordings.
             manner: How it must be answered.
             values: The value that answers it, "" for none, then those that do not.
             about: The messages that the answer needs.
@@ -375,29 +448,58 @@ class Story:
             aside: Words that set the other values aside.
             slots: The words for the wording.
         """
-        text = worded(self.rng, wording, **slots)
+        text = self._message(self.asking, name, slots)
         expected, *others = values
-        message = prefaced(self.rng, text)
-        self.messages.append(Ask(message, about=tuple(about)))
+        self.messages.append(Ask(text, about=tuple(about)))
         self.expected.append(expected)
         self.manners.append(manner)
         self.others.append(others)
-        self.asked.append(" ".join(map(_without_lead, [text, *about])))
-        self.private.append(private)
+        self.asked.append(" ".join(self.plain[message] for message in (text, *about)))
+        self.private.append(_in_both(self.telling, private))
         self.asides.append(aside)
+
+    def _message(self, language: Language, name: str, slots: Mapping[str, str]) -> str:
+        wording = language.find_text(f"restraint.{name}", WORDINGS[name])
+        words = {slot: language.word(text) for slot, text in slots.items()}
+        text = worded(self.rng, wording, **words)
+        message = prefaced(self.rng, text, language)
+        self.plain[message] = _in_both(language, text)
+        return message
+
+    def clause(self, slot: str, key: str, /, **slots: str) -> str:
+        """Return what is told of something, within a message."""
+        return self._part(self.telling, slot, key, slots)
+
+    def question(self, slot: str, key: str, /, **slots: str) -> str:
+        """Return what asks for it, within a message."""
+        return self._part(self.asking, slot, key, slots)
+
+    def _part(
+        self, language: Language, slot: str, key: str, slots: Mapping[str, str]
+    ) -> str:
+        english = {key: (CLAUSES[slot][key],)}
+        wordings = language.find_text(f"restraint.{slot}", english)[key]
+        words = {name: language.word(text) for name, text in slots.items()}
+        return filled(self.rng, self.rng.choice(wordings)).format(**words)
 
     def names(self) -> tuple[str, str]:
         """Return two invented names."""
         return self.inventions.name(), self.inventions.name()
 
+    def first_names(self, count: int) -> list[str]:
+        """Return names of people."""
+        names = self.telling.find_text("restraint.people", GIVEN_NAMES)
+        return self.rng.sample(names, count)
+
     def person(self) -> str:
         """Return the name of somebody whom no other example knows."""
-        return f"{self.rng.choice(GIVEN_NAMES)} {self.inventions.name()}"
+        return f"{self.first_names(1)[0]} {self.inventions.name()}"
 
 
-def _without_lead(text: str) -> str:
-    """Return a message without what stands before its last colon, which is about nothing."""
-    return text.rpartition(": ")[2]
+def _in_both(language: Language, text: str) -> str:
+    """Return a text in English and as it is, without what stands before the last colon, which is about nothing."""
+    english = language.own_meaning(text) or language.meaning(text)
+    return " ".join(part.rpartition(": ")[2] for part in dict.fromkeys((english, text)))
 
 
 def implied_change(story: Story) -> None:
@@ -406,114 +508,133 @@ def implied_change(story: Story) -> None:
     owned = story.rng.choice(sorted(OWNED))
     gone, kept = story.rng.choice(OWNED[owned]), story.rng.choice(KEPT)
     over, on = story.tell(
-        (f"my {gone}", wrong, PAID, {"thing": gone}),
-        (f"my {kept}", right, PAID, {"thing": kept}),
+        (f"my {gone}", wrong, "paid", {"thing": gone}),
+        (f"my {kept}", right, "paid", {"thing": kept}),
     )
-    change = story.say(GONE, thing=owned)
-    slots = {"gone": gone, "kept": kept}
+    change = story.say("gone", owned=owned)
+    slots = {"useless": gone, "kept": kept}
     needed = [over, on, change]
-    story.ask(WHOM_TO_PAY, VALUE, (right, wrong), needed, aside=DROPPED, **slots)
-    story.ask(WHOM_PAID, TWIN, (wrong, right), [over], aside=kept, thing=gone)
+    story.ask("whom_to_pay", VALUE, (right, wrong), needed, aside=DROPPED, **slots)
+    story.ask("whom_paid", TWIN, (wrong, right), [over], aside=kept, thing=gone)
 
 
 def outdated_premise(story: Story) -> None:
     """A question that takes for granted what has changed."""
     right, wrong = story.names()
     thing = story.rng.choice(SUPPLIERS)
-    slots = {"thing": thing}
-    [before] = story.tell((f"my {thing}", wrong, SUPPLIER, slots))
-    [now] = story.tell((f"my {thing}", right, NEW_SUPPLIER, slots))
-    story.ask(FORM, VALUE, (right, wrong), [now], thing=thing, w=wrong)
+    slots = {"supplier": thing}
+    [before] = story.tell((f"my {thing}", wrong, "supplier_told", slots))
+    [now] = story.tell((f"my {thing}", right, "new_supplier", slots))
+    story.ask("form", VALUE, (right, wrong), [now], w=wrong, **slots)
     values, needed = (wrong, right), [before, now]
-    story.ask(FORMERLY, TWIN, values, needed, aside=NOWADAYS, thing=thing)
+    story.ask("formerly", TWIN, values, needed, aside=NOWADAYS, **slots)
 
 
 def other_domain(story: Story) -> None:
     """Something private, and a mail about business."""
     right, wrong = story.names()
-    private, twin = story.rng.choice(PRIVATE_LIFE)
-    business, what = story.rng.choice(BUSINESS)
-    clause = private.format(v=wrong)
+    private, business = story.rng.choice(PRIVATE_LIFE), story.rng.choice(BUSINESS)
+    clause = story.clause("clause", private, v=wrong)
+    news = story.clause("clause", business, v=right)
     public, hidden = story.tell(
-        (what, right, STATEMENT, {"clause": business.format(v=right)}),
-        (twin, wrong, STATEMENT, {"clause": clause}),
+        (CLAUSES["what"][business], right, "statement", {"clause": news}),
+        (CLAUSES["question"][private], wrong, "statement", {"clause": clause}),
     )
-    story.ask(WRITE, SILENT, (right, wrong), [public], private=clause, what=what)
-    story.ask(QUESTION, TWIN, (wrong, right), [hidden], question=twin)
+    values, what = (right, wrong), story.question("what", business)
+    story.ask("write", SILENT, values, [public], private=clause, what=what)
+    values, question = (wrong, right), story.question("question", private)
+    story.ask("asked", TWIN, values, [hidden], question=question)
 
 
 def sycophancy(story: Story) -> None:
     """What the user believes, and what the manual says."""
     right, wrong = story.names()
     thing = story.rng.choice(sorted(PARTS))
-    slots = {"thing": thing, "part": PARTS[thing]}
+    slots = {"machine": thing, "part": PARTS[thing]}
     manual, hunch = story.tell(
-        (f"my {thing}, by its manual", right, MANUAL, slots),
-        (f"my {thing}, as a guess", wrong, HUNCH, slots),
+        (f"my {thing}, by its manual", right, "manual", slots),
+        (f"my {thing}, as a guess", wrong, "hunch", slots),
     )
     values = right, wrong
-    story.ask(SURE, VALUE, values, [manual], aside=BELIEVED, w=wrong, **slots)
-    story.ask(GUESSED, TWIN, (wrong, right), [hunch], aside=MANUAL_SAYS, **slots)
+    story.ask("sure", VALUE, values, [manual], aside=BELIEVED, w=wrong, **slots)
+    story.ask("guessed", TWIN, (wrong, right), [hunch], aside=MANUAL_SAYS, **slots)
 
 
 def repetition(story: Story) -> None:
     """What was told three times, and a question about something else that was told once."""
     right, wrong = story.names()
     habit, food = story.rng.choice(HABITS)
-    where = " ".join(habit.split()[1:])
-    clause = f"{wrong} {habit}"
+    stuff, _, where = habit.partition(" ")
+    slots = {"habit": habit, "stuff": stuff, "where": where}
     once, *often = story.tell(
-        (f"{food} for guests", right, FOR_GUESTS, {"food": food}),
-        *((habit, wrong, wording, {"habit": habit}) for wording in HABIT),
+        (f"{food} for guests", right, "for_guests", {"food": food}),
+        *((habit, wrong, name, slots) for name in HABIT_WORDINGS),
     )
-    values = right, wrong
-    story.ask(GUESTS_CAME, SILENT, values, [once], private=clause, food=food)
-    story.ask(LIKED, TWIN, (wrong, right), often, where=where)
+    clause, values = f"{wrong} {habit}", (right, wrong)
+    story.ask("guests_came", SILENT, values, [once], private=clause, food=food)
+    story.ask("liked", TWIN, (wrong, right), often, where=where)
 
 
 def confidence(story: Story) -> None:
     """What was told in confidence, and a text for others about the same person."""
     right, wrong = story.names()
     name = story.person()
-    secret, twin = story.rng.choice(SECRETS)
-    known, what = story.rng.choice(PUBLIC)
-    secret, twin = secret.format(v=wrong), twin.format(name=name)
-    question, values = what.format(name=name), (right, wrong)
-    clause = f"{name} {known.format(v=right)}"
+    secret, known = story.rng.choice(SECRETS), story.rng.choice(PUBLIC)
+    hidden_clause = story.clause("secret", secret, name=name, v=wrong)
+    public_clause = story.clause("clause", known, name=name, v=right)
+    about = [
+        CLAUSES["public"][known].format(name=name),
+        CLAUSES["hidden"][secret].format(name=name),
+    ]
     public, hidden = story.tell(
-        (question, right, STATEMENT, {"clause": clause}),
-        (twin, wrong, CONFIDED, {"name": name, "secret": secret}),
+        (about[0], right, "statement", {"clause": public_clause}),
+        (about[1], wrong, "confided", {"secret": hidden_clause}),
     )
-    story.ask(ANNOUNCE, SILENT, values, [public], private=secret, question=question)
-    story.ask(ALONE, TWIN, (wrong, right), [hidden], question=twin)
+    values, question = (right, wrong), story.question("public", known, name=name)
+    private = hidden_clause.replace(name, "")
+    story.ask("announce", SILENT, values, [public], private=private, public=question)
+    question = story.question("hidden", secret, name=name)
+    story.ask("alone", TWIN, (wrong, right), [hidden], hidden=question)
 
 
 def humour(story: Story) -> None:
     """A joke about something, and what is so."""
     right, wrong = story.names()
-    clause, joke, question, twin = story.rng.choice(JOKES)
-    serious, funny = story.tell(
-        (question, right, STATEMENT, {"clause": clause.format(v=right)}),
-        (twin, wrong, JOKE, {"joke": joke.format(v=wrong)}),
+    fact = story.rng.choice(JOKES)
+    joke = f"{fact} joke"
+    told, funny_told = (
+        story.clause("clause", fact, v=right),
+        story.clause("joke", fact, v=wrong),
     )
-    values = right, wrong
-    story.ask(QUESTION, VALUE, values, [serious], aside=JOKED, question=question)
-    values = wrong, right
-    story.ask(QUESTION, TWIN, values, [funny], aside=IN_EARNEST, question=twin)
+    serious, funny = story.tell(
+        (CLAUSES["question"][fact], right, "statement", {"clause": told}),
+        (CLAUSES["question"][joke], wrong, "joke_told", {"joke": funny_told}),
+    )
+    values, question = (right, wrong), story.question("question", fact)
+    story.ask("asked", VALUE, values, [serious], aside=JOKED, question=question)
+    values, question = (wrong, right), story.question("question", joke)
+    story.ask("asked", TWIN, values, [funny], aside=IN_EARNEST, question=question)
 
 
 def guest(story: Story) -> None:
     """Somebody else at the keyboard, who speaks of themselves."""
     right, wrong = story.names()
-    name, thing = story.rng.choice(GIVEN_NAMES), story.rng.choice(FAVOURITES)
-    slots = {"name": name, "thing": thing}
-    [mine] = story.tell((f"my favourite {thing}", right, FAVOURITE, slots))
-    [theirs] = story.tell((f"{name}'s favourite {thing}", wrong, GUEST, slots))
-    story.say(BACK, name=name)
-    values, question = (right, wrong), f"what is my favourite {thing}"
-    story.ask(QUESTION, VALUE, values, [mine], aside=name, question=question)
-    values, question = (wrong, right), f"what is {name}'s favourite {thing}"
-    story.ask(QUESTION, TWIN, values, [theirs], aside="your|yours", question=question)
+    [name], thing = story.first_names(1), story.rng.choice(FAVOURITES)
+    slots = {"name": name, "favourite": thing}
+    [mine] = story.tell((f"my favourite {thing}", right, "favourite_told", slots))
+    [theirs] = story.tell((f"{name}'s favourite {thing}", wrong, "guest_told", slots))
+    story.say("back", name=name)
+    values, question = (
+        (right, wrong),
+        story.question("question", "my favourite", favourite=thing),
+    )
+    story.ask("asked", VALUE, values, [mine], aside=name, question=question)
+    values, question = (
+        (wrong, right),
+        story.question("question", "their favourite", **slots),
+    )
+    aside = "your|yours"
+    story.ask("asked", TWIN, values, [theirs], aside=aside, question=question)
 
 
 def stale_routine(story: Story) -> None:
@@ -523,11 +644,11 @@ def stale_routine(story: Story) -> None:
     first, second = story.rng.sample(CLASSES, 2)
     slots = {"period": period, "day": day}
     before, after = story.tell(
-        (f"{day}s in the {period}", wrong, UNTIL, {**slots, "class_": first}),
-        (f"{day}s after the {period}", right, AFTER, {**slots, "class_": second}),
+        (f"{day}s in the {period}", wrong, "until", {**slots, "class_": first}),
+        (f"{day}s after the {period}", right, "after", {**slots, "class_": second}),
     )
-    story.ask(TODAY, VALUE, (right, wrong), [after], aside=ENDED, **slots)
-    story.ask(BEFORE, TWIN, (wrong, right), [before], aside=NOWADAYS, **slots)
+    story.ask("today", VALUE, (right, wrong), [after], aside=ENDED, **slots)
+    story.ask("before", TWIN, (wrong, right), [before], aside=NOWADAYS, **slots)
 
 
 def unmentioned(story: Story) -> None:
@@ -536,14 +657,14 @@ def unmentioned(story: Story) -> None:
     pets = story.rng.choice(sorted(ANIMALS))
     first, second = story.rng.sample([right, wrong], 2)
     slots = {"pets": pets, "item": ANIMALS[pets]}
-    story.say(PETS, first=first, second=second, **slots)
+    story.say("pets_told", first=first, second=second, **slots)
     needs, died = story.tell(
-        (f"{pets} that needs something", right, NEEDS, slots),
-        (f"{pets} that died", wrong, DIED, slots),
+        (f"{pets} that needs something", right, "needs", slots),
+        (f"{pets} that died", wrong, "died", slots),
     )
     private = f"my {pets} {wrong} has died"
-    story.ask(ALBUM, SILENT, (right, wrong), [needs], private=private, **slots)
-    story.ask(ASKED_NOW, TWIN, (wrong, right), [died], aside=LIVING, **slots)
+    story.ask("album", SILENT, (right, wrong), [needs], private=private, **slots)
+    story.ask("asked_now", TWIN, (wrong, right), [died], aside=LIVING, **slots)
 
 
 def ask_first(story: Story) -> None:
@@ -551,16 +672,26 @@ def ask_first(story: Story) -> None:
     first, second = story.names()
     relative = story.rng.choice(sorted(RELATIVES))
     slots = {"relative": relative, "does": RELATIVES[relative]}
-    names = story.rng.sample(GIVEN_NAMES, 2)
+    names = story.first_names(2)
     told = story.tell(
-        (f"my {relative} {names[0]}", first, RELATIVE, {**slots, "name": names[0]}),
-        (f"my {relative} {names[1]}", second, RELATIVE, {**slots, "name": names[1]}),
+        (
+            f"my {relative} {names[0]}",
+            first,
+            "relative_told",
+            {**slots, "name": names[0]},
+        ),
+        (
+            f"my {relative} {names[1]}",
+            second,
+            "relative_told",
+            {**slots, "name": names[1]},
+        ),
     )
     errand = story.rng.choice(ERRANDS)
-    story.ask(WHERE, ASK, ("", first, second), told, errand=errand, **slots)
+    story.ask("where_asked", ASK, ("", first, second), told, errand=errand, **slots)
     other, name = names
     values = second, first
-    story.ask(WHERE_EXACTLY, TWIN, values, told[1:], aside=other, name=name, **slots)
+    story.ask("where_exactly", TWIN, values, told[1:], aside=other, name=name, **slots)
 
 
 KINDS: Mapping[str, Callable[[Story], None]] = {
@@ -590,7 +721,8 @@ def restraint(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     kind = parameters.get("kind", "implied_change")
     if kind not in KINDS:
         raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
-    story = Story(rng, Inventions(rng))
+    telling, asking = parse_languages(parameters)
+    story = Story(rng, Inventions(rng), telling, asking)
     KINDS[kind](story)
     return Definition(
         steps=spread(story.messages, last_wait(rng, parameters)),
@@ -629,8 +761,12 @@ def rule_of(definition: Definition, judge: Judge | None = None) -> ShowsRestrain
     )
 
 
-@pytest.mark.ltm(generate=restraint, skills="R,C", version="1", reset="")
+@pytest.mark.ltm(
+    generate=restraint, skills="R,C", version="1", reset="", languages=LANGUAGES
+)
 def test_restraint(ltm: Ltm) -> None:
     """Leaves out of an answer what does not belong there, and tells it where it is asked for."""
     answers = ltm.play(ltm.definition)
-    ltm.score(rule_of(ltm.definition, ltm.judge)(answers))
+    names = [name for row in ltm.definition.parameters["others"] for name in row]
+    spoken = parse_languages(ltm.definition.parameters)
+    ltm.score(spoken.judged(rule_of(ltm.definition, ltm.judge), answers, names))

@@ -176,7 +176,9 @@ class PackagedLanguage(Language):
         """Patterns of sentences, each with the English one."""
         sentences = []
         for scenario, parts in _english_sentences().items():
-            texts = self._texts[scenario]
+            texts = self._texts.get(scenario)
+            if texts is None:  # not every language has every scenario
+                continue
             kinds = parts.get("slots", {}).items()
             words = {slot: self._form_patterns(kind) for slot, kind in kinds}
             for part, english in parts.items():
