@@ -223,11 +223,11 @@ ASKED_NOW = (
     ),
 )
 ANIMALS = {
-    "poodle": "lead",
+    "terrier": "lead",
     "mare": "halter",
     "budgie": "swing",
     "llama": "bell",
-    "ferret": "hammock",
+    "gerbil": "hammock",
 }
 
 RELATIVE = (LEADS + "my {relative} {name} {does} {v}" + ENDS,)

@@ -369,7 +369,7 @@ def parse_languages(parameters: Mapping[str, Any]) -> Spoken:
     return Spoken(load_language(told), load_language(asked))
 
 
-_NAME_OR_DATE = re.compile(r"\d+ [A-Z]\w+|\S+")
+_NAME_OR_DATE = re.compile(r"(?:\d+|[A-ZÀ-Ý]\w+) [A-Z]\w+|\S+")
 _WORD = re.compile(r"[^\W\d_]+")
 _CJK = lazy_pattern(r"[\u3400-\u9fff]")
 
