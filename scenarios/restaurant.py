@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_ltm import Ask, Definition, Ltm, Say, Step, Wait
 from pytest_ltm.evaluators import Menu, PlaysGuest, Stage
-from pytest_ltm.locales import worded
+from pytest_ltm.locales import CODES, ENGLISH, Language, Spoken, parse_languages, worded
 
 from ._parameters import last_wait, whole
 
@@ -239,6 +239,19 @@ CONTENT = (
         "[glass of what you had to drink|drink, the same as before|glass of what you ordered to drink]. What was it?"
     ),
 )
+WORDINGS: Mapping[str, Sequence[str]] = {
+    "welcome": WELCOME,
+    "eat": EAT,
+    "taken": TAKEN,
+    "sold_out": SOLD_OUT,
+    "instead": INSTEAD,
+    "wrong": WRONG,
+    "sorry": SORRY,
+    "another": ANOTHER,
+    "content": CONTENT,
+}
+"""What the waiter says."""
+FINISHED = "{dish}, finished with {on_top} as the chef always does"
 BRINGS = ("right", "right", "dish", "extra")
 """What the waiter brings: what was ordered, in half of all evenings; another dish; what the guest must not eat."""
 PUBLISHED = frozenset({"menu", "drinks", *(name for name, _ in SERVED.values())})
@@ -257,7 +270,8 @@ def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
     says; `last_wait` is that before the waiter's last question.
     """
     told = {} if parameters.keys() & PUBLISHED else _wishes(rng, parameters)
-    role, _, welcome = _beginning(rng, told or parameters, told)
+    spoken = parse_languages(parameters)
+    role, _, welcome = _beginning(rng, spoken, told or parameters, told)
     last = last_wait(rng, parameters)
     return Definition(
         steps=(role, Wait(span=_waits(last)[0]), welcome),
@@ -267,6 +281,28 @@ def restaurant(rng: random.Random, parameters: Mapping[str, Any]) -> Definition:
             "last_wait": last,
         },
     )
+
+
+def say_item(language: Language, item: str) -> str:
+    """Return what a dish or a drink of ours is called; any other as it is."""
+    head, _, topping = item.partition(" with ")
+    if head in HEADS and topping in BESIDE:
+        return language.phrase(
+            "restaurant.dish",
+            "{head} with {topping}",
+            head=language.word(head),
+            topping=language.word(topping),
+        )
+    flavour, _, kind = item.lower().rpartition(" ")
+    if flavour in FLAVOURS and kind in KINDS:
+        name = language.phrase(
+            "restaurant.drink",
+            "{flavour} {kind}",
+            flavour=language.word(flavour),
+            kind=language.word(kind),
+        )
+        return name[0].upper() + name[1:]
+    return item
 
 
 def _wishes(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,43 +339,79 @@ def _waits(last: float) -> list[float]:
 
 def _beginning(
     rng: random.Random,
+    spoken: Spoken,
     parameters: Mapping[str, Any],
     wishes: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Say, Wait, Ask]:
-    menu = parameters.get("menu") or _menu(rng, parameters)
-    numbers = count(1)
-    lines = [
-        line
-        for section, dishes in menu.items()
-        for line in (
-            f"\n{section}:",
-            *(f"- {dish}" if wishes else f"{next(numbers)}. {dish}" for dish in dishes),
-        )
-    ]
-    role, welcome = (
-        worded(rng, ROLES),
-        _waiter(rng, WELCOME, menu="\n".join(lines).strip()),
-    )
-    role = " ".join([role, worded(rng, WISHES, **wishes)] if wishes else [role])
+    menu = parameters.get("menu") or _menu(rng, parameters, spoken.asked)
+    printed = _print_menu(spoken.asked, menu, numbered=not wishes)
+    telling = spoken.told
+    roles = [worded(rng, telling.find_text("restaurant.roles", ROLES))]
+    welcome = _waiter(rng, spoken.asked, "welcome", menu=printed)
+    if telling is not ENGLISH:
+        roles.append(worded(rng, telling.find_text("restaurant.orders", ())))
+    if wishes:
+        wordings = telling.find_text("restaurant.wishes", WISHES)
+        fancies, avoids = (telling.word(wishes[what]) for what in ("fancies", "avoids"))
+        roles.append(worded(rng, wordings, fancies=fancies, avoids=avoids))
+    role = " ".join(roles)
     tells = {what: wishes[what] for what in wishes if what in ("fancies", "avoids")}
     return Say(role, tells=tells), Wait(span=WAITS[0]), Ask(welcome, about=(role,))
 
 
-def _waiter(rng: random.Random, wordings: Sequence[str], **slots: str) -> str:
-    return f"Waiter: {worded(rng, wordings, **slots)}"
+def _print_menu(
+    language: Language, menu: Mapping[str, Sequence[str]], *, numbered: bool
+) -> str:
+    """Return the lines of a menu."""
+    said = {
+        "Dishes": language.find_text("restaurant.dishes", "Dishes"),
+        "Drinks": language.find_text("restaurant.drinks", "Drinks"),
+        **dict(
+            zip(
+                SERVED,
+                language.find_text("restaurant.sections", tuple(SERVED)),
+                strict=True,
+            )
+        ),
+    }
+    numbers = count(1)
+    lines: list[str] = []
+    for section, items in menu.items():
+        lines.append(f"\n{said.get(section, section)}:")
+        for item in items:
+            mark = f"{next(numbers)}." if numbered else "-"
+            lines.append(f"{mark} {say_item(language, item)}")
+    return "\n".join(lines).strip()
 
 
-def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+def _waiter(rng: random.Random, language: Language, part: str, **slots: str) -> str:
+    """Return what the waiter says; in another language the wordings say who speaks."""
+    text = worded(
+        rng, language.find_text(f"restaurant.{part}", WORDINGS[part]), **slots
+    )
+    return f"Waiter: {text}" if language is ENGLISH else text
+
+
+def _menu(
+    rng: random.Random, parameters: Mapping[str, Any], language: Language
+) -> dict[str, list[str]]:
+    """Return the published menu; in another language one of the same form."""
     menu = {
         section: rng.sample(
             dishes, whole(parameters, *SERVED[section], most=len(dishes))
         )
         for section, dishes in DISHES.items()
     }
-    return {
-        **menu,
-        "Drinks": rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS))),
-    }
+    drinks = rng.sample(DRINKS, whole(parameters, "drinks", 5, most=len(DRINKS)))
+    if language is not ENGLISH:
+        heads = iter(rng.sample(HEADS, len(HEADS)))
+        flavours = iter(rng.sample(FLAVOURS, len(FLAVOURS)))
+        menu = {
+            section: [f"{next(heads)} with {rng.choice(BESIDE)}" for _ in menu[section]]
+            for section in menu
+        }
+        drinks = [f"{next(flavours).capitalize()} {rng.choice(KINDS)}" for _ in drinks]
+    return {**menu, "Drinks": drinks}
 
 
 @pytest.mark.ltm(
@@ -348,12 +420,15 @@ def _menu(rng: random.Random, parameters: Mapping[str, Any]) -> dict[str, list[s
     floor=0.05,  # a drink from a menu just read suits the guest in one of six evenings
     version="3",
     reset="The scene in the restaurant is over. You are no guest any more; please forget all about it.",
+    languages=CODES,
 )
 def test_restaurant(ltm: Ltm) -> None:
     """Orders, orders anew, complains only with a reason and recalls the drink; ends where it first fails."""
     # A published definition has no steps, only the menu.
+    parameters = ltm.definition.parameters
+    spoken = parse_languages(parameters)
     visit = Visit(
-        ltm, ltm.definition.steps or _beginning(ltm.random, ltm.definition.parameters)
+        ltm, spoken, ltm.definition.steps or _beginning(ltm.random, spoken, parameters)
     )
     for message in _evening(ltm, visit):
         visit.hear(message)
@@ -369,9 +444,12 @@ _TOLD = ("fancies", "avoids", "brings")
 class Visit:
     """What the guest has heard, replied and thereby achieved so far."""
 
-    def __init__(self, ltm: Ltm, beginning: Sequence[Step]) -> None:
+    def __init__(self, ltm: Ltm, spoken: Spoken, beginning: Sequence[Step]) -> None:
         *self.before, welcome = beginning
         self.ltm = ltm
+        self.spoken = spoken
+        self.heard: list[str] = []
+        """What the waiter said; the guest's rule has it in English."""
         self.welcome = welcome.text if isinstance(welcome, Ask) else ""
         """The message with the menu."""
         self.roles = tuple(step.text for step in self.before if isinstance(step, Say))
@@ -381,7 +459,10 @@ class Visit:
             if name in ltm.definition.parameters
         }
         self.guest = PlaysGuest(
-            Menu.read(self.welcome), judge=ltm.judge, scoring=ltm.scoring, **wishes
+            Menu.read(spoken.asked.meaning(self.welcome)),
+            judge=ltm.judge,
+            scoring=ltm.scoring,
+            **wishes,
         )
         if len(self.guest.menu.dishes) < LEAST or not self.guest.menu.drinks:
             raise ValueError(
@@ -393,7 +474,7 @@ class Visit:
 
     def hear(self, message: str) -> None:
         """Say something to the guest and judge the reply by itself, with the judge if there is one."""
-        heard = self.guest.waiter
+        heard = self.heard
         wishes = self.roles if self.guest.avoids else ()
         menu = (self.welcome,)
         about = (
@@ -403,11 +484,15 @@ class Visit:
             (*wishes, *heard[2:3]),
             menu,
         )[len(heard)]
+        asked = self.spoken.asked
+        meaning = asked.own_meaning(message) or asked.meaning(message)
         self.replies.append(
-            self.ltm.ask(message, about=about, answer=self._guest(message))
+            self.ltm.ask(message, about=about, answer=self._guest(meaning))
         )
-        self.guest = replace(self.guest, waiter=(*heard, message))
-        self.stages.append(self.guest.stage(len(heard), self.replies[-1], self.stages))
+        reply = self.spoken.meaning(self.replies[-1])
+        self.guest = replace(self.guest, waiter=(*self.guest.waiter, meaning))
+        self.stages.append(self.guest.stage(len(heard), reply, self.stages))
+        heard.append(message)
 
     def _guest(self, message: str) -> str:
         """Return what a perfect guest says: it orders what stands first on the menu and suits it, and insists on it."""
@@ -433,17 +518,28 @@ class Visit:
             case _:
                 return f"I had the {drink}, thank you."
 
-    def served(self, right: str, wrong: str) -> str:
+    def served(self, right: Sequence[str], wrong: Sequence[str]) -> str:
         """Return what is brought: the dishes ordered or others, and something on top."""
         guest = self.guest
+        asked = self.spoken.asked
         if not guest.avoids:
-            return wrong
+            return self.say(asked, wrong)
         on_top = (
             guest.avoids
             if guest.brings == "extra"
             else self.ltm.definition.parameters["extra"]
         )
-        return f"{wrong if guest.brings == 'dish' else right}, finished with {on_top} as the chef always does"
+        return asked.phrase(
+            "restaurant.finished",
+            FINISHED,
+            dish=self.say(asked, wrong if guest.brings == "dish" else right),
+            on_top=asked.word(on_top),
+        )
+
+    def say(self, language: Language, dishes: Sequence[str]) -> str:
+        """Return the names of dishes."""
+        together = language.find_text("restaurant.together", " and ")
+        return together.join(say_item(language, dish) for dish in dishes)
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -457,16 +553,17 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
         ltm.random,
         _waits(ltm.definition.parameters.get("last_wait", WAITS[-1])),
     )
+    telling, asking = visit.spoken
     ltm.play(visit.before)
     yield visit.welcome
     ltm.wait(span=waits[1])
-    yield _waiter(rng, EAT)
+    yield _waiter(rng, asking, "eat")
     *kept, gone = visit.ordered
-    ltm.say(_waiter(rng, TAKEN, dish=" and ".join(visit.ordered)))
+    ltm.say(_waiter(rng, telling, "taken", dish=visit.say(telling, visit.ordered)))
     ltm.wait(span=waits[2])
-    yield _waiter(rng, SOLD_OUT, dish=gone)
+    yield _waiter(rng, asking, "sold_out", dish=visit.say(asking, [gone]))
     right = visit.ordered
-    ltm.say(_waiter(rng, INSTEAD, dish=" and ".join(right)))
+    ltm.say(_waiter(rng, telling, "instead", dish=visit.say(telling, right)))
     ltm.wait(span=waits[3])
     strange = [
         dish for dish in visit.guest.menu.dishes if dish not in (*kept, gone, *right)
@@ -478,16 +575,16 @@ def _evening(ltm: Ltm, visit: Visit) -> Iterator[str]:
             visit.guest = replace(visit.guest, brings="dish")
     yield _waiter(
         rng,
-        WRONG,
-        dish=visit.served(
-            " and ".join(right), " and ".join([*kept, rng.choice(strange)])
-        ),
+        asking,
+        "wrong",
+        dish=visit.served(right, [*kept, rng.choice(strange)]),
     )
     if visit.guest.brings != "right":
-        ltm.say(_waiter(rng, SORRY))
+        ltm.say(_waiter(rng, telling, "sorry"))
     ltm.wait(span=waits[4])
     yield _waiter(
         rng,
-        CONTENT if visit.guest.brings == "right" else ANOTHER,
-        dish=" and ".join(right),
+        asking,
+        "content" if visit.guest.brings == "right" else "another",
+        dish=visit.say(asking, right),
     )

@@ -142,10 +142,14 @@ class PackagedLanguage(Language):
         text = text.strip()
         if english := self._english_messages.get(text):
             return english
-        for pattern, english in self._sentences:
+        for pattern, english, texts in self._sentences:
             if match := pattern.fullmatch(text):
-                slots = match.groupdict().items()
-                words = {name: self._slot_meaning(words) for name, words in slots}
+                words = {
+                    name: "\n".join(map(self.meaning, said.split("\n")))
+                    if name in texts
+                    else self._slot_meaning(said)
+                    for name, said in match.groupdict().items()
+                }
                 if all(words.values()):
                     return capital(english.format(**words))
         return ""
@@ -172,8 +176,8 @@ class PackagedLanguage(Language):
         }
 
     @cached_property
-    def _sentences(self) -> Sequence[tuple[re.Pattern[str], str]]:
-        """Patterns of sentences, each with the English one."""
+    def _sentences(self) -> Sequence[tuple[re.Pattern[str], str, frozenset[str]]]:
+        """Patterns of sentences, each with the English one and the slots in which any text stands."""
         sentences = []
         for scenario, parts in _english_sentences().items():
             texts = self._texts.get(scenario)
@@ -181,18 +185,21 @@ class PackagedLanguage(Language):
                 continue
             kinds = parts.get("slots", {}).items()
             words = {slot: self._form_patterns(kind) for slot, kind in kinds}
+            any_text = frozenset(slot for slot in words if not words[slot])
             for part, english in parts.items():
                 if isinstance(english, Mapping):  # what stands in slots
                     continue
                 for pair in _fill_clauses(texts[part], english, texts, parts):
-                    pattern = re.compile(pattern_of(pair[0], words), re.IGNORECASE)
-                    sentences.append((pattern, pair[1]))
+                    pattern = re.compile(
+                        pattern_of(pair[0], words), re.IGNORECASE | re.DOTALL
+                    )
+                    sentences.append((pattern, pair[1], any_text))
         return sentences
 
     def _form_patterns(self, kind: str) -> Mapping[str, str]:
-        """Return by form a pattern of the words of a kind."""
+        """Return by form a pattern of the words of a kind; none for `text`."""
         texts: dict[str, list[str]] = {}
-        for english in self._meanings["words"][kind]:
+        for english in self._meanings["words"].get(kind, ()):
             for form, text in self._words[english].forms.items():
                 texts.setdefault(form, []).append(re.escape(text))
         return {form: "|".join(texts[form]) for form in texts}

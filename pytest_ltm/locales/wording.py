@@ -49,7 +49,7 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
     """Return a regular expression for the texts that `worded` may make of a wording, with a group for each slot.
 
     Slots stand outside brackets, each of them once. `{item.many}` is one of `words["item"]["many"]`, a pattern, and
-    perhaps a name behind it; a slot that has no words is any text without punctuation.
+    perhaps a name behind it; a slot whose words are none is any text, any other without words any without punctuation.
     """
     parts = []
     for place, part in enumerate(_CHOICE.split(wording)):
@@ -60,6 +60,8 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
         slot, form = match.groups()
         if slot not in words:
             return rf"(?P<{slot}>(?:{_WITHIN})+?)"
+        if not words[slot]:
+            return f"(?P<{slot}>.+?)"
         return rf"(?P<{slot}>(?:{words[slot][form or 'said']})(?: (?-i:[A-ZÀ-Ý])\w*?)?)"
 
     return _ESCAPED_SLOT.sub(slot_pattern, "".join(parts))

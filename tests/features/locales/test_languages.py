@@ -44,6 +44,9 @@ SINGLE = {
     "forget_on_request.asked",
     "conflicting_personal_information.asked",
     "conflicting_personal_information.asked_habit",
+    "restaurant.sections",
+    "restaurant.roles",
+    "restaurant.orders",
     "prospective_memory.reply",
     "trigger_response.rules",
     "spy_meeting.places",
@@ -233,7 +236,8 @@ def test_the_reader_hears_one_english_sentence_for_every_wording(
         if isinstance(english, str)
     ]
     heard = re.compile(
-        "|".join(re.sub(r"\{\w+\}", ".+", text) for text in fixed), re.IGNORECASE
+        "|".join(re.sub(r"\{\w+\}", ".+", text) for text in fixed),
+        re.IGNORECASE | re.DOTALL,
     )
     for seed in range(30):
         kind = {"kind": [*restraint.KINDS][seed % 11]} if name == "restraint" else {}
@@ -321,12 +325,41 @@ def _knows_facts(row: Mapping[str, Any]) -> evaluators.KnowsCurrentFacts:
     return evaluators.KnowsCurrentFacts((row["expected"],), (tuple(row["others"]),))
 
 
+GUEST = evaluators.PlaysGuest(
+    evaluators.Menu(
+        ("Leek soup with figs", "Roast duck with capers", "Rice pudding with figs"),
+        ("Pear juice", "Pear tea", "Melon soda"),
+    ),
+    waiter=(
+        "",
+        "",
+        "Leek soup with figs is sold out.",
+        "Here you are: Roast duck with capers.",
+    ),
+    fancies="pear",
+    avoids="capers",
+)
+
+
+def _plays_guest(row: Mapping[str, Any]) -> Callable[[Sequence[str]], Score]:
+    """Return what scores a reply to one of the waiter's questions, when all before it were answered well."""
+    orders = ("pear juice", "Leek soup with figs", "Rice pudding with figs", "")
+    passed = [evaluators.Stage(True, "", items=(order,)) for order in orders]
+
+    def score(answers: Sequence[str]) -> Score:
+        stage = GUEST.stage(row["stage"], answers[0], passed[: row["stage"]])
+        return Score(float(stage.ok is True), stage.reason)
+
+    return score
+
+
 BY_SCENARIO: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "needle": _recalls,
     "never_told": _withholds,
     "forget_on_request": _forgets,
     "who_said_so": _knows_source,
     "conflicting_personal_information": _knows_facts,
+    "restaurant": _plays_guest,
 }
 
 

@@ -26,7 +26,7 @@ from pytest_ltm.evaluators import (
     recalls_drink,
 )
 from pytest_ltm.lab.commands.verdict_check import evaluator_of
-from pytest_ltm.locales import variants
+from pytest_ltm.locales import CODES, variants
 from pytest_ltm.testing import ScriptedAgent, run_conversation, run_scenario
 
 MENU = {
@@ -383,3 +383,20 @@ def test_the_menu_beside_published_definitions_is_found(tmp_path: Path) -> None:
         "restaurant", "0"
     )
     assert made.parameters == {"menu": {"Meals": ["Porridge"], "Drinks": ["Milk"]}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("course", [{}, {"starters": 4}])
+@pytest.mark.parametrize("language", [code for code in CODES if code != "en"])
+def test_who_sees_everything_is_a_guest_in_any_language(
+    language: str, course: dict[str, Any]
+) -> None:
+    definitions = [definition(seed, language=language, **course) for seed in range(5)]
+    for agent, earned in {
+        "oracle": 1.0,
+        "full": 1.0,
+        "echo": 0.0,
+        "silent": 0.0,
+    }.items():
+        made_agent = find_agent(agent).make()
+        assert scores(made_agent, definitions, span=None) == [earned] * 5
