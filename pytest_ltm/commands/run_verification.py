@@ -35,10 +35,12 @@ def verify_run(
     project is here.
     """
     loaded = read_run(run)
+    discrepancies = find_discrepancies(loaded)
     verification = Verification(
         run=loaded.result.run_id,
         made_by=str(loaded.summary.get("pytest_ltm_version") or ""),
-        differs=find_discrepancies(loaded),
+        differs=[found for found in discrepancies if not found.unfinished],
+        unfinished=[found for found in discrepancies if found.unfinished],
         amended=loaded.amended,
         graded=sum(row.judge_calls for row in loaded.result.scenarios),
         held=list(_record_sentences(loaded)),

@@ -23,6 +23,8 @@ class Verification(Struct, frozen=True, kw_only=True):
     differs: list[Discrepancy]
     of_versions: list[Discrepancy] = field(default_factory=list)
     """What another version of pytest-ltm does otherwise: nobody need have changed the record."""
+    unfinished: list[Discrepancy] = field(default_factory=list)
+    """What is not there because the run was interrupted, or because somebody removed it."""
     amended: int = 0
     """Verdicts that a person has amended: nothing can compute them again."""
     graded: int = 0
@@ -37,7 +39,7 @@ class Verification(Struct, frozen=True, kw_only=True):
         """The exit status."""
         if self.differs:
             return DIFFERS
-        if self.of_versions or self.unchecked or self.amended:
+        if self.of_versions or self.unfinished or self.unchecked or self.amended:
             return UNCHECKED
         return HOLDS
 
@@ -54,6 +56,10 @@ class Verification(Struct, frozen=True, kw_only=True):
             return f"{pluralize(len(self.differs), 'thing')} {does} not hold"
         if self.of_versions:
             text = "versions differ, so not all of it could be checked"
+        elif self.unfinished:
+            text = (
+                "it has not come to its end, or parts were removed; what is there holds"
+            )
         elif self.unchecked:
             text = "not all of it could be checked"
         elif self.amended:

@@ -58,8 +58,8 @@ def verify_scores(arguments: Namespace) -> int:
     checksums; plans, definitions, results and summary with the journals; definitions
     with those that the seed gives; and every verdict with the one reached again. Exit
     status 0 if all of it holds, 1 if something differs, 2 if something cannot be read
-    or checked, was amended by hand, or is otherwise only because another version
-    recorded it.
+    or checked, is unfinished, was amended by hand, or is otherwise only because another
+    version recorded it.
     """
     path = Path(arguments.run)
     if path.is_file() and is_card(path):
@@ -97,6 +97,8 @@ def _verification_lines(verification: Verification) -> Iterator[str]:
         yield f"differs: {discrepancy}"
     for discrepancy in verification.of_versions:
         yield f"versions differ: {discrepancy}"
+    for discrepancy in verification.unfinished:
+        yield f"unfinished: {discrepancy}"
     for sentence in verification.unchecked:
         yield f"unchecked: {sentence}"
     for sentence in verification.held:
@@ -117,6 +119,7 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "checked_by": own_version(),
         "differs": _discrepancies_json(verification.differs),
         "versions_differ": _discrepancies_json(verification.of_versions),
+        "unfinished": _discrepancies_json(verification.unfinished),
         "unchecked": verification.unchecked,
         "checked": verification.held,
     }

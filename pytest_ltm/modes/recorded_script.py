@@ -72,6 +72,11 @@ class RecordScript(ConversationScript):
         self._parts: deque[str] = deque()
         """What is left to be told of the next."""
 
+    @property
+    def has_early_end(self) -> bool:
+        """Whether the recorded conversation could not go on, and says why."""
+        return bool(self._playback.record.ended_early)
+
     def skip_passed(self, event: events.Event) -> None:
         """Go on in the record by what has been said or has ended again."""
         recorded = self._playback.next

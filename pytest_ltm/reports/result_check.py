@@ -61,10 +61,13 @@ def _total_differences(
     recorded: dict[str, object] = {
         "plan_fingerprint": header and header.plan_fingerprint,
         "agent_fingerprint": header and header.agent_fingerprint,
-        "tokens": transcript.position,
-        "exchanges": len(transcript),
-        "reply_tokens": sum(exchange.reply_tokens for exchange in replied),
     }
+    # An interruption may come between a reply that is written down and its being
+    # counted; whoever resumes counts anew.
+    if result.ended != "interrupted":
+        recorded["tokens"] = transcript.position
+        recorded["exchanges"] = len(transcript)
+        recorded["reply_tokens"] = sum(exchange.reply_tokens for exchange in replied)
     for name, value in recorded.items():
         if getattr(result, name) != value:
             yield f"{name} is {getattr(result, name)!r}, and the journal says {value!r}"
@@ -155,7 +158,8 @@ def _rescored_differences(
             continue
         for text in _field_differences(recorded_row, row, names, without={"nodeid"}):
             yield f"{row.id}: its {text}"
-    if same_version and not rows and after.kept == recorded.kept:
+    is_whole = not rows and recorded.ended != "interrupted"
+    if same_version and is_whole and after.kept == recorded.kept:
         without = {"scenarios", "notices", "kept", "agent_spec"}
         yield from _field_differences(recorded, after, without=without)
 

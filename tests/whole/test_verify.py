@@ -283,10 +283,56 @@ def test_a_conversation_that_was_removed_is_named(
     assert "it lists the conversation echo~2k~0, which is not there" in differing(found)
     (two / "summary.json").unlink()
     status, found = verify(two, capsys, "--record-only")
-    assert "it asks for the conversation echo~2k~0" in differing(found)
+    assert status == 2
+    assert found["differs"] == []
+    unfinished = "\n".join(row["what"] for row in found["unfinished"])
+    assert "it asks for the conversation echo~2k~0" in unfinished
     assert main(["show", str(two)]) == 0
     # a run that was interrupted looks like this
     assert "does not hold" not in capsys.readouterr().out
+
+
+DYING = """
+class Bot:
+    replies = 0
+    def reply(self, message):
+        Bot.replies += 1
+        if Bot.replies > 40:
+            raise {error}
+        return "Noted."
+"""
+
+
+def test_a_run_whose_agent_died_holds(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(project.path)
+    project.file(DYING.format(error="ValueError('no more')"), "dying_bot.py")
+    project.pytest("--ltm-agent=dying_bot:Bot", *PLAYED[1:])
+    status, found = verify(latest_run(project.path), capsys)
+    assert (status, found["differs"], found["unfinished"]) == (0, [], [])
+
+
+def test_an_interrupted_run_is_unfinished_and_no_forgery(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(project.path)
+    project.file(DYING.format(error="KeyboardInterrupt"), "stopped_bot.py")
+    project.pytest("--ltm-agent=stopped_bot:Bot,full", *PLAYED[1:], subprocess=True)
+    run = latest_run(project.path)
+    status, found = verify(run, capsys)
+    assert (status, found["differs"]) == (2, [])
+    unfinished = [row["place"] for row in found["unfinished"]]
+    assert "stopped_bot_Bot~2k~0/results.json" in unfinished
+    assert "run.json" in unfinished
+    # the bot cannot be put back to where it was
+    project.pytest(f"--ltm-resume={run}")
+    status, found = verify(run, capsys)
+    assert (status, found["differs"], found["unfinished"]) == (0, [], [])
 
 
 def test_merged_amended_and_rescored_runs_hold(

@@ -100,6 +100,11 @@ class ScriptChanged(_errors.ConversationOver):
 class ConversationScript:
     """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
 
+    @property
+    def has_early_end(self) -> bool:
+        """Whether it repeats a conversation that could not go on, and so how that ended."""
+        return False
+
     def next(self, conversation: Conversation) -> Action | None:
         """Return the next decision, None if there is nothing this time."""
         raise NotImplementedError
@@ -373,7 +378,8 @@ class Conversation:
             if self.ended_because is None:
                 self._run_action(self.script.next(self))
                 return
-            if self.channel.port.replaying:  # the record is not changed
+            if self.channel.port.replaying and not self.script.has_early_end:
+                # the record is not changed
                 self.channel.journal.over = (
                     self.channel.journal.over
                     or _errors.ConversationOver(self.ended_because)

@@ -68,13 +68,19 @@ def own_version() -> str:
     """Return the version of pytest-ltm, with a mark of its source where that may be of any commit.
 
     What an index gives has the source of its version. All else was installed from a
-    folder, a repository or a file, and its metadata say so.
+    folder, a repository or a file, and its metadata say so; or it is not installed, and
+    has no list of its files.
     """
-    distribution = metadata.distribution("pytest-ltm")
-    names = {path.name for path in distribution.files or ()}
-    if "direct_url.json" not in names:
-        return distribution.version
-    return f"{distribution.version}+{source_digest()[:8]}"
+    version = metadata.version("pytest-ltm")
+    # A checkout may have metadata of its own beside those of what is installed.
+    found = list(metadata.Distribution.discover(name="pytest-ltm"))
+    is_listed = all(distribution.read_text("RECORD") for distribution in found)
+    has_address = any(
+        distribution.read_text("direct_url.json") for distribution in found
+    )
+    if is_listed and not has_address:
+        return version
+    return f"{version}+{source_digest()[:8]}"
 
 
 @cache
