@@ -267,8 +267,8 @@ agent = Agent(role="friend", goal="to remember", backstory="You listen.", llm=mo
 """By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
 
 
-KEEPS_THREADS = {"crewai"}
-"""Those whose own threads end with the process, which is then one for each run."""
+OWN_PROCESS = {"crewai", "agent_framework"}
+"""Those whose threads, or classes once imported, stay as long as the process: each run is one."""
 
 
 def booking_of(asked: Asked) -> dict[str, str] | None:
@@ -350,7 +350,7 @@ def test_calls_pass_through_a_framework_one_at_a_time_four_at_once_in_processes_
                 "--ltm-trials=4",
                 mode,
                 agent="bots:agent",
-                subprocess=framework in KEEPS_THREADS,
+                subprocess=framework in OWN_PROCESS,
             )
         run.assert_outcomes(passed=8)
         recorded.append(journals(project.path))
@@ -400,5 +400,5 @@ def test_a_stand_in_remembers_what_it_is_told(project: Project, name: str) -> No
     project.file(framework.adapter_text("bot", framework.name), "ltm_agent.py")
     project.file(TOLD)
     with chance_put_back():
-        run = project.ltm(agent="ltm_agent", subprocess=name in KEEPS_THREADS)
+        run = project.ltm(agent="ltm_agent", subprocess=name in OWN_PROCESS)
     run.assert_outcomes(passed=1)
