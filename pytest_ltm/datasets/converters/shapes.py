@@ -145,7 +145,10 @@ FORMS = (
     Form(
         "langfuse",
         "traces",
-        (("timestamp", "input", "output"), ("timestamp", "observations")),
+        (
+            ("id", "timestamp", "input", "output"),
+            ("id", "timestamp", "observations"),
+        ),
     ),
     Form(
         "otel",
@@ -164,6 +167,9 @@ _SAMPLE = 40
 _WIDE = 200
 """and items of a list in one of them."""
 _ENOUGH = 0.6
+_HEAD = 40
+_FIGURES = 6
+"""Figures that a date and a time have at least, such as 1/2/24 9:05, and in how many characters they stand."""
 _DAY_FILE = "*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json"
 
 
@@ -310,8 +316,16 @@ def _samples_of(path: Path) -> list[Any]:
         names = chain.from_iterable(map(str.split, classes))
         return [{f"class {name}": 1 for name in names}]
     if path.suffix.lower() == ".txt" and not _JSON.match(_start_of(path)):
+        lines = _start_of(path).splitlines()
+        if lines and not any(map(_is_dated, lines)):
+            return []
         return [{"line with a date and a time": 1}]
     return [value for _, value in iter_objects(path, limit=_SAMPLE)]
+
+
+def _is_dated(line: str) -> bool:
+    """Return whether a line begins with as many figures as a date and a time have, in any script."""
+    return sum(map(str.isdigit, line[:_HEAD])) >= _FIGURES
 
 
 def _start_of(path: Path, size: int = 4096) -> str:
@@ -331,6 +345,12 @@ def describe_file(path: Path) -> str:
     if suffix in {".html", ".htm"}:
         return "it is a web page; most programs export JSON, too"
     samples = _samples_of(path)
+    start = "" if samples else _start_of(path)
+    if start:
+        begins = start.partition("\n")[0][:_HEAD]
+        return (
+            f"it is a text that begins with {begins!r}; no line has a date and a time"
+        )
     if not samples:
         return "it is empty"
     return f"it has objects with {describe_value(samples[0])}"
@@ -467,7 +487,10 @@ def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         check_size(path.stat().st_size, str(path))
         with open_text(path, "utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
+            head = file.readline()
+            file.seek(0)
+            # the mark that the head has most often parts the columns
+            rows = csv.DictReader(file, delimiter=max(",;\t|", key=head.count))
             first = list(islice(rows, _SAMPLE))
             names = name_columns(first)
             for number, row in enumerate(chain(first, rows), start=2):

@@ -160,7 +160,10 @@ def test_line_ends_and_a_mark_of_other_systems_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"Dear diary", ":1: no export of WhatsApp: it begins with 'Dear diary'"),
+        (
+            b"Dear diary",
+            ": no known export: it is a text that begins with 'Dear diary'",
+        ),
         (b"", ": is empty"),
         ("31/12/2025, 21:15 - Zoë: hi".encode("latin-1"), ": not UTF-8 \\(at byte"),
     ],

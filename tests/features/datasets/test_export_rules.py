@@ -551,3 +551,37 @@ def test_who_is_mentioned_by_id_on_discord_is_named(tmp_path: Path) -> None:
     rows = [row | {"content": "Hi <@9>, <@!8>", "mentions": [ann]}]
     path.write_text(json.dumps({"channel": {"name": "boats"}, "messages": rows}))
     assert texts_of(path) == ["Hi @Ann, @8"]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_a_table_may_part_its_columns_by_any_common_mark(
+    tmp_path: Path, mark: str
+) -> None:
+    rows = [
+        ("Wann", "Wer", "Text"),
+        ("2024-03-01 10:00", "Ann", "Ich bin nach Turku gezogen."),
+        ("2024-03-01 10:01", "Bot", "Gut zu wissen, das merke ich mir."),
+        ("2024-03-01 10:02", "Ann", "Mein alter Hund heißt Rex."),
+    ]
+    path = tmp_path / "chat.csv"
+    lines = [mark.join(f'"{cell}"' for cell in row) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+    assert texts_of(path) == [text for _, _, text in rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "looks"),
+    [
+        ("diary.txt", "Dear diary,\nnothing happened.\n", "begins with 'Dear diary,'"),
+        ("pairs.json", '[{"input": "Hi", "output": "Hello"}]', "input, output"),
+    ],
+)
+def test_what_only_resembles_an_export_is_described(
+    tmp_path: Path, name: str, content: str, looks: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(DatasetError, match=f"no known export: .*{looks}"):
+        layout_of(path)
