@@ -35,6 +35,7 @@ from pytest_ltm.evaluators._rules import (
 )
 from pytest_ltm.language.clauses import split_sentences, text_nearby
 from pytest_ltm.language.commitment import is_misspelt
+from pytest_ltm.language.normal_form import plain_type
 from pytest_ltm.language.overlap import rouge_l
 from pytest_ltm.language.recital import (
     REPEATS,
@@ -217,7 +218,7 @@ class SaysAtEachTrigger(Ruled, Struct, frozen=True):
 
 def says_sentence(sentence: str, answer: str) -> bool:
     """Tell whether an answer says a sentence, literally or nearly so."""
-    answer = _without_promise(sentence, answer)
+    answer = _without_promise(sentence, plain_type(answer))
     written_sentence = _written_out(sentence)
     written_answer = _written_out(answer)
     if not written_sentence.strip():

@@ -20,7 +20,7 @@ from pytest_ltm.api.model import (
 from pytest_ltm.api.scenarios import PROMPTS, Judge, ask_judge
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean
 from pytest_ltm.language.lexicon import Lexicon
-from pytest_ltm.language.normal_form import normalize, plain_type
+from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import Proof
 from pytest_ltm.language.recital import ToldReply
 from pytest_ltm.language.speech import speech
@@ -173,7 +173,7 @@ class Ruled:
             # an answer stands at the beginning or the end of a long reply, not within
             text = f"{text[:_BEGINNING]}\n{text[_BEGINNING - _LONGEST :]}"
         if self.reads_speech:
-            return plain_type(text)  # typography never counts
+            return text
         return normalize(text, objects_within=not self.finds_objects)
 
     def read_last(self, answers: Sequence[str]) -> str:

@@ -12,21 +12,7 @@ from msgspec import Struct
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import NUMBERS, ONES
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS, DAYS = LEXICON.table("calendar").values()
 # A regular expression for a month in lower case, whole or as its first three letters.
 MONTH_PATTERN = "|".join(f"{name}|{name[:3]}" for name in MONTHS).lower()
 _NUMBERS = {name[:3].lower(): number for number, name in enumerate(MONTHS, start=1)}

@@ -46,6 +46,11 @@ class Lexicon:
         )
         return {key: tuple(values.split(", ")) for key, _, values in rows}
 
+    def keys_by_word(self, section: str) -> dict[str, str]:
+        """Return for each word in the rows of a section what stands before its row's colon."""
+        rows = self.table(section).items()
+        return {word: key for key, words in rows for word in words}
+
     def expression(self, section: str) -> re.Pattern[str]:
         """Return the pattern of a section for modules to import, compiled once one of its methods is asked for."""
         return made_later(lambda: self.compile_section(section, {}))

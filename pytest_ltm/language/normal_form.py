@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise, repeat
 
-from pytest_ltm.api.model import word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
@@ -64,15 +63,16 @@ def plain_type(text: str) -> str:
         text = unicodedata.normalize("NFC", text)
     if "&" in text:
         text = RE.entity.sub(lambda match: html.unescape(match[0]), text)
-    return RE.wide_blanks.sub(" ", text)
+    return text
 
 
 def _without_pictures(text: str) -> str:
     return text if text.isascii() else RE.pictures.sub("", text.strip())
 
 
-# Narrower than this nobody has prose wrapped.
+# Narrower than this nobody has prose wrapped, and of fewer lines that cannot be told.
 _NARROWEST = 24
+_FEWEST = 3
 
 
 def _unwrap(text: str) -> str:
@@ -85,10 +85,11 @@ def _unwrap(text: str) -> str:
 def _unwrap_paragraph(text: str) -> str:
     lines = text.split("\n")
     width = max(map(len, lines))
-    is_prose = width >= _NARROWEST and not any(map(RE.list_line.match, lines))
+    is_long = width >= _NARROWEST and len(lines) >= _FEWEST
+    is_prose = is_long and not any(map(RE.list_line.match, lines))
     pairs = list(pairwise(lines))
     begins = [line[:1].islower() for line in lines]
-    goes_on = any(begins) and not begins[0]
+    goes_on = 2 * sum(begins) > len(pairs) and not begins[0]
     if not (is_prose and goes_on and all(map(_has_no_room, pairs, repeat(width)))):
         return text
     return " ".join(lines)
@@ -238,7 +239,7 @@ def _without_courtesies(text: str) -> str:
         if not RE.word.search(ending):
             continue
         if not RE.word.search(rest) or not _consists_of(
-            ending, _known_stems("closing words")
+            ending, LEXICON.words("closing words")
         ):
             break
         if RE.closes.search(_simple_words(ending)):
@@ -251,7 +252,7 @@ def _without_courtesies(text: str) -> str:
         if (
             not match
             or not RE.word.search(rest)
-            or not _consists_of(match[1], _known_stems("opening words"))
+            or not _consists_of(match[1], LEXICON.words("opening words"))
         ):
             break
         spoken = _simple_words(match[1]).split()
@@ -267,11 +268,6 @@ def _simple_words(part: str) -> str:
     return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))
 
 
-@cache
-def _known_stems(section: str) -> frozenset[str]:
-    return frozenset(map(word_stem, LEXICON.words(section)))
-
-
-def _consists_of(part: str, stems: frozenset[str]) -> bool:
+def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
     spoken = _simple_words(part).split()
-    return bool(spoken) and all(word_stem(word) in stems for word in spoken)
+    return bool(spoken) and all(word in vocabulary for word in spoken)

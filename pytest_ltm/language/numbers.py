@@ -9,29 +9,7 @@ from pytest_ltm.language.lexicon import LEXICON
 
 # --- The words.
 
-ONES = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-)
-TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+ONES, TENS, _ORDINAL_WORDS = LEXICON.table("number words").values()
 # Numbers written as one word.
 NUMBERS = (
     {word: n for n, word in enumerate(ONES)}
@@ -44,37 +22,11 @@ COUNTS = {
     for word, n in NUMBERS.items()
     if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")
 }
-_ORDINAL_WORDS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-)
-ORDINALS = {word: n for n, word in enumerate(_ORDINAL_WORDS, start=1)}
-
+_LAST_ORDINAL = 15
 # Days of a month, as dates have them in words.
-DAYS = ORDINALS | {
-    "sixteenth": 16,
-    "seventeenth": 17,
-    "eighteenth": 18,
-    "nineteenth": 19,
-    "twentieth": 20,
-    "thirtieth": 30,
-    **{f"twenty-{word}": 20 + n for word, n in tuple(ORDINALS.items())[:9]},
-    "thirty-first": 31,
-}
-
+DAYS = {word: n for n, word in enumerate(_ORDINAL_WORDS, start=1)}
+# Those that count things, too.
+ORDINALS = {word: n for word, n in DAYS.items() if n <= _LAST_ORDINAL}
 _SINGLE = ORDINALS | COUNTS
 
 
@@ -125,28 +77,8 @@ def _single_number(word: str) -> int | None:
 # A regular expression for a number in words.
 BELOW_HUNDRED = rf"(?:(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[1:10])})|{'|'.join([*TENS, *ONES])})"
 _MINUTES = {"half": 30, "quarter": 15, "twenty": 20, "ten": 10, "five": 5}
-_LY = {
-    "daily": "every day",
-    "nightly": "every night",
-    "weekly": "every week",
-    "monthly": "every month",
-    "yearly": "every year",
-    "annually": "every year",
-    "hourly": "every hour",
-}
-_NAMED = {
-    "a fortnight": "2 weeks",
-    "fortnight": "2 weeks",
-    "half a dozen": "6",
-    "noon": "12 pm",
-    "midnight": "12 am",
-    "three quarters of an hour": "45 minutes",
-    "a quarter of an hour": "15 minutes",
-    "a decade": "10 years",
-    "a couple of": "2",
-    "a couple": "2",
-    "a dozen": "12",
-}
+_LY = LEXICON.keys_by_word("number adverbs")
+_NAMED = LEXICON.keys_by_word("named numbers")
 RE = LEXICON.expressions(
     "numbers",
     below_hundred=BELOW_HUNDRED,

@@ -6,65 +6,18 @@ pool of irregular words, three endings of step 2, and keeps short words readable
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-_IRREGULAR = {
-    "skies": "sky",
-    "sky": "sky",
-    "dying": "die",
-    "lying": "lie",
-    "tying": "tie",
-    "news": "news",
-    "innings": "inning",
-    "inning": "inning",
-    "outings": "outing",
-    "outing": "outing",
-    "cannings": "canning",
-    "canning": "canning",
-    "howe": "howe",
-    "proceed": "proceed",
-    "exceed": "exceed",
-    "succeed": "succeed",
-}
-# Endings of the steps 2 and 3 with what replaces them, in the order in which they are
-# tried.
-_STEP_2 = (
-    ("ational", "ate"),
-    ("tional", "tion"),
-    ("enci", "ence"),
-    ("anci", "ance"),
-    ("izer", "ize"),
-    ("bli", "ble"),
-    ("alli", "al"),
-    ("entli", "ent"),
-    ("eli", "e"),
-    ("ousli", "ous"),
-    ("ization", "ize"),
-    ("ation", "ate"),
-    ("ator", "ate"),
-    ("alism", "al"),
-    ("iveness", "ive"),
-    ("fulness", "ful"),
-    ("ousness", "ous"),
-    ("aliti", "al"),
-    ("iviti", "ive"),
-    ("biliti", "ble"),
-    ("fulli", "ful"),
-)
-_STEP_3 = (
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-)
-_STEP_4 = (
-    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
-    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
-)
+from pytest_ltm.language.lexicon import LEXICON
+
+_IRREGULAR = LEXICON.keys_by_word("porter irregular")
+# Endings of three steps, in the order in which they are tried; of two of them with what
+# replaces them.
+_STEP_2 = LEXICON.table("porter step two")
+_STEP_3 = LEXICON.table("porter step three")
+(_STEP_4,) = LEXICON.table("porter step four").values()
 
 
 @lru_cache(maxsize=50_000)
@@ -131,9 +84,9 @@ def _step_3(word: str) -> str:
     return _replace_ending(word, _STEP_3)
 
 
-def _replace_ending(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+def _replace_ending(word: str, endings: Mapping[str, tuple[str, ...]]) -> str:
     """Replace the first ending that a word has, unless too little would be left."""
-    for ending, replacement in endings:
+    for ending, (replacement,) in endings.items():
         if word.endswith(ending):
             stem = word[: -len(ending)]
             return stem + replacement if _measure(stem) > 0 else word

@@ -16,24 +16,12 @@ from pytest_ltm.language.numbers import (
 )
 
 # Word -> unit; plurals are known, too.
-UNITS = {word: unit for unit, words in LEXICON.table("units").items() for word in words}
+UNITS = LEXICON.keys_by_word("units")
 # What a unit of time is in minutes, where that is always the same.
 MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1440, "week": 10080}
 MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
-_SIGNS = {
-    "$": "$",
-    "£": "pound",
-    "€": "€",
-    "¥": "yen",
-    "₹": "rupee",
-    "chf": "chf",
-    "sfr": "chf",
-    "usd": "$",
-    "eur": "€",
-    "gbp": "pound",
-    "us$": "$",
-}
+_SIGNS = LEXICON.keys_by_word("currency signs")
 CURRENCIES = LEXICON.words("quantities currencies")
 
 
@@ -162,20 +150,10 @@ _MONTHS = {"month": 1, "year": 12}
 _SCALES = (
     _LENGTHS,
     _MONTHS,
-    {"gram": 1, "kg": 1_000, "ounce": 28.35, "pound": 453.6},
-    {"ml": 1, "liter": 1_000, "gallon": 3_785},
-    {
-        "mm": 1,
-        "cm": 10,
-        "meter": 1_000,
-        "kilometer": 1_000_000,
-        "inch": 25.4,
-        "foot": 304.8,
-        "yard": 914.4,
-        "mile": 1_609_344,
-    },
-    {"kb": 1, "mb": 1_000, "gb": 1_000_000, "tb": 1_000_000_000},
-    {"mbps": 1, "gbps": 1_000},
+    *(
+        {unit: float(size) for unit, size in map(str.split, sizes)}
+        for sizes in LEXICON.table("scales").values()
+    ),
 )
 
 

@@ -23,7 +23,7 @@ from pytest_ltm.datasets.rows import read_json_rows
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm.language.rulings.gold import Ruling
 
-_PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf|wide))?\}")
+_PLACE = lazy_pattern(r"\{(answer|recalled|question)(?::(nbsp|nfd|curly|crlf))?\}")
 # How a template has a text typeset.
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "nbsp": lambda text: text.replace(" ", "\u202f").replace("-", "\u2011"),
@@ -32,7 +32,6 @@ _FORMS: Mapping[str, Callable[[str], str]] = {
         r"(?<!\w)'|\"(?=\w)", "\u201c", text.replace("'", "\u2019")
     ).replace('"', "\u201d"),
     "crlf": lambda text: text.replace("\n", "\r\n"),
-    "wide": lambda text: text.replace(" ", "  "),
 }
 
 

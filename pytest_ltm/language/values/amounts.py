@@ -82,22 +82,15 @@ def read_amounts(
 _LONGEST = 3
 
 
-@cache
-def _bounds(section: str) -> Mapping[str, str]:
-    """Return bounds by the words for them that stand in front of a number, or behind it."""
-    table = LEXICON.table(section)
-    return {words: bound for bound, phrases in table.items() for words in phrases}
-
-
 def _split_bound(tokens: Sequence[Token]) -> tuple[str, Sequence[Token]]:
     """Return the bound that words before or behind an amount set, and the amount's tokens."""
     tokens = _strip_leading(tokens)
     for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        bound = _bounds("bounds in front").get(_phrase(tokens[:size]))
+        bound = LEXICON.keys_by_word("bounds in front").get(_phrase(tokens[:size]))
         if bound:
             return bound, _strip_leading(tokens[size:])
     for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        bound = _bounds("bounds behind").get(_phrase(tokens[-size:]))
+        bound = LEXICON.keys_by_word("bounds behind").get(_phrase(tokens[-size:]))
         if bound:
             return bound, tokens[:-size]
     return "", tokens
@@ -106,7 +99,7 @@ def _split_bound(tokens: Sequence[Token]) -> tuple[str, Sequence[Token]]:
 def bound_words() -> frozenset[str]:
     """Return the first words of bounds, rates and multiples."""
     phrases = (
-        *_bounds("bounds in front"),
+        *LEXICON.keys_by_word("bounds in front"),
         *_MULTIPLICATIVES,
         *_rate_words(),
         *("between", "from", "every"),
@@ -116,7 +109,7 @@ def bound_words() -> frozenset[str]:
 
 def _strip_leading(tokens: Sequence[Token]) -> Sequence[Token]:
     for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        if _phrase(tokens[:size]) in _bounds("exactly"):
+        if _phrase(tokens[:size]) in LEXICON.keys_by_word("exactly"):
             return tokens[size:]
     return tokens
 
@@ -437,11 +430,8 @@ def _periods(
 @cache
 def _rate_words() -> Mapping[str, list[tuple[Fraction, str]]]:
     """Return the periods that adverbs name: weekly; two of them have two meanings."""
-    periods = {
-        word: [(Fraction(1), f"duration-{unit}")]
-        for unit, words in LEXICON.table("rates").items()
-        for word in words
-    }
+    rates = LEXICON.keys_by_word("rates").items()
+    periods = {word: [(Fraction(1), f"duration-{unit}")] for word, unit in rates}
     twice = Fraction(2)
     half = Fraction(1, 2)
     periods["fortnightly"] = [(twice, "duration-week")]

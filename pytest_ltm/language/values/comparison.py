@@ -20,6 +20,7 @@ from pytest_ltm.language.values.amounts import (
 from pytest_ltm.language.values.labels import (
     compare_labels,
     differing_words,
+    find_closed_name,
     read_label,
 )
 from pytest_ltm.language.values.moments import (
@@ -435,8 +436,12 @@ def restate_value(text: str, gold: str, question: str) -> str:
     """Return a short text with the value that is the expected one as that is written: 5000 m as 5 km."""
     # its full stop would end the sentence
     gold = gold.rstrip(" .")
+    if gold in text or len(text) > LONGEST_VALUE:
+        return text
+    if span := find_closed_name(text, gold):
+        return f"{text[: span[0]]}{gold}{text[span[1] :]}"
     kind = _kind_within(text, gold)
-    if gold in text or kind is None:
+    if kind is None:
         return text
     plain = plain_writing(text)
     for value in _values_of_kind(plain, kind):

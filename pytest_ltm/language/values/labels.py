@@ -15,11 +15,7 @@ from pytest_ltm.language.values.sameness import Sameness
 from pytest_ltm.language.values.writing import LEXICON
 
 _SILENT = LEXICON.words("titles") | LEXICON.words("articles") | LEXICON.words("frames")
-_SIGN_WORDS = {
-    word: sign
-    for sign, words in LEXICON.table("signs in words").items()
-    for word in words
-}
+_SIGN_WORDS = LEXICON.keys_by_word("signs in words")
 # O-negative is O negative.
 _JOINED = re.compile(
     rf"(?<=[^\W\d_])-(?=(?:{'|'.join(map(re.escape, _SIGN_WORDS))})\b)", re.IGNORECASE
@@ -302,6 +298,27 @@ def _closed_name(text: str) -> cldr.ClosedName | None:
     name = name.removeprefix("the ").removeprefix("The ")
     names = cldr.closed_names()
     return names.get(name.replace(".", "")) or names.get(cldr.name_key(name))
+
+
+_LONGEST_NAME = 3
+
+
+def find_closed_name(text: str, name: str) -> tuple[int, int] | None:
+    """Return where a text has a country, city or language under another of its names: the USA; None if nowhere."""
+    wanted = _closed_name(name)
+    if wanted is None:
+        return None
+    words = list(_NAME_WORD.finditer(text))
+    for size in range(_LONGEST_NAME, 0, -1):
+        for first, last in zip(words, words[size - 1 :], strict=False):
+            span = (first.start(), last.end())
+            # in lower case it may be any word: turkey
+            if first[0][0].isupper() and _closed_name(text[slice(*span)]) == wanted:
+                return span
+    return None
+
+
+_NAME_WORD = re.compile(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*")
 
 
 def _differs_in_mark(first: Label, second: Label) -> bool:

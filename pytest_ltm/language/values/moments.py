@@ -15,20 +15,16 @@ from pytest_ltm.language.values.numerals import read_numbers
 from pytest_ltm.language.values.sameness import Sameness
 from pytest_ltm.language.values.writing import LEXICON, Token
 
-
-def _by_word(section: str) -> dict[str, str]:
-    table = LEXICON.table(section)
-    return {word: key for key, words in table.items() for word in words}
-
-
-_RELATIONS = _by_word("relations")
+_RELATIONS = LEXICON.keys_by_word("relations")
 _SILENT = LEXICON.words("date words")
-_HALVES = _by_word("halves of a day")
+_HALVES = LEXICON.keys_by_word("halves of a day")
 _NAMED_TIMES = {"noon": (12, 0), "midday": (12, 0), "midnight": (0, 0)}
 _CLOCK_WORDS = LEXICON.words("clock words")
 _DECADES = {f"{word[:-1]}ies": 10 * n for n, word in enumerate(TENS, start=2)}
-_FIGURE_NAMES = _by_word("figures with names")
-_SEASONS = {word: int(number) for word, number in _by_word("seasons").items()}
+_FIGURE_NAMES = LEXICON.keys_by_word("figures with names")
+_SEASONS = {
+    word: int(number) for word, number in LEXICON.keys_by_word("seasons").items()
+}
 _WEEKDAY_SETS = {
     "weekdays": range(5),
     "workdays": range(5),

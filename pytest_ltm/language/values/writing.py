@@ -10,24 +10,10 @@ from pytest_ltm.language.lexicon import Lexicon
 
 LEXICON = Lexicon(__package__)
 
+# Primes, quotes, an ordinal sign that is written for a degree, dashes, Arabic separators.
 _SIGNS = str.maketrans(
-    {
-        "\u2032": "'",  # prime: feet, minutes
-        "\u2033": '"',
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u00ba": "\u00b0",  # an ordinal sign that is written for a degree
-        "\u2212": "-",
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u2012": "-",
-        "\u2013": "-",
-        "\u2014": "-",
-        "\u066b": ".",  # Arabic separators
-        "\u066c": ",",
-    }
+    "\u2032\u2033\u2018\u2019\u201c\u201d\u00ba\u2212\u2010\u2011\u2012\u2013\u2014\u066b\u066c",
+    "'\"''\"\"\u00b0------.,",
 )
 _VULGAR = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _VERSION_SIGN = re.compile(r"\b[vV]\.? ?(?=\d+\.\d)")

@@ -324,3 +324,26 @@ def test_a_question_that_cannot_be_answered_wants_no_guess() -> None:
     assert said("You don't have a canary; your parrot is called Rio.") == "yes"
     assert said("I don't know for sure, but I think it is Rio.") == "unscored"
     assert said("Your canary is called Rio.") == "no"
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "verdict"),
+    [
+        ("United States", "You moved to Boston, USA.", "yes"),
+        ("United States", "You moved to the U.S. in May.", "yes"),
+        ("the UK", "You moved to the United Kingdom.", "yes"),
+        ("United States", "You moved to Canada, not to the USA.", "no"),
+        ("Canada", "You moved to the USA.", "no"),
+    ],
+)
+def test_a_country_may_have_another_of_its_names_in_a_sentence(
+    gold: str, reply: str, verdict: str
+) -> None:
+    ruling = rule_on_hypothesis(
+        question_id="q",
+        question_type="multi-session",
+        question="To which country did I move?",
+        answer=gold,
+        hypothesis=reply,
+    )
+    assert ruling.verdict == verdict

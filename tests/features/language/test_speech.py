@@ -86,6 +86,7 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
             "Let me know if you need anything else!",
         ),
         ("Thank you!", "Thank you!"),
+        ("I am not sure. It was teal.", "I am not sure. It was teal."),
         ("The correct one is [2]", "The correct one is [2]"),
         ("Option [2]", "Option [2]"),
         ("80 g/m\u00b2", "80 g/m\u00b2"),
