@@ -10,10 +10,10 @@ from pytest_ltm.api.model import name_end, sort_end, split_words, stems_of
 
 DEEPEST_FIELD: Final = 8
 # What stands in these was written by the model, for people or for tools.
+_WRITTEN_FOR_TOOLS = re.compile(r"(?:arg|param|input)\w*")
 OPAQUE_FIELD: Final = re.compile(
-    r" (?:content|text|usage|filter|argument|logprob|delta|input|output)"
+    rf" (?:content|text|usage|filter|logprob|delta|output|{_WRITTEN_FOR_TOOLS.pattern})"
 )
-_WRITTEN_FOR_TOOLS = re.compile(r"arg\w*|param\w*|input")
 _END = re.compile(
     rf" (?:{stems_of('good')}|incomplete|block|terminat)\w* (?:reason|detail|type|cause)\w*\Z"
 )

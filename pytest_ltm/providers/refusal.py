@@ -249,12 +249,13 @@ class TooLong(Struct, frozen=True):
     """How long the prompt was."""
 
 
+_REPLY_PARAMETER = re.compile(r"\bmax_\w*tokens\b")
 # Of the reply, or of a picture: no matter of the prompt's length.
 _REPLY_LIMIT = re.compile(
-    r"`?'?\bmax_\w*tokens\b'?`?|\b(?:completion|output|new) tokens?\b|\bimages?\b.*",
+    rf"`?'?{_REPLY_PARAMETER.pattern}'?`?|\b(?:completion|output|new) tokens?\b|\bimages?\b.*",
     re.IGNORECASE,
 )
-_BELOW_NOTHING = re.compile(r"\bmax_\w*tokens\b.{0,60}-\d", re.IGNORECASE)
+_BELOW_NOTHING = re.compile(rf"{_REPLY_PARAMETER.pattern}.{{0,60}}-\d", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
 _NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE

@@ -26,7 +26,7 @@ from pytest_ltm._core.storage.errors import TransientFault, text_of
 # send anything, others lost the connection, or patience.
 _NOT_CONNECTED = re.compile(r" (?:connect(?:or)?|pool|new connection) ")
 _BROKEN_OFF = re.compile(
-    r" (?:connection|disconnected|network|protocol|payload|chunked|incomplete|timeout)"
+    r" (?:\w*connect\w+|network|protocol|payload|chunked|incomplete|timeout)"
     r" | (?:read|write) error "
 )
 _DEEPEST = 10
