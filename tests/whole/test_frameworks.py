@@ -267,8 +267,8 @@ agent = Agent(role="friend", goal="to remember", backstory="You listen.", llm=mo
 """By the module of the framework: its object `agent`, or where such an object takes no more tools what makes one."""
 
 
-OWN_PROCESS = {"crewai", "agent_framework"}
-"""Those whose threads, or classes once imported, stay as long as the process: each run is one."""
+OWN_PROCESS = {"crewai", "agent_framework", "google.adk"}
+"""Those of which something stays as long as the process, as threads or classes: each run is one."""
 
 
 def booking_of(asked: Asked) -> dict[str, str] | None:
