@@ -24,7 +24,7 @@ from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
 
 # Of sentences, shares and lengths; another number for every change, because it is part
 # of the plan's fingerprint.
-VERSION = 6
+VERSION = 5
 # What is aimed at: share of the exchanges, fewest and most tokens. Short ones are as
 # long as scenarios' messages, so many that an agent which skips long ones still hears
 # far more talk than scenarios; pages are most of the tokens.
@@ -151,10 +151,10 @@ class TalkFiller:
     def _relay_text(self) -> str:
         """Return a text in which somebody else tells or asks what a scenario might."""
         templates = read_templates()
-        name = self._rng.choice(templates["names"])
+        name, friend = self._rng.sample(templates["names"], 2)
         frame = self._rng.choice(templates["relays"])
         text = next(self._relayed)
-        return _sentence(self._rng, frame, name=name, text=text)
+        return _sentence(self._rng, frame, name=name, friend=friend, text=text)
 
     def _relayed_exchange(
         self, texts: Sequence[str], sizes: Sequence[int]

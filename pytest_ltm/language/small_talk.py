@@ -32,8 +32,7 @@ def _known() -> re.Pattern[str]:
 @cache
 def _relayed() -> re.Pattern[str]:
     """Return what a whole message is that tells what somebody else told."""
-    frames = dict.fromkeys(read_templates()["relays"])
-    return re.compile("|".join(map(_read_pattern, frames)))
+    return re.compile("|".join(map(_read_pattern, read_templates()["relays"])))
 
 
 def _read_pattern(template: str) -> str:
@@ -45,7 +44,8 @@ def _read_pattern(template: str) -> str:
 @cache
 def _slot_patterns() -> dict[str, str]:
     templates = read_templates()
-    words = {**templates["slots"], "name": templates["names"]}
+    names = templates["names"]
+    words = {**templates["slots"], "name": names, "friend": names}
     slots = {
         f"{{{slot}}}": f"(?:{'|'.join(map(re.escape, values))})"
         for slot, values in words.items()
