@@ -79,18 +79,18 @@ def _score_again(
     foreign: bool,
 ) -> None:
     """Score the conversations of a run again whose journals are whole."""
-    with_journal = {
-        conversation.path.name
+    recorded = [
+        conversation
         for conversation in run.conversations
-        if conversation.result.journal
-    }
-    recorded = sorted(path.parent.name for path in run.path.glob(f"*/{JOURNAL}"))
-    for name in recorded:
-        if name not in with_journal:
+        if (conversation.path / JOURNAL).is_file()
+    ]
+    for conversation in recorded:
+        if not conversation.result.journal:
             reason = "its results do not name the journal that they are made from"
-            verification.unchecked.append(f"{name}: {reason}")
+            verification.unchecked.append(f"{conversation.path.name}: {reason}")
     damaged = _damaged_conversations(verification.differs)
-    undamaged = [name for name in recorded if name not in damaged]
+    names = sorted(conversation.path.name for conversation in recorded)
+    undamaged = [name for name in names if name not in damaged]
     parts = run_parts(run.path, undamaged)
     if undamaged and not parts:
         reason = "no run.json says how it was started"

@@ -322,13 +322,20 @@ def test_an_interrupted_run_is_unfinished_and_no_forgery(
 ) -> None:
     monkeypatch.chdir(project.path)
     project.file(DYING.format(error="KeyboardInterrupt"), "stopped_bot.py")
-    project.pytest("--ltm-agent=stopped_bot:Bot,full", *PLAYED[1:], subprocess=True)
+    project.pytest(
+        "--ltm-agent=full,stopped_bot:Bot,echo", *PLAYED[1:], subprocess=True
+    )
     run = latest_run(project.path)
     status, found = verify(run, capsys)
     assert (status, found["differs"]) == (2, [])
     unfinished = [row["place"] for row in found["unfinished"]]
     assert "stopped_bot_Bot~2k~0/results.json" in unfinished
     assert "run.json" in unfinished
+    # as where the process was killed
+    for path in ("stopped_bot_Bot~2k~0/results.json", "summary.json", "verdicts.csv"):
+        (run / path).unlink()
+    status, found = verify(run, capsys, "--record-only")
+    assert (status, found["differs"]) == (2, [])
     # the bot cannot be put back to where it was
     project.pytest(f"--ltm-resume={run}")
     status, found = verify(run, capsys)

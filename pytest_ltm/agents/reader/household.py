@@ -96,8 +96,9 @@ class SharingPeople(
             names = _RE.member.findall(introduction[1])
             return notes.add(turn, "members", names)
         members = notes.newest("members")
-        named = _RE.member.findall(turn.text) if members else []
-        speaker = next((name for name in named if name in members.content), "")
+        sharing = [] if members is None else members.content
+        named = _RE.member.findall(turn.text)
+        speaker = next((name for name in named if name in sharing), "")
         matches = (
             (topic, match)
             for topic, pattern in _RE["topics"].items()
