@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -147,7 +147,7 @@ def unit_of(word: str | None) -> str:
 
 _LENGTHS = {**MINUTES, "minutes": 1}
 _MONTHS = {"month": 1, "year": 12}
-_SCALES = (
+_SCALES: tuple[Mapping[str, float], ...] = (
     _LENGTHS,
     _MONTHS,
     *(

@@ -73,12 +73,9 @@ def own_version() -> str:
     """
     version = metadata.version("pytest-ltm")
     # A checkout may have metadata of its own beside those of what is installed.
-    found = list(metadata.Distribution.discover(name="pytest-ltm"))
-    is_listed = all(distribution.read_text("RECORD") for distribution in found)
-    has_address = any(
-        distribution.read_text("direct_url.json") for distribution in found
-    )
-    if is_listed and not has_address:
+    found = metadata.Distribution.discover(name="pytest-ltm")
+    files = [{path.name for path in distribution.files or ()} for distribution in found]
+    if all("RECORD" in names and "direct_url.json" not in names for names in files):
         return version
     return f"{version}+{source_digest()[:8]}"
 

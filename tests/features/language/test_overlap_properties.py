@@ -11,7 +11,8 @@ from pytest_ltm.language.overlap import bleu_scores
 from pytest_ltm.language.porter import porter_stem
 
 _ENDINGS = (
-    *(ending for ending, _ in (*porter._STEP_2, *porter._STEP_3)),
+    *porter._STEP_2,
+    *porter._STEP_3,
     *porter._STEP_4,
     *("", "s", "es", "ed", "ing", "ies", "ied", "eed", "y", "e", "ll", "logi", "sses"),
 )
