@@ -22,8 +22,10 @@ from pytest_ltm.language.clauses import (
     why_not_standing,
     wording_positions,
 )
+from pytest_ltm.language.dates import MONTHS
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import FRAME, telling_keys
+from pytest_ltm.language.numbers import ORDINALS
 from pytest_ltm.language.quantities import read_quantities
 from pytest_ltm.language.recital import refuses_answer
 
@@ -234,6 +236,7 @@ def has_negation(text: str) -> bool:
 MANY = "names more"
 # What stands between the items of a list.
 LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
+_MONTHS = frozenset(map(str.lower, MONTHS))
 
 
 def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
@@ -275,6 +278,10 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
         )
     ):
         return "says what is so in the end of something else"
+    if _is_at_another_place(wordings, question, end):
+        return "has it at another place of its list"
+    if spots and _is_of_another(wordings, question, end):
+        return "says it of something else"
     if RE.in_pairs.search(end):
         return "names it in a row of pairs"
     names_more = lists_more(wordings[0], question, end)
@@ -325,4 +332,47 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     )
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(
         content_stems(f"{question} {wording}")
+    )
+
+
+def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether another sentence has more words of the question, and names something else.
+
+    "You hiked the loop a week later; you sprained your ankle on the Mill Path."
+    """
+    asked_stems = content_stems(question)
+    if not RE.assertion_name.search(f"it is {wordings[0]}"):
+        return False
+    ordinary = {*plain_words(question), "session", "step", "user"}
+    if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
+        ordinary |= _MONTHS
+    with_it = [0]
+    without = []
+    for part in split_sentences(end):
+        if wording_positions(normalize_text(part), wordings):
+            with_it.append(len(asked_stems & content_stems(part)))
+        elif not has_negation(part) and any(
+            not ordinary.issuperset(plain_words(name))
+            for name in RE.assertion_name.findall(part)
+        ):
+            without.append(len(asked_stems & content_stems(part)))
+    return max(without, default=0) >= max(with_it) + 2
+
+
+def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:
+    """Return whether the n-th thing is asked for, and a numbered list has the expected one at another place."""
+    asked_places = [
+        ORDINALS[word] for word in plain_words(question) if word in ORDINALS
+    ]
+    lines = [match for line in end.splitlines() if (match := RE.numbered.match(line))]
+    have = {
+        int(line[1])
+        for line in lines
+        if wording_positions(normalize_text(line[2]), wordings)
+    }
+    return (
+        len(asked_places) == 1
+        and len(lines) > 1
+        and bool(have)
+        and asked_places[0] not in have
     )
