@@ -63,8 +63,8 @@ def _total_differences(
         "agent_fingerprint": header and header.agent_fingerprint,
     }
     # An interruption may come between a reply that is written down and its being
-    # counted; whoever resumes counts anew.
-    if result.ended != "interrupted":
+    # counted; whoever resumes counts anew. That there was one is the journal's word.
+    if result.ended != "interrupted" or record.reason == "complete":
         recorded["tokens"] = transcript.position
         recorded["exchanges"] = len(transcript)
         recorded["reply_tokens"] = sum(exchange.reply_tokens for exchange in replied)

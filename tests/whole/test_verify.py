@@ -292,6 +292,18 @@ def test_a_conversation_that_was_removed_is_named(
     assert "does not hold" not in capsys.readouterr().out
 
 
+def test_who_calls_a_complete_conversation_interrupted_hides_no_totals(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hide(value: Any) -> None:
+        value.update(ended="interrupted", tokens=value["tokens"] - 1)
+
+    rewrite_json(next(run.glob("*/results.json")), hide)
+    status, found = verify(run, capsys, "--record-only")
+    assert status == 1
+    assert "tokens is " in differing(found)
+
+
 DYING = """
 class Bot:
     replies = 0
