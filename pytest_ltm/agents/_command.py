@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from pytest_ltm.agents import sources
 from pytest_ltm.agents.line_process import STDERR, LineProcess, OutOfStep
-from pytest_ltm.api.calls import UNTAKEN, is_amount
+from pytest_ltm.api.calls import is_amount
 from pytest_ltm.api.model import (
     Call,
     Promised,
@@ -30,14 +30,13 @@ from pytest_ltm.api.storage import (
     AgentError,
     AgentFault,
     Field,
-    TransientFault,
     to_record,
 )
 from pytest_ltm.providers.answer_fields import (
     find_end,
     find_thoughts,
 )
-from pytest_ltm.providers.refusal import read_refusal
+from pytest_ltm.providers.refusal import RequestRefused, read_refusal
 
 # The capabilities that a process may have.
 CAPABILITIES = (
@@ -270,8 +269,8 @@ def raise_told_error(who: str, answer: Mapping[str, Any], field_name: str = "") 
         return
     error_text = str(answer["error"]) if refusal is None else refusal.message
     words = f"{who} told an error: {sources.shorten_foreign_text(error_text)}"
-    if refusal is not None and refusal.passing:
-        raise TransientFault(words, taken=refusal.status not in UNTAKEN)
+    if refusal is not None:
+        raise RequestRefused(words, refusal)
     raise AgentError(words)
 
 

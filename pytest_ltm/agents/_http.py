@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import Struct, field
 
 from pytest_ltm.agents import sources
-from pytest_ltm.api.calls import UNTAKEN, add_trace, is_amount
+from pytest_ltm.api.calls import add_trace, is_amount
 from pytest_ltm.api.model import (
     SAVES_REFERENCE,
     SCORED,
@@ -39,7 +39,7 @@ from pytest_ltm.providers.answer_fields import (
     find_end,
     find_thoughts,
 )
-from pytest_ltm.providers.refusal import read_refusal
+from pytest_ltm.providers.refusal import RequestRefused, read_refusal
 
 _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
@@ -509,9 +509,7 @@ class HttpAgent:
             words = (
                 f"{self._settings.place('')} answered with an error: {refusal.message}"
             )
-            if refusal.passing:
-                raise TransientFault(words, taken=refusal.status not in UNTAKEN)
-            raise _unusable_answer(words)
+            raise RequestRefused(words, refusal, response)
         return body
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from types import FunctionType, MethodType
 from typing import IO, Any, ClassVar
 
 from msgspec import to_builtins
-from msgspec.structs import asdict
+from msgspec.structs import asdict, astuple
 
 from pytest_ltm.agents import answers
 from pytest_ltm.agents._hidden import can_hide_folders, hide_folder
@@ -383,7 +383,7 @@ def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
         "traceback": ""
         if isinstance(error, AgentError) and error.__cause__ is None
         else _agent_traceback(error),
-        "passing": None if trouble is None else [trouble.untaken, trouble.retry_after],
+        "passing": None if trouble is None else astuple(trouble),
         "lost": broken_off(error),
         "fault": None
         if fault is None

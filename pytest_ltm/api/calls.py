@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         shares_loop,
     )
     from pytest_ltm._core.calls.foreign import UNBLOCK, ForeignCaller
-    from pytest_ltm._core.calls.passing import UNTAKEN, may_pass
+    from pytest_ltm._core.calls.passing import UNTAKEN, Chance, sort_refusal
     from pytest_ltm._core.calls.retry import (
         Failed,
         RemoteCause,
@@ -82,6 +82,7 @@ __all__ = [
     "SERVING",
     "UNBLOCK",
     "UNTAKEN",
+    "Chance",
     "Failed",
     "ForeignCaller",
     "LoopShare",
@@ -117,7 +118,6 @@ __all__ = [
     "is_scalar",
     "limits_aside",
     "look",
-    "may_pass",
     "own_thread",
     "own_time",
     "read_attribute",
@@ -127,6 +127,7 @@ __all__ = [
     "shares_loop",
     "shown",
     "sleep_here",
+    "sort_refusal",
     "throw_into",
     "true_classes",
     "unlimited",
@@ -153,7 +154,7 @@ __getattr__, __dir__ = lazy_exports(
             "share_in_thread shares_loop"
         ),
         "calls.foreign": "ForeignCaller UNBLOCK",
-        "calls.passing": "UNTAKEN may_pass",
+        "calls.passing": "Chance UNTAKEN sort_refusal",
         "calls.retry": (
             "Failed RemoteCause Retries Trouble broken_off classify_failure"
         ),

@@ -135,9 +135,6 @@ if TYPE_CHECKING:
         excerpt_around,
         has_phrase,
         has_value,
-        is_english,
-        is_known_english,
-        is_surely_english,
         plain_words,
         space_delimited,
         strip_punctuation,
@@ -241,9 +238,6 @@ __all__ = [
     "has_value",
     "has_word",
     "is_cut",
-    "is_english",
-    "is_known_english",
-    "is_surely_english",
     "load_encoding",
     "make_tool",
     "memory_operation",
@@ -305,7 +299,7 @@ __getattr__, __dir__ = lazy_exports(
         "model.words": (
             "BULLET STOP_WORDS casefold_plain content_of content_stems "
             "evidence_snippet excerpt_around has_phrase has_value "
-            "is_english is_known_english is_surely_english plain_words "
+            "plain_words "
             "space_delimited strip_punctuation upper_first word_stem"
         ),
     },

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from pytest_ltm.api.model import STOP_WORDS, is_english, plain_words, word_stem
+from pytest_ltm.api.model import STOP_WORDS, plain_words, word_stem
 from pytest_ltm.language.clauses import normalize_text, sentence_start
 from pytest_ltm.language.commitment import (
     DENIES,
@@ -28,6 +28,7 @@ from pytest_ltm.language.commitment import (
     last_word,
     trim_flood,
 )
+from pytest_ltm.language.english import is_english
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.numbers import words_with_digits
 from pytest_ltm.language.recital import (

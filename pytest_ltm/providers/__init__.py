@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Completions,
         ContextOverflow,
         Message,
-        RequestRefused,
     )
     from pytest_ltm.providers.models import (
         LISTED,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         read_model,
     )
     from pytest_ltm.providers.provider import Provider
+    from pytest_ltm.providers.refusal import RequestRefused
     from pytest_ltm.providers.registry import (
         PROVIDERS,
         model_forms,
@@ -80,9 +80,10 @@ __getattr__, __dir__ = lazy_exports(
     {
         "chat_model": "PARAMETERS ModelSpec ServiceEndpoint",
         "chat_responses": "ModelResponse Reception ToolCall Used escape_surrogates no_answer response_of",
-        "completions": "Completions ContextOverflow Message RequestRefused",
+        "completions": "Completions ContextOverflow Message",
         "models": "LISTED key_names list_price open_model read_model",
         "provider": "Provider",
+        "refusal": "RequestRefused",
         "registry": "PROVIDERS model_forms names_model provider_names provider_of suggest_provider",
         "sharing": "share_limits",
     },

@@ -33,6 +33,7 @@ from pytest_ltm.providers.chat_responses import (
 from pytest_ltm.providers.limiter import Limiter, RateLimitSlot, value_of
 from pytest_ltm.providers.refusal import (
     Refusal,
+    RequestRefused,
     is_about_key,
     mentions,
     read_refusal,
@@ -73,20 +74,6 @@ class ContextOverflow(AgentFault):
         super().__init__(message)
         self.limit = limit
         self.asked = asked
-
-
-class RequestRefused(AgentFault):
-    """An error in place of an answer, in the server's own words; where the key is to blame, with where it comes from.
-
-    `status_code`, `code`, `words` and `response`, its headers, are for the retries.
-    """
-
-    def __init__(self, message: str, refusal: Refusal, response: Arrived) -> None:
-        super().__init__(message)
-        self.status_code = refusal.status
-        self.code = refusal.code
-        self.words = refusal.words
-        self.response = response
 
 
 class Completions:
@@ -298,9 +285,7 @@ class Completions:
         hint = ""
         if arrived.status < HTTPStatus.BAD_REQUEST:
             text = f"{where} answered with an error: {words}"
-            if refusal.passing:
-                return TransientFault(text)
-            return AgentFault(text)
+            return RequestRefused(text, refusal, arrived)
         if is_about_key(refusal):
             hint = f" {self.model.about_key()}"
         elif "v1/responses" in refusal.words:

@@ -11,15 +11,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_ltm.api.calls import may_pass
+from pytest_ltm.api.calls import Chance, sort_refusal
 from pytest_ltm.api.model import has_word, split_words, stems_of
+from pytest_ltm.api.storage import AgentFault
 from pytest_ltm.providers.answer_fields import OPAQUE_FIELD
 
 _DEEPEST = 6
 _LONGEST = 300
 _ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
 _STATE_FIELD = re.compile(r" (?:type|object|stat\w+)\Z")
-_CODE_FIELD = re.compile(r" (?:(?:ret)?code|status|ret)\Z")
+_CODE_FIELD = re.compile(r" (?:\w*code|status|ret)\Z")
 _FINE = re.compile(
     rf"(?: (?:{stems_of('good')}|no(?:ne| error)?|null|ok|false|0|200))*"
 )
@@ -34,10 +35,24 @@ class Refusal(Struct, frozen=True):
     """What it says to people, on one line of at most 300 characters."""
     status: int
     """The HTTP status that counts: gateways report that of a provider behind them in the body of a 200."""
-    passing: bool
-    """It may not be said if the same is asked again."""
+    chance: Chance
+    """Whether it may not be said if the same is asked again."""
     code: str = ""
     """Its code, where that is a word."""
+
+
+class RequestRefused(AgentFault):
+    """An error in place of an answer, in the server's own words.
+
+    `status_code`, `code`, `words` and `response`, its headers, are for the retries.
+    """
+
+    def __init__(self, message: str, refusal: Refusal, response: Any = None) -> None:
+        super().__init__(message)
+        self.status_code = refusal.status
+        self.code = refusal.code
+        self.words = refusal.words
+        self.response = response
 
 
 def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
@@ -55,7 +70,7 @@ def read_refusal(status: int, text: str, data: Any) -> Refusal | None:
         words,
         _message_of(shown),
         counted,
-        may_pass(counted, words),
+        sort_refusal(counted, words),
         _code_in(shown),
     )
 
@@ -189,8 +204,10 @@ def _find_message(value: Any, depth: int) -> str:
 def _status_in(value: Any) -> int | None:
     """Return the HTTP status that an error names as its code; None where it names none."""
     for inner in _codes_in(value, 0):
-        number = _number_of(inner)
-        if number is not None and 400 <= number <= 599:
+        number = _number_of(inner) or 0
+        # of five digits the first three are one
+        number = number if number < 40_000 else number // 100
+        if 400 <= number <= 599:
             return number
     return None
 
@@ -203,9 +220,10 @@ def _code_in(value: Any) -> str:
 def _codes_in(value: Any, depth: int) -> Iterator[Any]:
     if isinstance(value, dict) and depth <= _DEEPEST:
         for name, inner in value.items():
+            words = split_words(str(name))
             if isinstance(inner, (dict, list)):
                 yield from _codes_in(inner, depth + 1)
-            elif re.search(r" (?:\w*code|status|type|no)\Z", split_words(str(name))):
+            elif _CODE_FIELD.search(words) or _names_error(words, inner):
                 yield inner
     elif isinstance(value, list) and depth <= _DEEPEST:
         for part in value[:_LONGEST]:

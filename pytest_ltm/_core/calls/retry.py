@@ -14,10 +14,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from pytest_ltm._core.calls.conversation_thread import sleep_here
-from pytest_ltm._core.calls.passing import (
-    UNTAKEN,
-    may_pass,
-)
+from pytest_ltm._core.calls.passing import UNTAKEN, sort_refusal
 from pytest_ltm._core.model.account import split_words
 from pytest_ltm._core.storage import clock as _clock
 from pytest_ltm._core.storage.errors import TransientFault, text_of
@@ -39,6 +36,8 @@ class Trouble(Struct, frozen=True):
     """The message certainly did not arrive, so no memory holds it."""
     retry_after: float | None = None
     """Seconds that the other side asks to be left alone."""
+    unsure: bool = False
+    """Nothing tells whether it passes: it is tried twice more at most."""
 
 
 class RemoteCause(Exception):
@@ -60,19 +59,7 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
             return cause.passing
         parts = _safe_getattr(cause, "exceptions")
         if isinstance(parts, tuple) and parts:
-            troubles = [classify_failure(part, now=now) for part in parts]
-            passing = [trouble for trouble in troubles if trouble is not None]
-            delays = [
-                trouble.retry_after
-                for trouble in passing
-                if trouble.retry_after is not None
-            ]
-            untaken = all(trouble.untaken for trouble in passing)
-            return (
-                Trouble(untaken, max(delays, default=None))
-                if len(passing) == len(parts)
-                else None
-            )
+            return _classify_all(parts, now)
         if isinstance(cause, TransientFault):
             return Trouble(not cause.taken, _finite_seconds(cause.retry_after))
         status = _http_status(cause)
@@ -84,6 +71,19 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
         # a cause may know better: nothing was ever sent
         lost_trouble = lost_trouble or trouble
     return lost_trouble
+
+
+def _classify_all(errors: Sequence[BaseException], now: datetime) -> Trouble | None:
+    troubles = [classify_failure(error, now=now) for error in errors]
+    passing = [trouble for trouble in troubles if trouble is not None]
+    if len(passing) < len(troubles):
+        return None
+    longest = max(trouble.retry_after or 0.0 for trouble in passing)
+    return Trouble(
+        all(trouble.untaken for trouble in passing),
+        longest or None,
+        any(trouble.unsure for trouble in passing),
+    )
 
 
 def broken_off(error: BaseException) -> bool:
@@ -134,12 +134,14 @@ def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | No
                     str(name).lower(): str(value).strip()
                     for name, value in pairs.items()
                 }
-    advice = headers.get("x-should-retry", "")
-    if advice == "false" or (
-        advice != "true" and not may_pass(status, _words_of(error))
-    ):
+    delay = _retry_after(headers, now)
+    chance = sort_refusal(status, _words_of(error))
+    advice = headers.get("x-should-retry")
+    if advice == "true" or (delay is not None and chance == "unknown"):
+        chance = "passing"
+    if advice == "false" or chance == "final":
         return None
-    return Trouble(status in UNTAKEN, _retry_after(headers, now))
+    return Trouble(status in UNTAKEN, delay, chance == "unknown")
 
 
 def _words_of(error: BaseException) -> str:
@@ -224,6 +226,8 @@ FIRST_DELAY_SECONDS = 1.0
 LONGEST = 60.0
 # Seconds that the waits for one message last at most, taken together.
 TOTAL = 180.0
+# How often a message is sent again where nothing tells whether that helps.
+_MOST_UNSURE = 2
 
 
 class Failed(Struct, frozen=True):
@@ -286,7 +290,8 @@ class Retries(Struct, frozen=True, kw_only=True):
                 if requested is not None and requested > usual:
                     usual = requested + self.rng.random() * min(1.0, requested / 10)
                 wait = round(usual, 3)
-                if attempt > self.most or waited + wait > TOTAL:
+                most = min(self.most, _MOST_UNSURE) if trouble.unsure else self.most
+                if attempt > most or waited + wait > TOTAL:
                     raise
                 failed(Failed(attempt, wait, error))
             self.sleep(wait)

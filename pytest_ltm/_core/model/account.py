@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import cache
 from typing import Final, Literal, TypeAlias, get_args
@@ -27,11 +28,19 @@ SCORED: Final = frozenset[Account]({"whole", "cut", "unknown"})
 
 _WORDS = load_packaged_yaml(__file__, "account.yml")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_ACCENT = re.compile(r"(?<=[a-zA-Z])[\u0300-\u036f]+")
 _LONGEST_END = 60
 
 
 def split_words(text: str) -> str:
-    """Return the words of a name or a text in lower case, each after one space: ` max tokens` of `maxTokens`."""
+    """Return the words of a name or a text in lower case, each after one space: ` max tokens` of `maxTokens`.
+
+    Without the accents of Latin letters.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize(
+            "NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text))
+        )
     return "".join(f" {part.lower()}" for part in _PART.findall(text))
 
 

@@ -26,20 +26,6 @@ STOP_WORDS: Sequence[str] = (
     "with wont would you your youre"
 ).split()
 
-
-_ENGLISH = frozenset(STOP_WORDS) | {
-    "yes",
-    "youve",
-    "hes",
-    "shes",
-    "weve",
-    "theyre",
-    "whats",
-    "youd",
-    "theyve",
-}
-_FOREIGN = frozenset(("all", "was", "here", "most", "over"))
-_SHORT_WORD = 2
 # Letters that people replace by plain ones, though they are not accented forms.
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th"}
@@ -68,26 +54,6 @@ def casefold_plain(text: str) -> str:
 def plain_words(text: str) -> list[str]:
     """Return the words of a text in plain form, apostrophes dropped."""
     return [word.replace("'", "") for word in _WORD.findall(casefold_plain(text))]
-
-
-def is_english(text: str) -> bool:
-    """Return whether rules that know English words can read a text: it has a common one, or hardly any words."""
-    words = [word for word in plain_words(text) if word.isalpha()]
-    # names and numbers are of no language
-    return len(words) <= 3 or not _ENGLISH.isdisjoint(words)
-
-
-def is_known_english(text: str) -> bool:
-    """Return whether a text has a common English word."""
-    return not _ENGLISH.isdisjoint(plain_words(text))
-
-
-def is_surely_english(text: str) -> bool:
-    """Return whether a text has a common English word that other languages have not, or two: "Non lo so" has one."""
-    common = [word for word in plain_words(text) if word in _ENGLISH]
-    return len(common) > 1 or any(
-        len(word) > _SHORT_WORD and word not in _FOREIGN for word in common
-    )
 
 
 def space_delimited(text: str) -> str:

@@ -11,9 +11,6 @@ from pytest_ltm.api.model import (
     STOP_WORDS,
     casefold_plain,
     content_stems,
-    is_english,
-    is_known_english,
-    is_surely_english,
     plain_words,
     word_stem,
 )
@@ -24,6 +21,11 @@ from pytest_ltm.language.clauses import (
     sentence_start,
     split_sentences,
     wording_positions,
+)
+from pytest_ltm.language.english import (
+    is_english,
+    is_known_english,
+    is_surely_english,
 )
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import (

@@ -62,6 +62,11 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
     return error
 
 
+def worded(error: HTTPStatusError, words: str) -> HTTPStatusError:
+    error.args = (words,)
+    return error
+
+
 def group(*errors: Exception) -> BaseException:
     kind: type[Exception] = type("Group", (Exception,), {"exceptions": errors})
     return kind("unhandled errors in a task group")
@@ -249,6 +254,27 @@ def test_a_fault_that_stays_tells_how_often_it_was_tried() -> None:
         line.ask()
     assert len(line.waits) == 4
     assert isinstance(caught.value.__cause__, ConnectionResetError)
+
+
+def test_what_nothing_settles_is_tried_twice_more() -> None:
+    agent = Flaky(*[worded(HTTPStatusError(500), "Out of paper")] * 9)
+    line = Line(agent)
+    with pytest.raises(AgentFault, match="tried 3 times"):
+        line.ask()
+    assert len(agent.heard) == 3
+
+
+def test_a_server_that_names_a_time_to_come_again_settles_it() -> None:
+    error = worded(HTTPStatusError(500, retry_after="0.1"), "Out of paper")
+    agent = Flaky(*[error] * 4)
+    Line(agent).ask()
+    assert len(agent.heard) == 5
+
+
+def test_a_status_without_words_is_all_that_counts() -> None:
+    agent = Flaky(*[HTTPStatusError(500)] * 4)
+    Line(agent).ask()
+    assert len(agent.heard) == 5
 
 
 def test_no_retries_means_one_attempt() -> None:

@@ -99,7 +99,7 @@ def test_an_error_is_the_same_in_any_dress(seed: int) -> None:
         body = wrap_error(words, rng)
         refusal = read_refusal(200, json.dumps(body), body)
         assert refusal is not None, body
-        assert (refusal.passing, refusal.message) == (passes, words), body
+        assert (refusal.chance != "final", refusal.message) == (passes, words), body
     for _ in range(500):
         body = grow_garbage(rng)
         read_refusal(rng.choice((200, 400, 500)), json.dumps(body), body)

@@ -462,7 +462,7 @@ def test_the_endpoints_counts_are_reported_with_cached_tokens(
         ),
         (
             wrong_schema({"error": {"message": "busy", "code": 429}}),
-            TransientFault,
+            RequestRefused,
             "busy",
         ),
         (

@@ -52,7 +52,10 @@ def passes_in_all_dresses(status: int, words: str, *, passing: bool) -> bool:
     for _ in range(5):
         body = dress_error(words, rng)
         refusal = read_refusal(status, json.dumps(body), body)
-        if refusal is None or (refusal.passing, refusal.message) != (passing, words):
+        if refusal is None or (refusal.chance != "final", refusal.message) != (
+            passing,
+            words,
+        ):
             return False
     return True
 

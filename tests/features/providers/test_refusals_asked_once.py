@@ -1,4 +1,4 @@
-"""What is final is asked once, what may pass is asked again: by words and classes of statuses, in any dress."""
+"""What is final is asked once, what may pass again, what nothing settles at most twice again, in any dress."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_ltm.api.calls import Chance
 from pytest_ltm.providers.refusal import read_refusal
 
 FINAL = (
@@ -54,9 +55,6 @@ FINAL = (
 )
 PASSING = (
     (500, "Internal Server Error"),
-    (500, "Something went wrong on our side."),
-    (500, "CUDA device lost, worker died"),
-    (500, "An unexpected error occurred."),
     (502, "Bad Gateway"),
     (503, "Service Unavailable"),
     (503, "Model is loading, 20 seconds left"),
@@ -75,15 +73,24 @@ PASSING = (
     (400, "The upstream is busy, please retry"),
     (403, "Rate limited: too many requests from this address"),
     (200, "All replicas are busy"),
-    (200, "We are experiencing high traffic."),
-    (200, "Connection reset by peer"),
     (200, "Inference timed out"),
-    (200, "Request throttled"),
     (200, "Backend temporarily unavailable"),
     (200, "The engine is overloaded, try again later"),
-    (200, "qps limit reached"),
     (200, "服务器繁忙，请稍后重试"),
     (200, "请求超时"),
+)
+UNSETTLED = (
+    (500, "Something went wrong on our side."),
+    (500, "CUDA device lost, worker died"),
+    (500, "An unexpected error occurred."),
+    (200, "We are experiencing high traffic."),
+    (200, "Connection reset by peer"),
+    (200, "Request throttled"),
+    (200, "qps limit reached"),
+    (500, "Der Dienst ist derzeit nicht verf\u00fcgbar."),
+    (500, "Ung\u00fcltiger API-Schl\u00fcssel."),
+    (500, "Le serveur est surcharg\u00e9."),
+    (200, "aborted"),
 )
 
 
@@ -106,25 +113,39 @@ def dress(words: str, status: int, rng: Random) -> Any:
     return rng.choice(dresses)
 
 
-@pytest.mark.parametrize(("status", "words"), FINAL)
-def test_a_refusal_that_will_be_said_again_is_not_asked_again(
-    status: int, words: str
+CHANCES: dict[Chance, tuple[tuple[int, str], ...]] = {
+    "final": FINAL,
+    "passing": PASSING,
+    "unknown": UNSETTLED,
+}
+
+
+@pytest.mark.parametrize(
+    ("chance", "status", "words"),
+    [(chance, *row) for chance, rows in CHANCES.items() for row in rows],
+)
+def test_a_refusal_is_sorted_by_its_words_and_its_status_in_any_dress(
+    chance: str, status: int, words: str
 ) -> None:
     rng = Random(words)
     for _ in range(10):
         body = dress(words, status, rng)
         refusal = read_refusal(status, json.dumps(body), body)
         assert refusal is not None, body
-        assert (refusal.passing, refusal.message) == (False, words), body
+        assert (refusal.chance, refusal.message) == (chance, words), body
 
 
-@pytest.mark.parametrize(("status", "words"), PASSING)
-def test_a_fault_that_may_pass_is_asked_again_in_any_dress(
-    status: int, words: str
-) -> None:
-    rng = Random(words)
-    for _ in range(10):
-        body = dress(words, status, rng)
-        refusal = read_refusal(status, json.dumps(body), body)
-        assert refusal is not None, body
-        assert (refusal.passing, refusal.message) == (True, words), body
+@pytest.mark.parametrize(
+    ("body", "chance"),
+    [
+        ({"error": {"type": "BadRequestError", "message": "Keys: a, b"}}, "final"),
+        ({"error": {"code": "payment_required", "message": "See page"}}, "final"),
+        ({"message": "See page", "code": "40101"}, "final"),
+        ({"message": "See page", "code": 42901}, "passing"),
+        ({"error": {"status": "TOO_MANY_REQUESTS", "message": "See page"}}, "passing"),
+    ],
+)
+def test_a_status_that_a_body_names_counts_as_one(body: Any, chance: str) -> None:
+    refusal = read_refusal(200, json.dumps(body), body)
+    assert refusal is not None
+    assert refusal.chance == chance
