@@ -7,6 +7,8 @@ import operator
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -148,7 +150,9 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     def rows(self) -> tuple[ScenarioResult, ...]:
         """The examples of all its conversations."""
         return tuple(
-            row for conversation in self.conversations for row in conversation.scenarios
+            chain.from_iterable(
+                conversation.scenarios for conversation in self.conversations
+            )
         )
 
     def sum_of(self, name: str) -> Any:
@@ -173,11 +177,13 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     def _ends(
         self,
     ) -> tuple[Mapping[str, Sequence[float]], Mapping[str, Sequence[float]]]:
-        low, high = (
-            scores_by_scenario([row.settle_score(end) for row in self.rows])
-            for end in _ENDS
+        return (
+            scores_by_scenario(self._settled_rows(0)),
+            scores_by_scenario(self._settled_rows(1)),
         )
-        return low, high
+
+    def _settled_rows(self, end: Literal[0, 1]) -> list[ScenarioResult]:
+        return [row.settle_score(end) for row in self.rows]
 
     @cached_property
     def cells(self) -> Mapping[str, ScenarioCell]:
@@ -284,15 +290,12 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def interval(self) -> Interval | None:
         """Where the accuracy lies in other conversations as well, whatever is open earns; None: it needs trials."""
-        intervals = [
-            None
-            if mean is None
-            else score_interval([row.settle_score(end) for row in self.rows], mean)
-            for end, mean in zip(_ENDS, map(score_share, self._ends), strict=True)
-        ]
-        if intervals[0] and intervals[1]:
-            return Interval(intervals[0].low, intervals[1].high)
-        return None
+        low_mean, high_mean = map(score_share, self._ends)
+        if low_mean is None or high_mean is None:
+            return None
+        low = score_interval(self._settled_rows(0), low_mean)
+        high = score_interval(self._settled_rows(1), high_mean)
+        return Interval(low.low, high.high) if low and high else None
 
     @cached_property
     def pass_rate(self) -> PassRate:
@@ -375,21 +378,20 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         for conversation in self.conversations:
             add_mishaps(total, conversation.mishaps)
         replies = self.sum_of("metered")
-        return max(
-            (
-                min(1.0, mishap.times / (mishap.of or replies or math.inf))
-                for mishap in total.values()
-            ),
-            default=0.0,
-        )
+        shares = [
+            mishap.times / (mishap.of or replies or math.inf)
+            for mishap in total.values()
+        ]
+        return min(1.0, max(shares, default=0.0))
 
     @property
     def hampered(self) -> bool:
         """Whether so much went wrong that the score is hardly about memory."""
+        mishaps = chain.from_iterable(
+            conversation.mishaps for conversation in self.conversations
+        )
         return self.mishap_share > _HAMPERING or any(
-            mishap.what.startswith(ENDED_SOMEHOW)
-            for conversation in self.conversations
-            for mishap in conversation.mishaps
+            mishap.what.startswith(ENDED_SOMEHOW) for mishap in mishaps
         )
 
     @property
@@ -403,9 +405,6 @@ class Column(Struct, frozen=True, kw_only=True, dict=True):
         return any(conversation.estimated for conversation in self.conversations)
 
 
-_ENDS: tuple[Literal[0, 1], ...] = (0, 1)
-
-
 def columns_of_conversations(
     conversations: Sequence[ConversationResult],
 ) -> tuple[Column, ...]:
@@ -417,25 +416,16 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
     """Return a column for each agent and span, the spans of an agent together, in the order of the run."""
     # Grouped, not sorted: the order of --ltm-agent is the one that the user wants to
     # read.
-    agents = group_by(
-        run.conversations, lambda conversations: conversations.agent
-    ).values()
     paces = {(pace.agent, pace.span_label): pace for pace in run.paces}
-    places = [
-        conversations
-        for of_agent in agents
-        for conversations in group_by(
-            of_agent, lambda conversations: conversations.span_label
-        ).values()
-    ]
-    names = [(place[0].agent, place[0].span_label) for place in places]
-    return tuple(
-        Column(
-            conversations=conversations,
-            pace=paces.get(name) or Pace(agent=name[0], span_label=name[1]),
-        )
-        for conversations, name in zip(places, names, strict=True)
-    )
+    columns = []
+    for agent, of_agent in group_by(run.conversations, attrgetter("agent")).items():
+        spans = group_by(of_agent, attrgetter("span_label"))
+        for span_label, conversations in spans.items():
+            pace = paces.get((agent, span_label))
+            if pace is None:
+                pace = Pace(agent=agent, span_label=span_label)
+            columns.append(Column(conversations=conversations, pace=pace))
+    return tuple(columns)
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:

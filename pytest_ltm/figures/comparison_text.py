@@ -61,47 +61,49 @@ def comparison_text(
     p = chance_here(pairs, alpha=ALPHA)
     is_shown = p is not None and p <= alpha
     real = comparison.can_tell and comparison.p is not None and comparison.p <= alpha
-    short = (
-        "Yes"
-        if real
-        else "On these texts"
-        if is_shown
-        else "Too little to tell"
-        if p is None
-        else "Not shown"
-    )
+    explained = ""
+    if p is None:
+        short = "Too little to tell"
+        p_here = "unknown"
+        how = "too few scenarios to tell that from chance"
+    else:
+        short = "Not shown"
+        p_here = f"p {p_text(p)}"
+        how = f"two-sided {p_here}{many}"
+        explained = ", which chance explains"
+    if is_shown:
+        short = "On these texts"
+        explained = ""
+    if real:
+        short = "Yes"
     level = comparison.pairs - comparison.better - comparison.worse
     of = pluralize(comparison.pairs, "example")
     counts = f"better in {comparison.better:,}, worse in {comparison.worse:,}, equal in {level:,} of {of}"
-    how = (
-        "too few scenarios to tell that from chance"
-        if p is None
-        else f"two-sided p {p_text(p)}{many}"
-    )
-    explained = "" if is_shown or p is None else ", which chance explains"
     word = "better" if difference > 0 else "worse"
     # More digits where two would show nothing.
-    share = f"{abs(difference):.{2 if abs(difference) >= 0.005 else 4}f}"
-    where = (
-        f"{word} than {before} by {share} of full marks"
-        if difference
-        else f"level with {before}"
-    )
+    digits = 2 if abs(difference) >= 0.005 else 4
+    where = f"level with {before}"
+    if difference:
+        share = f"{abs(difference):.{digits}f}"
+        where = f"{word} than {before} by {share} of full marks"
     sentence_here = f"{HERE} {after} is {where}{explained}: {counts} ({how})."
     if comparison.can_tell and comparison.p is not None:
         count = pluralize(comparison.conversations, "conversation")
         ends = comparison.interval
         details = f"95% interval {ends.low:+.2f} … {ends.high:+.2f}; " if ends else ""
         details += f"two-sided p {p_text(comparison.p)}{many}; {count} each"
-        claim = f"{word}, too" if real and is_shown else word if real else "not shown"
+        claim = word if real else "not shown"
+        if real and is_shown:
+            claim += ", too"
         elsewhere = f"{ELSEWHERE}: {claim} ({details})."
         beyond = f"elsewhere p {p_text(comparison.p)}"
     else:
         elsewhere = f"{ELSEWHERE}: unknown, as {comparison.reason.partition(';')[0]}."
         beyond = "elsewhere unknown"
     more = "" if real else f" {_what_would_settle(pairs, comparison.conversations)}"
-    brief = f"here {'unknown' if p is None else f'p {p_text(p)}'}, {beyond}"
-    return ComparisonText(short, sentence_here, elsewhere + more, brief)
+    return ComparisonText(
+        short, sentence_here, elsewhere + more, f"here {p_here}, {beyond}"
+    )
 
 
 def _what_would_settle(pairs: Sequence[Pair], conversation_count: int) -> str:

@@ -96,16 +96,27 @@ class Figure(Struct, frozen=True):
             return self.label
         return self.label(columns)
 
+    def has_estimate(self, columns: Sequence[Column]) -> bool:
+        """Return whether its value for any of the columns is in part an estimate."""
+        return any(
+            self.estimated(column) and self.value(column) is not None
+            for column in columns
+        )
+
     def cells(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return how it is written for each of the columns."""
         aside = self.spent_by_agent and has_mixed_costs(columns)
         texts = []
         for column in columns:
-            text = self.without
-            if (value := self.value(column)) is not None:
-                text = "~" * self.estimated(column)
-                text += self.text(column) if self.text else UNITS[self.unit].text(value)
-                text = f"({text})" if aside and column.is_hypothetical else text
+            value = self.value(column)
+            if value is None:
+                texts.append(self.without)
+                continue
+            text = self.text(column) if self.text else UNITS[self.unit].text(value)
+            if self.estimated(column):
+                text = f"~{text}"
+            if aside and column.is_hypothetical:
+                text = f"({text})"
             texts.append(text)
         return tuple(texts)
 
@@ -114,13 +125,7 @@ def has_mixed_costs(columns: Sequence[Column]) -> bool:
     """Return whether only some of the dollars are hypothetical."""
     # Only beside real costs does a hypothetical one need a mark: alone, the heading
     # says that it would cost as much.
-    return (
-        len(
-            {
-                column.is_hypothetical
-                for column in columns
-                if column.cost_usd is not None
-            }
-        )
-        > 1
-    )
+    kinds = {
+        column.is_hypothetical for column in columns if column.cost_usd is not None
+    }
+    return len(kinds) > 1

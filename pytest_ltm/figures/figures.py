@@ -84,23 +84,18 @@ HAMPERED_NOTE = (
 
 def figure_notes(columns: Sequence[Column]) -> list[str]:
     """Return sentences on the signs in tables of figures."""
-    labelled = [figure for figure in all_figures() if figure.label]
+    notes = []
+    if any(column.hampered for column in columns):
+        notes.append(HAMPERED_NOTE)
+    if has_mixed_costs(columns):
+        notes.append("USD in parentheses: an estimate; nothing was spent.")
     # Also of rows that this table leaves out: a note too many is better than a sign
     # that nobody explains.
-    estimated = any(
-        figure.estimated(column) and figure.value(column) is not None
-        for figure in labelled
-        for column in columns
-    )
-    return [
-        *([HAMPERED_NOTE] if any(column.hampered for column in columns) else []),
-        *["USD in parentheses: an estimate; nothing was spent."]
-        * has_mixed_costs(columns),
-        *[
+    if any(figure.has_estimate(columns) for figure in all_figures() if figure.label):
+        notes.append(
             "~: not all of it was reported; that part is estimated from what was sent and said."
-        ]
-        * estimated,
-    ]
+        )
+    return notes
 
 
 def figures_json(column: Column) -> dict[str, Any]:
@@ -130,22 +125,19 @@ def figures_schema() -> tuple[dict[str, Any], list[str]]:
         schema = UNITS[first.unit].schema
         names = {figure.name.partition(".")[2]: figure for figure in figures}
         if group != first.name:
-            # The first member decides whether there is a group: inside one it is never
-            # missing.
+            members = {}
+            required_members = []
+            for name, figure in names.items():
+                # The first member decides whether there is a group: inside one it is
+                # never missing.
+                missing = "never" if figure is first else figure.missing
+                members[name] = _nullable(UNITS[figure.unit].schema, missing)
+                if missing != "absent":
+                    required_members.append(name)
             schema = {
                 "type": "object",
-                "required": [
-                    name
-                    for name, figure in names.items()
-                    if figure is first or figure.missing != "absent"
-                ],
-                "properties": {
-                    name: _nullable(
-                        UNITS[figure.unit].schema,
-                        "never" if figure is first else figure.missing,
-                    )
-                    for name, figure in names.items()
-                },
+                "required": required_members,
+                "properties": members,
                 "additionalProperties": False,
             }
         meaning = figure_meaning(first)
@@ -372,8 +364,16 @@ def _tries_label(text: str) -> Callable[[Sequence[Column]], str]:
     return lambda columns: text.format(max(column.pass_k_trials for column in columns))
 
 
-def _measured(measure: MemoryMeasure) -> Callable[[Column], float | None]:
-    return lambda column: measure.of_rows(column.rows)
+def _memory_figure(measure: MemoryMeasure) -> Figure:
+    in_terminal = "terminal" if measure.unit == "share" else "verbose"
+    return Figure(
+        f"memory.{measure.name}",
+        measure.unit,
+        lambda column: measure.of_rows(column.rows),
+        measure.label,
+        missing="absent",
+        reports=f"{in_terminal} markdown html",
+    )
 
 
 def _lost_at(place: str) -> Callable[[Column], int | None]:
@@ -391,19 +391,7 @@ _MEMORY = (
         "facts told",
         missing="absent",
     ),
-    *(
-        Figure(
-            f"memory.{one.name}",
-            one.unit,
-            _measured(one),
-            one.label,
-            missing="absent",
-            reports="terminal markdown html"
-            if one.unit == "share"
-            else "verbose markdown html",
-        )
-        for one in MEASURES
-    ),
+    *map(_memory_figure, MEASURES),
     Figure(
         "memory.never_written",
         "count",

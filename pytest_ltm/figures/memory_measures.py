@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -27,10 +28,9 @@ class MemoryMeasure(Struct, frozen=True, kw_only=True):
     def of_rows(self, rows: Iterable[ScenarioResult]) -> float | None:
         """Return it over examples; None where it is known of none."""
         pairs = [self.pair(row.memory) for row in rows if row.memory is not None]
-        count = sum(of for _, of in pairs)
-        if count:
-            return sum(much for much, _ in pairs) / count
-        return None
+        total = sum(amount for amount, _ in pairs)
+        count = sum(count for _, count in pairs)
+        return total / count if count else None
 
 
 def _facts(
@@ -45,9 +45,14 @@ def _facts(
     return pair
 
 
-def _counted(values: Iterable[float | None]) -> tuple[float, int]:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers), len(numbers)
+def _sum_lags(result: MemoryResult) -> tuple[int, int]:
+    lags = [fact.lag for fact in result.facts if fact.lag is not None]
+    return sum(lags), len(lags)
+
+
+def _count_found(result: MemoryResult) -> tuple[int, int]:
+    ranks = [fact.rank for fact in result.facts if fact.rank is not None]
+    return sum(rank > 0 for rank in ranks), len(ranks)
 
 
 def _is_written(fact: FactMemory) -> bool:
@@ -73,9 +78,7 @@ MEASURES = (
         name="found",
         words="the share of facts that memory found",
         label="found",
-        pair=lambda result: _counted(
-            None if fact.rank is None else fact.rank > 0 for fact in result.facts
-        ),
+        pair=_count_found,
         definition="of the facts that were in memory when a question needed them, the share that was found for it",
     ),
     MemoryMeasure(
@@ -116,7 +119,7 @@ MEASURES = (
         label="written after",
         unit="ratio",
         higher_is_better=False,
-        pair=lambda result: _counted(fact.lag for fact in result.facts),
+        pair=_sum_lags,
         definition="after how many exchanges a record had the value of a fact, mean",
     ),
     MemoryMeasure(
@@ -138,9 +141,10 @@ def count_facts(rows: Iterable[ScenarioResult]) -> int | None:
     """Return the number of facts of which it is known what became of them; None where no memory is known."""
     # no memory is not an empty one: nothing is shown of it
     memories = [row.memory for row in rows if row.memory is not None]
-    if memories:
-        return sum(fact.known for memory in memories for fact in memory.facts)
-    return None
+    if not memories:
+        return None
+    facts = chain.from_iterable(memory.facts for memory in memories)
+    return sum(fact.known for fact in facts)
 
 
 def count_lost(rows: Sequence[ScenarioResult]) -> Counter[str]:

@@ -330,15 +330,17 @@ def find_lag(
     def holds(text: str) -> bool:
         return has_value(text, value) and not _has_any(text, unchosen)
 
+    def holds_later(text: str) -> bool:
+        return holds(text) and _is_about(text, subject_words)
+
     if any(map(holds, ledger.writes.get(told_at, ()))):
         return 0
-    later = [
-        number
+    lags = [
+        number - told_at
         for number, texts in ledger.writes.items()
-        if number >= told_at
-        and any(holds(text) and _is_about(text, subject_words) for text in texts)
+        if number >= told_at and any(map(holds_later, texts))
     ]
-    return min(later) - told_at if later else None
+    return min(lags, default=None)
 
 
 def invents(ledger: MemoryLedger, text: str, exchange: int) -> bool:

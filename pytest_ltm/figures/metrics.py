@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -101,26 +101,21 @@ class AgentMetrics(Struct, frozen=True):
 
     def rows(self) -> list[list[str]]:
         """Return name, number of examples and all means of each scenario, and last of all examples."""
-        of_each = {**self.examples, "": sum(self.examples.values())}
-        return [
-            [
-                name or ALL_EXAMPLES,
-                f"{count:,}",
-                *(self.text(name, of) for of in self.names),
-            ]
-            for name, count in of_each.items()
-        ]
+        counts = {**self.examples, "": sum(self.examples.values())}
+        rows = []
+        for scenario, count in counts.items():
+            means = [self.text(scenario, name) for name in self.names]
+            rows.append([scenario or ALL_EXAMPLES, f"{count:,}", *means])
+        return rows
 
-    def _lacking(self, name: str) -> frozenset[str]:
-        by_scenario = {
-            scenario: self.cells.get((scenario, name)) for scenario in self.examples
-        }
-        lacking = [
-            scenario_name
-            for scenario_name, cell in by_scenario.items()
-            if cell is not None and cell.count < self.examples[scenario_name]
-        ]
-        return frozenset([*lacking, ""] if lacking else lacking)
+    def _lacking(self, name: str) -> set[str]:
+        """Return the scenarios in which some examples have the measure and others have not; "" with any."""
+        lacking = set()
+        for scenario, count in self.examples.items():
+            cell = self.cells.get((scenario, name))
+            if cell is not None and cell.count < count:
+                lacking |= {scenario, ""}
+        return lacking
 
 
 def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
@@ -129,26 +124,24 @@ def agent_metrics(run: RunResult) -> tuple[AgentMetrics, ...]:
     for (agent, span_label), rows in group_by(
         run.scenarios, lambda row: (row.agent, row.span_label)
     ).items():
-        if not any(row.metrics for row in rows):
+        cells: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in rows:
+            for metric in row.metrics:
+                # Each value counts twice: for its scenario, and for the row of all
+                # examples.
+                cells[row.scenario, metric.name].append(metric.value)
+                cells["", metric.name].append(metric.value)
+        if not cells:
             continue
-        values = [(row.scenario, metric) for row in rows for metric in row.metrics]
-        # Each value counts twice: for its scenario, and for the row of all examples.
-        both = [
-            (place, metric) for scenario, metric in values for place in (scenario, "")
-        ]
-        cells = group_by(both, lambda pair: (pair[0], pair[1].name)).items()
         averages = {
-            key: Averaged(
-                fmean(averaged_metric.value for _, averaged_metric in result),
-                len(result),
-            )
-            for key, result in cells
+            place: Averaged(fmean(values), len(values))
+            for place, values in cells.items()
         }
         contrasts = {
             name: _compare_runs(pairs, collapses=0)
             for name, pairs in against_control(rows).items()
         }
-        names = tuple(dict.fromkeys(metric.name for _, metric in values))
+        names = tuple(dict.fromkeys(name for _, name in cells))
         examples = Counter(row.scenario for row in rows)
         metrics.append(
             AgentMetrics(agent, span_label, names, examples, averages, contrasts)
@@ -176,9 +169,8 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     lines = wrap_text(text + starred, width)
     for metric in metrics:
         lines += _measure_table(metric, width, color=color)
-        lines += [
-            line for sentence in metric.sentences for line in wrap_text(sentence, width)
-        ]
+        for sentence in metric.sentences:
+            lines += wrap_text(sentence, width)
     return [*lines, ""]
 
 
@@ -214,17 +206,14 @@ def metrics_json(run: RunResult, agent: str, span_label: str) -> dict[str, Any]:
             for place, cell in cells.items()
         }
         metrics[name] = parts.pop("") | {"scenarios": parts}
-        if (against := column_metrics.contrasts.get(name)) is not None:
-            ends = (interval := _difference_interval(against)) and [
-                interval.low,
-                interval.high,
-            ]
-            contrast = {
-                "difference": against.difference,
-                "interval": ends,
-                "examples": against.pairs,
+        comparison = column_metrics.contrasts.get(name)
+        if comparison is not None:
+            interval = _difference_interval(comparison)
+            metrics[name]["against_control"] = {
+                "difference": comparison.difference,
+                "interval": interval and [interval.low, interval.high],
+                "examples": comparison.pairs,
             }
-            metrics[name]["against_control"] = contrast
     return metrics
 
 
@@ -238,32 +227,30 @@ def _measure_table(agent_metric: AgentMetrics, width: int, *, color: bool) -> li
         (first, _, second) = name.partition("_")
         blank = " " if name in agent_metric.partial else ""
         heads.append((first + blank, second + blank) if second else ("", name + blank))
-    slots = [
-        max(map(columns_of, [*head, *(row[i] for row in rows)]))
-        for i, head in enumerate(heads)
-    ]
+    slots = []
+    for i, head in enumerate(heads):
+        texts = [*head, *(row[i] for row in rows)]
+        slots.append(max(map(columns_of, texts)))
     # A long scenario name must not push the figures out of the terminal.
     slots[0] = min(slots[0], max(width // 3, len(ALL_EXAMPLES)), _LONGEST)
     room = width - slots[0] - slots[1] - len(_GAP)
     pages: list[list[int]] = [[]]
     for i in range(2, len(heads)):
-        if (
-            pages[-1]
-            and sum(len(_GAP) + slots[place] for place in [*pages[-1], i]) > room
-        ):
+        needed = sum(len(_GAP) + slots[place] for place in [*pages[-1], i])
+        if pages[-1] and needed > room:
             pages.append([])
         pages[-1].append(i)
 
     def line(cells: Sequence[str], page: Sequence[int]) -> str:
         label = pad_right(shorten_text(cells[0], slots[0], mark="…"), slots[0])
-        return _GAP.join(
-            [label, *(pad_left(cells[i], slots[i]) for i in [1, *page])]
-        ).rstrip()
+        numbers = [pad_left(cells[i], slots[i]) for i in [1, *page]]
+        return _GAP.join([label, *numbers]).rstrip()
 
     lines = []
     title = shorten_text(agent_metric.label, width, mark="…")
+    upper_heads, lower_heads = zip(*heads, strict=True)
     for page in pages:
-        tops = [line([half[place] for half in heads], page) for place in (0, 1)]
+        tops = [line(upper_heads, page), line(lower_heads, page)]
         rule = paint_text("─" * max(map(columns_of, tops)), "dim", color=color)
         lines += [
             "",
@@ -283,23 +270,22 @@ LEADING = {"f1": "F1 over all questions"}
 
 def leading_metrics(run: RunResult) -> list[tuple[str, dict[str, str]]]:
     """Return what each such metric is called, and its mean for each agent at each span that has it."""
-    pairs = [
-        (
-            head,
-            {
-                metric.label: metric.text("", name).strip()
-                for metric in agent_metrics(run)
-                if name in metric.names
-            },
-        )
-        for name, head in LEADING.items()
-    ]
-    return [(head, means) for head, means in pairs if means]
+    leading = []
+    for name, head in LEADING.items():
+        means = {
+            metric.label: metric.text("", name).strip()
+            for metric in agent_metrics(run)
+            if name in metric.names
+        }
+        if means:
+            leading.append((head, means))
+    return leading
 
 
 def leading_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each such metric."""
-    return [
-        f"{head}: {', '.join(f'{place} {mean}' for place, mean in of.items())}"
-        for head, of in leading_metrics(run)
-    ]
+    sentences = []
+    for head, means in leading_metrics(run):
+        places = [f"{place} {mean}" for place, mean in means.items()]
+        sentences.append(f"{head}: {', '.join(places)}")
+    return sentences

@@ -95,6 +95,16 @@ class LoadedRun(Struct, frozen=True, kw_only=True):
         """How many of its verdicts a person has amended."""
         return sum(row.automatic is not None for row in self.result.scenarios)
 
+    def conversations_of(
+        self, agent: str, span_label: str
+    ) -> tuple[ConversationFolder, ...]:
+        """Return the conversations of one agent at one memory span."""
+        return tuple(
+            folder
+            for folder in self.conversations
+            if folder.result.agent == agent and folder.result.span_label == span_label
+        )
+
     @property
     def automatic(self) -> RunResult:
         """Return the result before anybody amended it: what claims are made from."""
@@ -112,32 +122,25 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     read there.
     """
     summary = _read_json_object(path / "summary.json")
-    conversation_folders, notices = results or results_in(path)
-    if not conversation_folders:
+    folders, notices = results or results_in(path)
+    if not folders:
         if notices:
             reason = f": {notices[0]}"
         else:
             reason = "; a run folder has a results.json for each conversation"
         raise LtmError(f"{path}: no results to report{reason}")
     plan = summary.get("plan")
-    noted = summary.get("notices")
-    noted = noted if isinstance(noted, list) else []
+    recorded_notices = summary.get("notices")
+    if not isinstance(recorded_notices, list):
+        recorded_notices = []
     planned = list(plan.get("agents") or ()) if isinstance(plan, dict) else []
     # Merged and edited runs may hold agents that no plan names: those come last.
-    agents = [
-        *planned,
-        *sorted(
-            {
-                conversation_folder.result.agent
-                for conversation_folder in conversation_folders
-            }
-            - set(planned)
-        ),
-    ]
+    unplanned = {folder.result.agent for folder in folders}.difference(planned)
+    agents = [*planned, *sorted(unplanned)]
 
     def place(folder: ConversationFolder) -> tuple[int, float, str, int, str]:
         result = folder.result
-        trial = folder.result.name.planned_name.trial
+        trial = result.name.planned_name.trial
         number = int(trial) if trial.isdecimal() else 0
         return (
             agents.index(result.agent),
@@ -147,18 +150,18 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
             result.trial,
         )
 
-    conversation_folders = sorted(conversation_folders, key=place)
+    folders = sorted(folders, key=place)
+    further_notices = [
+        text
+        for text in recorded_notices
+        if isinstance(text, str) and text not in notices
+    ]
     result = RunResult(
         run_id=path.resolve().name,
-        conversations=tuple(
-            conversation_folder.result for conversation_folder in conversation_folders
-        ),
+        conversations=tuple(folder.result for folder in folders),
         folder=str(path),
-        notices=tuple(
-            notices
-            + [text for text in noted if isinstance(text, str) and text not in notices]
-        ),
-        suite=suite_of(summary.get("plan")),
+        notices=(*notices, *further_notices),
+        suite=suite_of(plan),
         trust=text_of(summary.get("trust", "")),
         paces=_read_paces(summary.get("results")),
         prechecks=prechecks_in(path)
@@ -166,10 +169,8 @@ def read_run(path: Path, results: ResultsInFolder | None = None) -> LoadedRun:
     )
     amended = _amendments.apply_amendments(result, _amendments.read_amendments(path))
     conversations = tuple(
-        structs.replace(each, result=amended_result)
-        for amended_result, each in zip(
-            amended.conversations, conversation_folders, strict=True
-        )
+        structs.replace(folder, result=amended_result)
+        for folder, amended_result in zip(folders, amended.conversations, strict=True)
     )
     return LoadedRun(
         path=path, result=amended, conversations=conversations, summary=summary
@@ -181,30 +182,27 @@ ResultsInFolder: TypeAlias = tuple[list[ConversationFolder], list[str]]
 
 def results_in(path: Path) -> ResultsInFolder:
     """Return the conversations of a run folder, without amendments, and why others of them cannot be read."""
-    conversation_folders: list[ConversationFolder] = []
+    folders: list[ConversationFolder] = []
     notices: list[str] = []
     # One damaged conversation must not hide the others: it becomes a notice.
     for file in sorted(path.glob(RESULTS)):
         try:
             result = read_results(file)
-            conversation_folders.append(
+            folders.append(
                 ConversationFolder(result=result, path=file.parent, recorded=result)
             )
         except LtmError as error:
             notices.append(str(error))
-    return conversation_folders, notices
+    return folders, notices
 
 
 def suite_of(plan: object) -> str:
     """Return the suite's name and version as tables show it; "" where files of definitions were played, or none is."""
-    plan_fields = plan if isinstance(plan, dict) else {}
-    if not plan_fields.get("suite") or plan_fields.get("definitions"):
+    if not isinstance(plan, dict) or not plan.get("suite") or plan.get("definitions"):
         return ""
-    return " ".join(
-        str(plan_fields[name])
-        for name in ("suite", "suite_version")
-        if plan_fields.get(name) is not None
-    )
+    suite = str(plan["suite"])
+    version = plan.get("suite_version")
+    return suite if version is None else f"{suite} {version}"
 
 
 def prechecks_in(path: Path) -> tuple[Precheck, ...]:
@@ -221,36 +219,32 @@ def prechecks_in(path: Path) -> tuple[Precheck, ...]:
 def _read_json_object(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(read_regular(path))
-    except (
-        OSError,
-        ValueError,
-        RecursionError,
-    ):
+    except (OSError, ValueError, RecursionError):
         # a damaged summary costs names and notices, never the report
-        return {}
+        value = None
     return value if isinstance(value, dict) else {}
 
 
 def _read_paces(columns: object) -> tuple[Pace, ...]:
     """Return how long agents took, as the results of a summary say."""
-    if isinstance(columns, list):
-        rows = [row for row in columns if isinstance(row, dict)]
-    else:
-        rows = []
-    return tuple(
-        Pace(
-            agent=row["agent"],
-            span_label=row["span_label"],
-            asking=CallDurations(
-                total=row["agent_seconds"], **row.get("reply_seconds", {})
-            ),
-            **{
-                name: None
-                if f"{name}_seconds" not in row
-                else CallDurations(total=0.0, **row[f"{name}_seconds"])
-                for name in ("storing", "settling")
-            },
+    paces = []
+    for row in columns if isinstance(columns, list) else ():
+        if not isinstance(row, dict) or row.get("agent_seconds") is None:
+            continue
+        durations = {
+            name: CallDurations(total=0.0, **row[f"{name}_seconds"])
+            for name in ("storing", "settling")
+            if f"{name}_seconds" in row
+        }
+        asking = CallDurations(
+            total=row["agent_seconds"], **row.get("reply_seconds", {})
         )
-        for row in rows
-        if row.get("agent_seconds") is not None
-    )
+        paces.append(
+            Pace(
+                agent=row["agent"],
+                span_label=row["span_label"],
+                asking=asking,
+                **durations,
+            )
+        )
+    return tuple(paces)

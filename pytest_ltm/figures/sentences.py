@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_ltm.api.journal import (
@@ -16,7 +17,7 @@ from pytest_ltm.api.journal import (
 from pytest_ltm.api.model import ACCOUNTS, Account, Mishap, add_mishaps
 from pytest_ltm.api.storage import fields_of, join_words, lazy, one_line, pluralize
 from pytest_ltm.figures.statistics.totals import group_by
-from pytest_ltm.figures.text import exact_dollars, short_count
+from pytest_ltm.figures.text import NOTHING, exact_dollars, short_count
 
 if TYPE_CHECKING:
     from pytest_ltm.figures.statistics.spans_reached import EffectiveSpan
@@ -28,18 +29,16 @@ _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_sp
 def spans_of(run: RunResult) -> dict[str, EffectiveSpan]:
     """Return the effective span of each agent that was tested isolated and at a memory span; by label."""
     agents = group_by(run.conversations, lambda conversations: conversations.agent)
-    # one point is no curve: without either place there is nothing to keep, or nothing
-    # to lose
-    both = {
-        agent: conversations
-        for agent, conversations in agents.items()
-        if len({conversation.span is None for conversation in conversations}) > 1
-    }
-    rows = {
-        agent: [row for conversation in conversations for row in conversation.scenarios]
-        for agent, conversations in both.items()
-    }
-    return {agent: _effective_span(of) for agent, of in rows.items()}
+    spans = {}
+    for agent, conversations in agents.items():
+        # One point is no curve: without either place there is nothing to keep, or
+        # nothing to lose.
+        if len({conversation.span is None for conversation in conversations}) > 1:
+            rows = chain.from_iterable(
+                conversation.scenarios for conversation in conversations
+            )
+            spans[agent] = _effective_span(rows)
+    return spans
 
 
 def span_sentences(run: RunResult) -> list[str]:
@@ -58,17 +57,17 @@ def mishap_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
             totals.setdefault((conversation.agent, conversation.span_label), {}),
             conversation.mishaps,
         )
-    return [
-        f"{at_span(one_line(agent), one_line(span))}: {one_line(mishap.what)}: "
-        + (
-            f"{mishap.times:,} of {mishap.of:,}"
-            if mishap.of
-            else pluralize(mishap.times, "time")
-        )
-        for (agent, span), total in totals.items()
-        for mishap in total.values()
-        if mishap.times
-    ]
+    sentences = []
+    for (agent, span), total in totals.items():
+        place = at_span(one_line(agent), one_line(span))
+        for mishap in total.values():
+            if mishap.of:
+                count = f"{mishap.times:,} of {mishap.of:,}"
+            else:
+                count = pluralize(mishap.times, "time")
+            if mishap.times:
+                sentences.append(f"{place}: {one_line(mishap.what)}: {count}")
+    return sentences
 
 
 def account_sentences(conversations: Iterable[ConversationResult]) -> list[str]:
@@ -99,19 +98,15 @@ def span_sentence(result: EffectiveSpan) -> str:
     """Return between which spans an agent's effective one lies, and what the run kept at each."""
     if result.span is None:
         return f"effective memory span unknown: {result.reason}"
-    shares = [
-        "-" if point.kept is None else f"{point.kept:.0%}" for point in result.curve
-    ]
-    places = [one_line(span_place(point.label)) for point in result.curve]
-    curve = ", ".join(
-        f"{share} {place}" for share, place in zip(shares, places, strict=True)
-    )
+    points = []
+    for point in result.curve:
+        share = NOTHING if point.kept is None else f"{point.kept:.0%}"
+        points.append(f"{share} {one_line(span_place(point.label))}")
     finding = "not known: more trials would narrow it"
-    short = short_span(result)
     if result.low or not _reaches_last_span(result):
-        finding = f"{short} tokens"
+        finding = f"{short_span(result)} tokens"
     meaning = f"{result.level:.0%} interval of the span up to which it keeps {result.share:.0%} of its isolated score"
-    return f"effective memory span {finding} ({meaning}); this run kept {curve}"
+    return f"effective memory span {finding} ({meaning}); this run kept {', '.join(points)}"
 
 
 def short_span(result: EffectiveSpan) -> str:
@@ -148,22 +143,18 @@ def _span_text(number: int) -> str:
 def spans_json(run: RunResult) -> list[dict[str, Any]]:
     """Return the effective spans as JSON values."""
     names = ("low", "high", "at_least", "share", "level", "reason")
-    point_names = ("isolated", "score", "kept")
-    return [
-        {
-            "agent": agent,
-            "kept_in_run": result.span,
-            **fields_of(result, *names),
-            "curve": [
-                {
-                    "span_label": point.label,
-                    **fields_of(point, "span", *point_names, "pairs"),
-                }
-                for point in result.curve
-            ],
-        }
-        for agent, result in spans_of(run).items()
-    ]
+    point_names = ("span", "isolated", "score", "kept", "pairs")
+    records = []
+    for agent, result in spans_of(run).items():
+        curve = [
+            {"span_label": point.label, **fields_of(point, *point_names)}
+            for point in result.curve
+        ]
+        fields = fields_of(result, *names)
+        records.append(
+            {"agent": agent, "kept_in_run": result.span, **fields, "curve": curve}
+        )
+    return records
 
 
 _FINDINGS = {
@@ -176,26 +167,23 @@ def precheck_sentences(run: RunResult) -> list[str]:
     """Return a sentence for each agent that was probed, and one on the judge's canaries, with what they cost."""
     sentences = []
     for precheck in run.prechecks:
+        # Agents get messages, a judge gets calls: the words of the rest of the report.
         if precheck.kind == "probe":
             title = f"isolation probe of {precheck.of!r}"
+            parts = [pluralize(precheck.calls, "message")]
         else:
             title = f"judge's {precheck.kind}"
-        text = (
-            _FINDINGS.get(precheck.verdict) or precheck.why or "all were graded right"
-        )
-        text = f"skipped: {precheck.why}" if precheck.verdict == "skipped" else text
-        # Agents get messages, a judge gets calls: the words of the rest of the report.
-        parts = [
-            pluralize(precheck.calls, "message" if precheck.kind == "probe" else "call")
-        ]
-        sign = "~" * precheck.estimated
+            parts = [pluralize(precheck.calls, "call")]
+        if precheck.verdict == "skipped":
+            text = f"skipped: {precheck.why}"
+        else:
+            finding = _FINDINGS.get(precheck.verdict)
+            text = finding or precheck.why or "all were graded right"
+        sign = "~" if precheck.estimated else ""
         if precheck.tokens:
             parts.append(f"{sign}{pluralize(precheck.tokens, 'token')}")
-        parts += (
-            []
-            if precheck.cost_usd is None
-            else [f"{sign}${exact_dollars(precheck.cost_usd)}"]
-        )
+        if precheck.cost_usd is not None:
+            parts.append(f"{sign}${exact_dollars(precheck.cost_usd)}")
         spent = f" ({', '.join(parts)})" if precheck.calls else ""
         sentences.append(f"{title}: {text}{_rates_by_kind(precheck)}{spent}")
     return sentences
@@ -221,15 +209,17 @@ def trust_sentence(
     `places`: where each agent runs, as a clause after its label. `texts`: whether they
     were public; "": it is unknown.
     """
-    agents = [
-        f"{join_words(list(labels))} {'runs' if len(labels) == 1 else 'run'} {place}"
-        for place, labels in group_by(places, places.__getitem__).items()
-    ]
-    checks = next(
-        (precheck for precheck in prechecks if precheck.kind == "checks"), None
-    )
-    if checks:
-        judge = checks.why.partition(": ")[0]
-    else:
+    parts = []
+    for place, labels in group_by(places, places.__getitem__).items():
+        verb = "runs" if len(labels) == 1 else "run"
+        parts.append(f"{join_words(labels)} {verb} {place}")
+    if texts:
+        parts.append(texts)
+    if has_judge:
         judge = "the judge was not checked during the run"
-    return "; ".join([*agents, *([texts] if texts else []), *[judge] * has_judge])
+        for precheck in prechecks:
+            if precheck.kind == "checks":
+                judge = precheck.why.partition(": ")[0]
+                break
+        parts.append(judge)
+    return "; ".join(parts)

@@ -92,9 +92,9 @@ def _table_layout(table: TextTable, width: int) -> _Layout:
         max(map(columns_of, [table.label, one_line(table.corner), *labels])),
         max(17, width // 3),
     )
-    texts = [text for row in table.rows for text, _ in row.cells] + [
-        span for _, span in table.heads
-    ]
+    texts = [span for _, span in table.heads]
+    for row in table.rows:
+        texts += [text for text, _ in row.cells]
     return _Layout(
         label=label, slot=max(map(columns_of, texts)), room=width - label - _GROUP_GAP
     )
@@ -130,11 +130,10 @@ def _page_lines(
     for agent, places in page:
         width = layout.group(agent, len(places))
         line_width = width - columns_of(agent) - 1
-        agents.append(
-            f"{agent} {'─' * line_width}"
-            if len(places) > 1 and line_width > 0
-            else pad_left(agent, width)
-        )
+        if len(places) > 1 and line_width > 0:
+            agents.append(f"{agent} {'─' * line_width}")
+        else:
+            agents.append(pad_left(agent, width))
     heads: list[tuple[str, Style]] = [(span, "strong") for _, span in table.heads]
     corner = shorten_text(one_line(table.corner), layout.label, mark="…")
     lines = [

@@ -113,10 +113,10 @@ def _drawn_sums(values: Sequence[float], masks: Sequence[bytes]) -> list[float]:
     tables = [
         _subset_sums(values[i : i + _CHUNK]) for i in range(0, len(values), _CHUNK)
     ]
-    columns = [
-        [table[byte & (len(table) - 1)] for byte in mask]
-        for table, mask in zip(tables, masks, strict=True)
-    ]
+    columns = []
+    for table, mask in zip(tables, masks, strict=True):
+        bits = len(table) - 1
+        columns.append([table[byte & bits] for byte in mask])
     return [*map(sum, zip(*columns, strict=True)), fsum(values)]
 
 
@@ -462,14 +462,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     difference: float | None
     """Later less earlier: the mean over scenarios of the mean over their pairs; below 0 the later one lost."""
-    interval: Interval | None
+    interval: Interval | None = None
     """Where the difference lies at `level`; None if there are too few units, or no pair differs."""
-    p: float | None
+    p: float | None = None
     """How often equally good agents differ at least as much, either way."""
-    p_drop: float | None
+    p_drop: float | None = None
     """How often equally good agents lose at least as much: what a gate looks at."""
-    p_gain: float | None
-    detectable: float | None
+    p_gain: float | None = None
+    detectable: float | None = None
     """The smallest drop that the one-sided test at `alpha` sees with probability `power`; None beyond 1."""
     pairs: int
     better: int
@@ -531,40 +531,38 @@ def compare_runs(
     one of them. `rng` defaults to a fixed seed, so that equal runs get equal
     answers.
     """
-    chosen = kind or unit_kind(pairs, level)
-    units = units_of(pairs, chosen)
+    kind = kind or unit_kind(pairs, level)
+    units = units_of(pairs, kind)
     conversations = count_conversations(pairs)
-    reason = _too_little(len(pairs), len(units), chosen, conversations, alpha)
-    possible = possible_collapses(all_pairs or pairs, collapses)
-    if reason:
-        chance = None
-    else:
-        chance = chance_of_runs(pairs, chosen, rng or random.Random(0), draws, possible)
     better = sum(pair.gain > _NOISE for pair in pairs)
     worse = sum(pair.gain < -_NOISE for pair in pairs)
-    return Comparison(
-        difference=None
-        if not units
-        else fsum(unit.gain for unit in units)
-        if better or worse
-        else 0.0,
-        interval=chance.interval(level) if chance and (better or worse) else None,
-        p=chance.p_value if chance else None,
-        p_drop=chance.p_drop if chance else None,
-        p_gain=chance.p_gain if chance else None,
-        detectable=_detectable_drop(pairs, chosen, alpha, power, possible)
-        if chance
-        else None,
+    difference = 0.0 if units else None
+    if better or worse:
+        difference = fsum(unit.gain for unit in units)
+    comparison = Comparison(
+        difference=difference,
         pairs=len(pairs),
         better=better,
         worse=worse,
-        kind=chosen,
+        kind=kind,
         units=len(units),
         conversations=conversations,
         level=level,
         alpha=alpha,
         power=power,
-        reason=reason,
+        reason=_too_little(len(pairs), len(units), kind, conversations, alpha),
+    )
+    if not comparison.can_tell:
+        return comparison
+    possible = possible_collapses(all_pairs or pairs, collapses)
+    chance = chance_of_runs(pairs, kind, rng or random.Random(0), draws, possible)
+    return structs.replace(
+        comparison,
+        interval=chance.interval(level) if better or worse else None,
+        p=chance.p_value,
+        p_drop=chance.p_drop,
+        p_gain=chance.p_gain,
+        detectable=_detectable_drop(pairs, kind, alpha, power, possible),
     )
 
 
@@ -603,22 +601,13 @@ def compare_scenarios(
         )
         for group in groups.values()
     ]
-    adjusted = holm_correction(
-        [
-            1.0 if comparison.p_drop is None else comparison.p_drop
-            for comparison in comparisons
-        ]
-    )
-    return {
-        name: structs.replace(
-            comparison_of_group,
-            alpha=alpha,
-            adjusted=p if comparison_of_group.can_tell else None,
-        )
-        for name, comparison_of_group, p in zip(
-            groups, comparisons, adjusted, strict=True
-        )
-    }
+    chances = [comparison.p_drop for comparison in comparisons]
+    corrected = holm_correction([1.0 if p is None else p for p in chances])
+    result = {}
+    for name, comparison, p in zip(groups, comparisons, corrected, strict=True):
+        adjusted = p if comparison.can_tell else None
+        result[name] = structs.replace(comparison, alpha=alpha, adjusted=adjusted)
+    return result
 
 
 def _detectable_drop(

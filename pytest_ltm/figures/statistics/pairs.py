@@ -191,13 +191,12 @@ def units_of(pairs: Sequence[Pair], kind: UnitKind) -> tuple[SignUnit, ...]:
     """Return the units with the weights that make their sum the mean over scenarios; sorted by their keys."""
     counts = Counter(pair.scenario for pair in pairs)
     weights = {name: 1 / (len(counts) * count) for name, count in counts.items()}
-    return tuple(
-        SignUnit(
-            fsum(weights[pair.scenario] * pair.gain for pair in group),
-            fsum(weights[pair.scenario] for pair in group),
-        )
-        for group in unit_members(pairs, kind).values()
-    )
+    units = []
+    for group in unit_members(pairs, kind).values():
+        gain = fsum(weights[pair.scenario] * pair.gain for pair in group)
+        weight = fsum(weights[pair.scenario] for pair in group)
+        units.append(SignUnit(gain, weight))
+    return tuple(units)
 
 
 def unit_members(

@@ -88,10 +88,8 @@ def _clustered_interval(
         Pair(row.scenario, row.example, row.span_label, row.trial, 0.0, value)
         for row, value in values
     ]
-    cells, conversations = (
-        list(unit_members(pairs, kind).values())
-        for kind in (unit_kind(pairs, level), "conversation")
-    )
+    cells = list(unit_members(pairs, unit_kind(pairs, level)).values())
+    conversations = list(unit_members(pairs, "conversation").values())
     mean = fsum(pair.after for pair in pairs) / len(pairs)
     count = len(conversations)
     effective = float(len(cells))
@@ -118,9 +116,10 @@ def _independent_examples(
     groups = len(clusters)
     if groups == count:
         return float(count)
-    squares = fsum(
-        fsum(pair.after - share for pair in cluster) ** 2 for cluster in clusters
-    )
+    distances = []
+    for cluster in clusters:
+        distances.append(fsum(pair.after - share for pair in cluster))
+    squares = fsum(distance**2 for distance in distances)
     variance = squares * groups / (groups - 1) / count**2
     quantile = (1 + level) / 2
     narrowed = (normal_quantile(quantile) / t_quantile(quantile, groups - 1)) ** 2

@@ -113,12 +113,10 @@ def effective_span(
             f"a share of the isolated score is above 0 and at most 1, not {share!r}"
         )
     by_span = group_by(rows, attrgetter("span", "span_label"))
-    alone = [
-        _without_span(row)
-        for (span, _), group in by_span.items()
-        if span is None
-        for row in group
-    ]
+    alone: list[ScoredRow] = []
+    for (span, _), group in by_span.items():
+        if span is None:
+            alone += map(_without_span, group)
     seeded = rng or random.Random(0)
     points = []
     by_label: dict[str, list[ScoredRow]] = {}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, sqrt
-from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,14 +66,11 @@ def scores_by_scenario(rows: Iterable[ScenarioResult]) -> dict[str, tuple[float,
 
     Names and scores are sorted, so that the order of the rows changes nothing.
     """
-    scores = group_by(
-        [(row.scenario, row.score) for row in rows if row.score is not None],
-        itemgetter(0),
-    )
-    return {
-        name: tuple(sorted(score for _, score in scores[name]))
-        for name in sorted(scores)
-    }
+    scores: defaultdict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if row.score is not None:
+            scores[row.scenario].append(row.score)
+    return {name: tuple(sorted(scores[name])) for name in sorted(scores)}
 
 
 def total_score(scores: Mapping[str, Sequence[float]]) -> float:
@@ -94,16 +91,18 @@ def pass_k(rows: Iterable[ScenarioResult], tries: int, *, every: bool) -> float 
 
     None if no example has that many trials with a score.
     """
-    of_one = pass_hat_k if every else pass_at_k
+    chance_of = pass_hat_k if every else pass_at_k
     examples = group_by(
         [row for row in rows if row.scored],
         lambda row: (row.scenario, row.example, row.span_label),
     )
-    chances = [
-        of_one(len(of), sum(row.outcome == "passed" for row in of), tries)
-        for of in examples.values()
-    ]
-    return mean_or_none([chance for chance in chances if chance is not None])
+    chances = []
+    for trials in examples.values():
+        passed = sum(row.outcome == "passed" for row in trials)
+        chance = chance_of(len(trials), passed, tries)
+        if chance is not None:
+            chances.append(chance)
+    return mean_or_none(chances)
 
 
 def spread_by_draws(
@@ -122,10 +121,11 @@ def spread_by_draws(
     if not repeated:
         return None
     fixed = fsum(values[0] for values in scores.values() if len(values) == 1)
-    totals = sorted(
-        fixed + fsum(values[int(rng.random() * len(values))] for values in repeated)
-        for _ in range(draws)
-    )
+    totals = []
+    for _ in range(draws):
+        drawn = [values[int(rng.random() * len(values))] for values in repeated]
+        totals.append(fixed + fsum(drawn))
+    totals.sort()
     centre = fsum(totals) / draws
     sd = sqrt(fsum((total - centre) ** 2 for total in totals) / draws)
     return Spread(
@@ -150,9 +150,11 @@ def ltm_reach(rows: Iterable[ScenarioResult]) -> float | None:
     The "LTM score" of the LTM Benchmark, version 3.5. None without any score.
     """
     scored = [row for row in rows if row.scored]
+    if not scored:
+        return None
     full = [row for row in scored if row.score is not None and row.score >= FULL_MARKS]
     spans = [row.measured_span for row in full if row.measured_span is not None]
-    return (fsum(spans) / len(spans) if spans else 0.0) if scored else None
+    return mean_or_none(spans) or 0.0
 
 
 def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
@@ -161,14 +163,13 @@ def weighted_reach(rows: Iterable[ScenarioResult]) -> float | None:
     The "LTM score" of the benchmark's versions 1 and 2 and of its blog: tokens weighted
     by accuracy.
     """
-    scored = [
-        row for row in rows if row.score is not None and row.measured_span is not None
-    ]
-    if scored:
-        return fsum(
-            (row.score or 0.0) * (row.measured_span or 0) for row in scored
-        ) / len(scored)
-    return None
+    return mean_or_none(
+        [
+            row.score * row.measured_span
+            for row in rows
+            if row.score is not None and row.measured_span is not None
+        ]
+    )
 
 
 def filler_share(filler_tokens: int, tokens: int) -> float | None:
@@ -182,37 +183,31 @@ def filler_share(filler_tokens: int, tokens: int) -> float | None:
 def agent_paces(timed: Mapping[tuple[str, str], Iterable[Timing]]) -> tuple[Pace, ...]:
     """Return how long each agent took at each memory span, by its label and the span's, of what was timed there."""
     result = []
-    for (agent, span_label), of in timed.items():
-        timings = list(of)
-        asking = _call_durations(
-            [timing.seconds for timing in timings if isinstance(timing, ReplyTime)]
+    for (agent, span_label), entries in timed.items():
+        timings = list(entries)
+        pace = Pace(
+            agent=agent,
+            span_label=span_label,
+            asking=_call_durations(timings, ReplyTime),
+            storing=_call_durations(timings, TellTime),
+            settling=_call_durations(timings, SettleTime),
         )
-        storing = _call_durations(
-            [timing.seconds for timing in timings if isinstance(timing, TellTime)]
-        )
-        settling = _call_durations(
-            [timing.seconds for timing in timings if isinstance(timing, SettleTime)]
-        )
-        if asking or storing:
-            result.append(
-                Pace(
-                    agent=agent,
-                    span_label=span_label,
-                    asking=asking,
-                    storing=storing,
-                    settling=settling,
-                )
-            )
+        if pace.asking or pace.storing:
+            result.append(pace)
     return tuple(result)
 
 
-def _call_durations(took: Sequence[float]) -> CallDurations | None:
-    if not took:
+def _call_durations(
+    timings: Iterable[Timing], kind: type[ReplyTime | TellTime | SettleTime]
+) -> CallDurations | None:
+    """Return the durations of calls of one kind; None without any."""
+    seconds = [timing.seconds for timing in timings if isinstance(timing, kind)]
+    if not seconds:
         return None
     # Rounded to microseconds: below that, clocks differ more than agents do.
-    ordered = sorted(took)
+    ordered = sorted(seconds)
     return CallDurations(
-        total=sum(took),
+        total=sum(seconds),
         median=round(median(ordered), 6),
         p95=round(percentile_of(ordered, 0.95), 6),
     )

@@ -177,25 +177,21 @@ def _talk(
 ) -> dict[str, Any]:
     """Return the input, the answers and the messages of an example."""
     exchanges = record.transcript.exchanges_of(row.id)
-    last = row.questions[-1] if row.questions else None
-    if last:
-        answer = last.answer
-    elif exchanges:
-        answer = exchanges[-1].reply
-    else:
-        answer = ""
-    if last:
-        question = last.text
+    if row.questions:
+        question = row.questions[-1].text
+        answer = row.questions[-1].answer
     elif exchanges:
         question = exchanges[-1].message
+        answer = exchanges[-1].reply
     else:
         question = row.id
+        answer = ""
+    texts = []
+    for exchange in exchanges:
+        texts += [("user", exchange.message), ("assistant", exchange.reply)]
     messages = [
-        {"turn_idx": 2 * number + turn, "role": role, "content": text}
-        for number, exchange in enumerate(exchanges)
-        for turn, (role, text) in enumerate(
-            (("user", exchange.message), ("assistant", exchange.reply))
-        )
+        {"turn_idx": turn, "role": role, "content": text}
+        for turn, (role, text) in enumerate(texts)
     ]
     place = max(len(messages) - 1, 0)
     attribution = {

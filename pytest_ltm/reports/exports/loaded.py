@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, overload
@@ -38,11 +39,18 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.model import Check
 from pytest_ltm.api.scenarios import Plan, PlannedExample
-from pytest_ltm.api.storage import DefinitionError, LtmError, for_library, read_regular
+from pytest_ltm.api.storage import (
+    DefinitionError,
+    LtmError,
+    fields_of,
+    for_library,
+    read_regular,
+)
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.figures import figure_numbers
 from pytest_ltm.figures.metrics import metrics_json
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.reports.exports.output import import_library
 from pytest_ltm.reports.exports.result_rows import (
     CallRow,
@@ -86,37 +94,32 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         """The columns of frames and files, with what their cells hold if they are not empty."""
         types: dict[str, type] = {}
         for field in structs.fields(self._kind):
-            if field.name != METRICS:
-                # Texts of a fixed choice are texts, and any cell may be empty.
-                is_choice = get_origin(field.type) is Literal
-                if is_choice:
-                    kinds = {str}
-                else:
-                    kinds = {*(get_args(field.type) or (field.type,))} - {NoneType}
-                [types[field.name]] = kinds
-        metrics = dict.fromkeys(
-            name for row in self._rows for name in getattr(row, METRICS, ())
-        )
-        return {**types, **{f"{METRIC}{name}": float for name in metrics}}
+            if field.name == METRICS:
+                continue
+            # Texts of a fixed choice are texts, and any cell may be empty.
+            if get_origin(field.type) is Literal:
+                types[field.name] = str
+            else:
+                kinds = get_args(field.type) or (field.type,)
+                [types[field.name]] = {*kinds} - {NoneType}
+        for row in self._rows:
+            for name in getattr(row, METRICS, ()):
+                types[f"{METRIC}{name}"] = float
+        return types
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
         clean = cache(for_library)  # many cells say the same
         rows = []
         for row in self._rows:
-            cells = structs.asdict(row)
-            cells |= {
-                f"{METRIC}{name}": value
-                for name, value in cells.pop(METRICS, {}).items()
-            }
-            rows.append(
-                {
-                    name: clean(value)
-                    if isinstance(value := cells.get(name), str)
-                    else value
-                    for name in self.columns
-                }
-            )
+            fields = structs.asdict(row)
+            for name, value in fields.pop(METRICS, {}).items():
+                fields[f"{METRIC}{name}"] = value
+            cells = {}
+            for name in self.columns:
+                value = fields.get(name)
+                cells[name] = clean(value) if isinstance(value, str) else value
+            rows.append(cells)
         return rows
 
     def frame(self) -> Any:
@@ -199,11 +202,9 @@ class Results:
     ) -> tuple[
         ResultTable[ExampleRow], ResultTable[QuestionRow], ResultTable[VerdictRow]
     ]:
-        rows = [
-            row
-            for run, folder in self._conversations
-            for row in of_results(folder.result, run, folder.path.name)
-        ]
+        rows: list[PlacedRow] = []
+        for run, folder in self._conversations:
+            rows += of_results(folder.result, run, folder.path.name)
         return (
             _result_table(ExampleRow, rows),
             _result_table(QuestionRow, rows),
@@ -233,12 +234,10 @@ class Results:
         )
 
     @property
-    def _conversations(self) -> list[tuple[str, ConversationFolder]]:
-        return [
-            (run.result.run_id, conversation)
-            for run in self.runs
-            for conversation in run.conversations
-        ]
+    def _conversations(self) -> Iterator[tuple[str, ConversationFolder]]:
+        for run in self.runs:
+            for folder in run.conversations:
+                yield run.result.run_id, folder
 
 
 def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[AnyRow]:
@@ -268,17 +267,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
     problems: list[str] = []
     for name in runs or (LATEST,):
         folder = find_run(str(name), Path(ltm_dir))
-        # A folder of runs, such as `.ltm` or `.ltm/runs`, has them in the order of
-        # their ids.
-        above = folder / "runs" if (folder / "runs").is_dir() else folder
-        if _is_run(folder):
-            inside = []
-        else:
-            inside = [
-                path
-                for path in sorted(above.iterdir())
-                if path.is_dir() and _is_run(path)
-            ]
+        inside = [] if _is_run(folder) else _runs_within(folder)
         for path in inside or [folder]:
             try:
                 if path.resolve() not in loaded_runs:
@@ -289,14 +278,18 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
                     raise
                 problems.append(str(error))
     id_counts = Counter(run.result.run_id for run in loaded_runs.values())
-    renamed_runs = [
-        # One whose name another has, too, goes by its path.
-        structs.replace(run, result=structs.replace(run.result, run_id=str(run.path)))
-        if id_counts[run.result.run_id] > 1
-        else run
-        for run in loaded_runs.values()
-    ]
-    return Results(runs=tuple(renamed_runs), lost=tuple(problems))
+    for path, run in loaded_runs.items():
+        # A run whose id another has, too, goes by its path.
+        if id_counts[run.result.run_id] > 1:
+            result = structs.replace(run.result, run_id=str(run.path))
+            loaded_runs[path] = structs.replace(run, result=result)
+    return Results(runs=tuple(loaded_runs.values()), lost=tuple(problems))
+
+
+def _runs_within(folder: Path) -> list[Path]:
+    """Return the runs in a folder such as `.ltm` or `.ltm/runs`, in the order of their ids."""
+    above = folder / "runs" if (folder / "runs").is_dir() else folder
+    return [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
 
 
 def _is_run(folder: Path) -> bool:
@@ -305,32 +298,29 @@ def _is_run(folder: Path) -> bool:
 
 def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
-    journals = sorted(path.glob(f"*/{JOURNAL}"))
-    open_ = [
-        journal.parent
-        for journal in journals
-        if not (journal.parent / RESULTS).is_file()
-    ]
-    conversation_folders: list[ConversationFolder] = []
+    unfinished: list[ConversationFolder] = []
     problems: list[str] = []
-    for folder in open_:
+    for journal in sorted(path.glob(f"*/{JOURNAL}")):
+        folder = journal.parent
+        if (folder / RESULTS).is_file():
+            continue
         try:
-            conversation_folders.append(
+            unfinished.append(
                 ConversationFolder(result=results_so_far(folder), path=folder)
             )
             problems.append(f"{folder}: {NOT_OVER}")
         except LtmError as error:
             problems.append(str(error))
-    if conversation_folders and not any(path.glob(f"*/{RESULTS}")):
+    if unfinished and not any(path.glob(f"*/{RESULTS}")):
         nothing = RunResult(
             run_id=path.resolve().name, conversations=(), folder=str(path)
         )
         run = LoadedRun(path=path, result=nothing, conversations=(), summary={})
     else:
         run = read_run(path)
-    folders = (*run.conversations, *conversation_folders)
+    folders = (*run.conversations, *unfinished)
     result = structs.replace(
-        run.result, conversations=tuple(folder_read.result for folder_read in folders)
+        run.result, conversations=tuple(folder.result for folder in folders)
     )
     return structs.replace(run, result=result, conversations=folders), problems
 
@@ -396,22 +386,13 @@ def _example(
         verdict_fields["checks"] = tuple(
             Check(label, bool(ok), ok is None) for label, ok in verdict.checks
         )
-    questions_asked = [
-        message
-        for message in record.messages.values()
-        if (message.by, message.kind) == (planned.key, "ask")
-    ]
-    replied = [
-        question
-        for question in questions_asked
-        if {question.exchange, *question.about} <= record.replies.keys()
-    ]
-    questions = [
-        question_result(
-            CreditedQuestion(question.exchange, question.about), record.transcript
-        )
-        for question in replied
-    ]
+    questions = []
+    for message in record.messages.values():
+        is_question = message.by == planned.key and message.kind == "ask"
+        # Without the replies to a question and its needles there are no distances.
+        if is_question and {message.exchange, *message.about} <= record.replies.keys():
+            credited = CreditedQuestion(message.exchange, message.about)
+            questions.append(question_result(credited, record.transcript))
     exchanges = record.transcript.exchanges_of(planned.key)
     outcome, cause, _ = classify_ending(ending_told(verdict), planned.threshold)
     return ScenarioResult(
@@ -429,7 +410,7 @@ def _example(
         skills=planned.skills,
         gap=questions[-1].gap if questions else None,
         tokens=sum(
-            question.message_tokens + question.reply_tokens for question in exchanges
+            exchange.message_tokens + exchange.reply_tokens for exchange in exchanges
         ),
         judge_calls=len(record.example(planned.key).judged),
         questions=tuple(questions),
@@ -498,6 +479,8 @@ class RunSlice:
         first = self.conversations[0].result
         summary = self.run.summary
         plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
+        names = [folder.result.name.planned_name for folder in self.conversations]
+        trials = {name.trial for name in names}
         return {
             "run": self.run.result.run_id,
             "began": self.begin_time.isoformat(),
@@ -505,12 +488,7 @@ class RunSlice:
             "agent_spec": first.agent_spec,
             "span_label": self.column.span_label,
             "span": self.column.span,
-            "trials": len(
-                {
-                    conversation.result.name.planned_name.trial
-                    for conversation in self.conversations
-                }
-            ),
+            "trials": len(trials),
             "suite": self.run.result.suite,
             **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
             # Agents, spans and suite stand beside it.
@@ -519,10 +497,7 @@ class RunSlice:
                 for name, value in plan.items()
                 if name not in {"agents", "spans", "suite"}
             },
-            **{
-                name: getattr(first, name)
-                for name in ("plan_fingerprint", "agent_fingerprint")
-            },
+            **fields_of(first, "plan_fingerprint", "agent_fingerprint"),
         }
 
     def figures(self) -> dict[str, float]:
@@ -547,16 +522,18 @@ class RunSlice:
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
     """Return what returns the examples of a part by column."""
-    names = list(results.examples.columns)
-    grouped = defaultdict(list)
-    for row in results.examples.records():
-        grouped[row["run"], row["agent"], row["span_label"]].append(row)
+    records = group_by(
+        results.examples.records(), itemgetter("run", "agent", "span_label")
+    )
 
     def examples(part: RunSlice) -> dict[str, list[Any]]:
         place = for_library(
             (part.run.result.run_id, part.column.agent, part.column.span_label)
         )
-        return {name: [row[name] for row in grouped[tuple(place)]] for name in names}
+        rows = records.get(tuple(place), [])
+        return {
+            name: list(map(itemgetter(name), rows)) for name in results.examples.columns
+        }
 
     return examples
 
@@ -565,10 +542,5 @@ def run_slices(results: Results) -> Iterator[RunSlice]:
     """Yield the parts of all runs, in the order of their tables."""
     for run in results.runs:
         for column in result_columns(run.result):
-            place = column.agent, column.span_label
-            mine = [
-                conversation
-                for conversation in run.conversations
-                if (conversation.result.agent, conversation.result.span_label) == place
-            ]
-            yield RunSlice(run=run, column=column, conversations=tuple(mine))
+            folders = run.conversations_of(column.agent, column.span_label)
+            yield RunSlice(run=run, column=column, conversations=folders)

@@ -81,13 +81,12 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
         [experiment], filter_string=f"tags.`{_TAG}` = '{part.id}'"
     ):
         client.delete_run(old.info.run_id)
-    began, ended = (
-        int(moment.timestamp() * 1_000) for moment in (part.begin_time, part.end_time)
-    )
+    begin = int(part.begin_time.timestamp() * 1_000)
+    end = int(part.end_time.timestamp() * 1_000)
     name = escape_unprintable(for_library(part.name))
     tags = {_TAG: part.id}
     run = client.create_run(
-        experiment, start_time=began, run_name=name, tags=tags
+        experiment, start_time=begin, run_name=name, tags=tags
     ).info.run_id
     entities = import_library("mlflow.entities", extra="mlflow", user="")
     facts = part.facts()
@@ -98,27 +97,21 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
         for name, value in for_library(facts | plan).items()
         if value not in (None, "")
     }
-    texts = {
-        mlflow_name(key): value_or_text
-        if isinstance(value_or_text, str)
-        else json.dumps(value_or_text)
-        for key, value_or_text in parameters.items()
-    }
+    texts = {}
+    for key, value in parameters.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        texts[mlflow_name(key)] = escape_unprintable(text)[:_LONGEST]
     client.log_batch(
         run,
         metrics=[
-            entities.Metric(mlflow_name(key), figure, began, 0)
+            entities.Metric(mlflow_name(key), figure, begin, 0)
             for key, figure in part.figures().items()
         ],
-        params=[
-            entities.Param(key, escape_unprintable(text)[:_LONGEST])
-            for key, text in texts.items()
-        ],
+        params=[entities.Param(key, text) for key, text in texts.items()],
     )
     client.log_table(run, examples, "examples.json")
-    client.set_terminated(
-        run, status="FINISHED" if part.complete else "KILLED", end_time=ended
-    )
+    status = "FINISHED" if part.complete else "KILLED"
+    client.set_terminated(run, status=status, end_time=end)
 
 
 def mlflow_name(name: str) -> str:

@@ -24,6 +24,10 @@ class ExportTarget(Struct, frozen=True):
     is_there: bool = False
     """Whether the store has such an entry."""
 
+    def exists(self) -> bool:
+        """Return whether it is there before anything is written."""
+        return self.is_there if self.entry else self.path.exists()
+
     def __str__(self) -> str:
         if self.entry:
             return f"{self.path}: {self.entry}"
@@ -32,31 +36,25 @@ class ExportTarget(Struct, frozen=True):
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
     """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
-    existing = [
-        output
-        for output in outputs
-        if (output.is_there if output.entry else output.path.exists())
-    ]
+    existing = [output for output in outputs if output.exists()]
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise LtmError(
             f"{existing[0]}{more}: there already. Name another place with -o, or overwrite with --force"
         )
     folders = {output.path.parent for output in outputs if not output.entry}
-    if (
-        len(outputs) > 1
-        and len(folders) == 1
-        and not (folder := folders.pop()).exists()
-    ):
-        with build_folder(folder) as beside:  # files that belong together
-            _write_each(
-                [
-                    structs.replace(output, path=beside / output.path.name)
-                    for output in outputs
-                ]
-            )
-    else:
+    is_new = len(folders) == 1 and not any(folder.exists() for folder in folders)
+    if len(outputs) == 1 or not is_new:
         _write_each(outputs)
+        return
+    # Files that belong together appear together.
+    with build_folder(folders.pop()) as beside:
+        _write_each(
+            [
+                structs.replace(output, path=beside / output.path.name)
+                for output in outputs
+            ]
+        )
 
 
 def _write_each(outputs: Sequence[ExportTarget]) -> None:

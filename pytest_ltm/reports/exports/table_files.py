@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -62,23 +63,20 @@ class PaperTable(NamedTuple):
 
 def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     """Return the table of all agents of some runs; equal labels of several runs are told apart by the run."""
-    run_columns = [
-        (run, column) for run in runs for column in result_columns(run.result)
-    ]
-    labels = {(column.agent, run.result.run_id) for run, column in run_columns}
-    shared = {
-        agent
-        for agent, _ in labels
-        if sum(agent == other_agent for other_agent, _ in labels) > 1
-    }
+    run_columns: list[tuple[str, Column]] = []
+    for run in runs:
+        run_columns += [
+            (run.result.run_id, column) for column in result_columns(run.result)
+        ]
+    labels = {(column.agent, run_id) for run_id, column in run_columns}
+    run_counts = Counter(agent for agent, _ in labels)
     spans = {column.span_label: column.span or 0 for _, column in run_columns}
-    rows: dict[str, dict[str, Column]] = {}
-    for run, column in run_columns:
-        if column.agent in shared:
-            agent = f"{column.name} ({run.result.run_id})"
-        else:
-            agent = column.name
-        rows.setdefault(one_line(agent), {})[column.span_label] = column
+    columns_by_agent: dict[str, dict[str, Column]] = {}
+    for run_id, column in run_columns:
+        agent = column.name
+        if run_counts[column.agent] > 1:
+            agent += f" ({run_id})"
+        columns_by_agent.setdefault(one_line(agent), {})[column.span_label] = column
     ordered = sorted(spans, key=spans.__getitem__)
     suites = join_words(
         list(dict.fromkeys(run.result.suite for run in runs if run.result.suite))
@@ -89,12 +87,12 @@ def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
     parts.append(
         f"pytest-ltm {version('pytest-ltm')}" + (f", suite {suites}" if suites else "")
     )
-    cells = [
-        (agent, [columns.get(span) for span in ordered])
-        for agent, columns in rows.items()
+    rows = [
+        (agent, list(map(columns.get, ordered)))
+        for agent, columns in columns_by_agent.items()
     ]
     return PaperTable(
-        [one_line(span) for span in ordered], cells, "; ".join(parts) + "."
+        [one_line(span) for span in ordered], rows, "; ".join(parts) + "."
     )
 
 
@@ -111,24 +109,21 @@ def paper_latex(runs: Sequence[LoadedRun]) -> str:
         "    \\toprule",
         f"    {' & '.join(['Agent', *map(_escape_latex, table.spans)])} \\\\",
         "    \\midrule",
-        *(
-            f"    {' & '.join([_escape_latex(agent), *(_cell(column, small=True) for column in columns)])} \\\\"
-            for agent, columns in table.rows
-        ),
-        "    \\bottomrule",
-        "  \\end{tabular}",
-        "\\end{table}",
     ]
+    for agent, columns in table.rows:
+        cells = [_cell(column, small=True) for column in columns]
+        lines.append(f"    {' & '.join([_escape_latex(agent), *cells])} \\\\")
+    lines += ["    \\bottomrule", "  \\end{tabular}", "\\end{table}"]
     return "\n".join(lines) + "\n"
 
 
 def paper_markdown(runs: Sequence[LoadedRun]) -> str:
     """Return the same table as Markdown, with the citation below it."""
     table = paper_table(runs)
-    rows = [
-        [agent, *(_cell(column, small=False) for column in columns)]
-        for agent, columns in table.rows
-    ]
+    rows = []
+    for agent, columns in table.rows:
+        cells = [_cell(column, small=False) for column in columns]
+        rows.append([agent, *cells])
     return f"{markdown_table(['Agent', *table.spans], rows)}\n\n{table.caption}\n\n```bibtex\n{_citation()}\n```\n"
 
 
@@ -137,11 +132,13 @@ def _cell(column: Column | None, *, small: bool) -> str:
     if column is None or column.accuracy_lower_bound is None:
         return NOTHING
     text = f"{100 * column.accuracy_lower_bound:.1f}"
-    ends = column.interval
-    inside = f"[{100 * ends.low:.1f}, {100 * ends.high:.1f}]" if ends else ""
-    return " ".join(
-        [text, *([f"{{\\scriptsize {inside}}}" if small else inside] if inside else [])]
-    )
+    interval = column.interval
+    if not interval:
+        return text
+    ends = f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    if small:
+        ends = f"{{\\scriptsize {ends}}}"
+    return f"{text} {ends}"
 
 
 def _citation() -> str:
@@ -162,10 +159,10 @@ def outputs(
     # Before anything is written: a missing library must not leave half an export.
     if kind == "parquet":
         import_library("pyarrow.parquet", extra="parquet", user="--to parquet")
-    targets = {
-        name: to if only else to / f"{name}.{kind}"
-        for name in ([only] if only else TABLES)
-    }
+    if only:
+        targets = {only: to}
+    else:
+        targets = {name: to / f"{name}.{kind}" for name in TABLES}
     return [
         ExportTarget(
             path, partial(_write_table, kind=kind, table=getattr(results, name))
@@ -177,11 +174,8 @@ def outputs(
 def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
     records = table.records()
     if kind == "parquet":
-        arrow, parquet = (
-            import_library(name, extra="parquet", user="")
-            for name in ("pyarrow", "pyarrow.parquet")
-        )
-
+        arrow = import_library("pyarrow", extra="parquet", user="")
+        parquet = import_library("pyarrow.parquet", extra="parquet", user="")
         types = {
             str: arrow.string(),
             int: arrow.int64(),
@@ -190,10 +184,7 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
             datetime: arrow.timestamp("us", tz="UTC"),
         }
         schema = arrow.schema(
-            [
-                (name, types[kind_of_cell])
-                for name, kind_of_cell in table.columns.items()
-            ]
+            [(name, types[cell_type]) for name, cell_type in table.columns.items()]
         )
         parquet.write_table(arrow.Table.from_pylist(records, schema=schema), path)
         return
@@ -203,10 +194,8 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
         writer.writerow(table.columns)
         # A cell that begins with `=` would be a formula to a spreadsheet, whoever wrote
         # it.
-        writer.writerows(
-            [csv_cell(_time_as_text(value)) for value in record.values()]
-            for record in records
-        )
+        for record in records:
+            writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()
     else:
         lines = (
