@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -24,7 +25,7 @@ from pytest_ltm.api.storage import (
     read_regular,
     redact_secrets,
 )
-from pytest_ltm.figures.statistics.totals import FULL_MARKS
+from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
 from pytest_ltm.gate.changes import GateSide
 from pytest_ltm.gate.plan_facts import PlanFacts
 
@@ -55,21 +56,23 @@ def baseline_text(side: GateSide, version: str) -> str:
         side.result.conversations,
         key=lambda e: (e.span or 0, e.span_label, natural_sort_key(e.trial)),
     )
-    facts = {
-        (*plan.place, key): value
-        for plan in side.plans
-        for key, value in plan.examples.items()
-    }
+    facts = {}
+    for plan in side.plans:
+        for key, value in plan.examples.items():
+            facts[plan.span_label, plan.trial, key] = value
     common, own_facts = _by_scenario(facts)
 
     def place(row: ScenarioResult) -> tuple[Any, ...]:
-        example, label, trial = map(
-            natural_sort_key, (row.example, row.span_label, row.trial)
+        return (
+            row.scenario,
+            natural_sort_key(row.example),
+            row.span or 0,
+            natural_sort_key(row.span_label),
+            natural_sort_key(row.trial),
         )
-        return row.scenario, example, row.span or 0, label, trial
 
     rows = sorted(
-        (row for conversation in conversations for row in conversation.scenarios),
+        chain.from_iterable(conversation.scenarios for conversation in conversations),
         key=place,
     )
     settings = dict(side.plans[0].settings) if side.plans else {}
@@ -95,15 +98,11 @@ def baseline_text(side: GateSide, version: str) -> str:
     }
     parts = []
     for name, value in top.items():
-        if isinstance(value, list):
+        text = _ascii_json(value)
+        if value and isinstance(value, list):
             lines = ",\n".join(f"  {_ascii_json(item)}" for item in value)
-        else:
-            lines = ""
-        parts.append(
-            f' "{name}": [\n{lines}\n ]'
-            if lines
-            else f' "{name}": {_ascii_json(value)}'
-        )
+            text = f"[\n{lines}\n ]"
+        parts.append(f' "{name}": {text}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
@@ -133,33 +132,26 @@ def _by_scenario(
 def _conversation_entry(
     conversation: ConversationResult, plans: Sequence[PlanFacts]
 ) -> dict[str, Any]:
-    prints = [
-        plan.fingerprint
-        for plan in plans
-        if plan.place == (conversation.span_label, conversation.trial)
-    ]
-    if conversation.plan_fingerprint in prints or not prints:
-        plan_entry = conversation.plan_fingerprint
-    else:
-        plan_entry = prints[0]
-    place = {
+    place = (conversation.span_label, conversation.trial)
+    fingerprint = conversation.plan_fingerprint
+    prints = [plan.fingerprint for plan in plans if plan.place == place]
+    if prints and fingerprint not in prints:
+        fingerprint = prints[0]
+    return {
         "span": conversation.span_label,
         "memory_span": conversation.span,
         "trial": conversation.trial,
+        "plan": fingerprint,
+        **fields_of(conversation, "tokens", "reply_tokens", "cost_usd"),
     }
-    return (
-        place
-        | {"plan": plan_entry}
-        | fields_of(conversation, "tokens", "reply_tokens", "cost_usd")
-    )
 
 
 def _row_entry(row: ScenarioResult) -> dict[str, Any]:
-    fields = (
-        fields_of(row, "scenario", "example")
-        | {"span": row.span_label}
-        | fields_of(row, "trial", "score")
-    )
+    fields = {
+        **fields_of(row, "scenario", "example"),
+        "span": row.span_label,
+        **fields_of(row, "trial", "score"),
+    }
     if row.score is None:
         fields |= fields_of(row, "outcome", "cause")
     fields |= fields_of(row, "upper", "gap", "tokens", "cost_usd")
@@ -196,16 +188,14 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
     except (ValueError, RecursionError) as error:
         raise LtmError(f"{where}: not a baseline: {error}") from error
     top = Field(data, where)
-    result = top.value.get("format") if isinstance(top.value, dict) else None
-    if result != FORMAT:
-        hint = (
-            " It is the summary of a run: name the run's folder."
-            if "summary" in str(result)[:30]
-            else ""
+    kind = top.value.get("format") if isinstance(top.value, dict) else None
+    if kind != FORMAT:
+        problem = (
+            f"not a baseline of this version: format {kind!r}, expected {FORMAT!r}."
         )
-        raise top.fault(
-            f"not a baseline of this version: format {result!r}, expected {FORMAT!r}.{hint}"
-        )
+        if "summary" in str(kind)[:30]:
+            problem += " It is the summary of a run: name the run's folder."
+        raise top.fault(problem)
     fields = top.mapping(required=_TOP)
     agent = fields["agent"].text()
     scenarios = _parse_scenarios(fields["scenarios"])
@@ -220,44 +210,35 @@ def parse_baseline(content: bytes, where: str, name: str) -> GateSide:
         for (span, _), entry in zip(places, items, strict=True)
     }
     rows, examples = _parse_rows(fields["rows"], agent, scenarios, places, spans)
+    rows_by_place = group_by(rows, lambda row: (row.span_label, row.trial))
     settings = {key: value.json() for key, value in fields["plan"].mapping().items()}
     conversations: list[ConversationResult] = []
     plans: list[PlanFacts] = []
-    for item_of_conversation, place in zip(items, places, strict=True):
-        # isolated variants of one scenario share their place: the first conversation
-        # has the rows of all
-        is_taken = any(plan.place == place for plan in plans)
-        mine = (
-            ()
-            if is_taken
-            else tuple(row for row in rows if (row.span_label, row.trial) == place)
-        )
-        fingerprint = item_of_conversation["plan"].text("a fingerprint")
-        agent_print = fields["agent_fingerprint"].text("a fingerprint")
-        read: dict[str, Any] = {
-            "agent_spec": fields["agent_spec"].text(),
-            "agent_fingerprint": agent_print,
-        }
-        read |= {
-            "span": item_of_conversation["memory_span"].value,
-            "plan_fingerprint": fingerprint,
-            "scenarios": mine,
-        }
-        read |= _parse_numbers(
-            item_of_conversation, "tokens", "reply_tokens", "cost_usd"
-        )
+    for item, place in zip(items, places, strict=True):
+        span = item["memory_span"].value
+        fingerprint = item["plan"].text("a fingerprint")
         conversations.append(
-            ConversationResult(agent=agent, span_label=place[0], trial=place[1], **read)
+            ConversationResult(
+                agent=agent,
+                agent_fingerprint=fields["agent_fingerprint"].text("a fingerprint"),
+                agent_spec=fields["agent_spec"].text(),
+                span_label=place[0],
+                span=span,
+                trial=place[1],
+                plan_fingerprint=fingerprint,
+                # isolated variants of one scenario share their place: the first
+                # conversation has the rows of all
+                scenarios=tuple(rows_by_place.pop(place, ())),
+                **_parse_numbers(item, "tokens", "reply_tokens", "cost_usd"),
+            )
         )
-        own_settings = {**settings, "span": conversations[-1].span}
-        facts = {} if is_taken else examples.get(place, {})
         plans.append(
             PlanFacts(
                 span_label=place[0],
                 trial=place[1],
                 fingerprint=fingerprint,
-                settings=own_settings,
-                examples=facts,
+                settings={**settings, "span": span},
+                examples=examples.pop(place, {}),
             )
         )
     return GateSide(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from msgspec import structs
 
@@ -119,8 +120,9 @@ def why_undetectable(rule: Rule, imagined: Iterable[tuple[str, Pair]]) -> str:
         reason = _why_too_few(rule, pairs)
         if reason:
             trials = _find_enough_trials(rule, pairs)
-            cure = f": --ltm-trials={trials} is enough, also for the baseline"
-            return f"{reason}{cure if trials else ''}"
+            if trials:
+                reason += f": --ltm-trials={trials} is enough, also for the baseline"
+            return reason
     return ""
 
 
@@ -130,8 +132,7 @@ def _find_enough_trials(rule: Rule, pairs: Sequence[Pair]) -> int:
     for trials in range(2, _MOST_TRIALS):
         repeated = [
             structs.replace(pair, trial=f"{trial}.{pair.trial}")
-            for trial in range(trials)
-            for pair in first
+            for trial, pair in product(range(trials), first)
         ]
         if not _why_too_few(rule, repeated):
             return trials

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import structs
@@ -62,20 +63,13 @@ def change_lines(changes: Changes, width: int) -> list[str]:
 
 
 def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
-    return [line for text in texts for line in wrap_text(text, width, indent)]
+    return list(chain.from_iterable(wrap_text(text, width, indent) for text in texts))
 
 
 def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
-    label_text = pad_right(
-        indent + clip_text(one_line(label), width - len(indent)), width
-    )
-    return (
-        label_text
-        + "".join(
-            f" {pad_left(cell, size)}"
-            for cell, size in zip(cells, _WIDTHS, strict=True)
-        )
-    ).rstrip()
+    text = indent + clip_text(one_line(label), width - len(indent))
+    padded = map(pad_left, cells, _WIDTHS)
+    return " ".join([pad_right(text, width), *padded]).rstrip()
 
 
 def overall_cells(change: Change) -> tuple[str, ...]:
@@ -163,23 +157,19 @@ def comparison_sentences(changes: Changes) -> list[str]:
         for change in changes.changes
         if only_guesses(columns_of_conversations(change.held_before))
     ]
-    texts += [
-        sentence
-        for change in changes.changes
-        for sentence in _verbosity_sentence(change)
-    ]
-    shown_changes = [change for change in changes.changes if moved_scenarios(change)]
-    if any(
-        scenario.adjusted is not None
-        for change in shown_changes
-        for scenario in change.scenarios.values()
-    ):
+    texts += _verbosity_sentences(changes)
+    moved_changes = [change for change in changes.changes if moved_scenarios(change)]
+    scenarios = chain.from_iterable(
+        change.scenarios.values() for change in moved_changes
+    )
+    if any(scenario.adjusted is not None for scenario in scenarios):
         texts.append("A scenario's p is corrected for testing all of them (Holm).")
-    elif shown_changes:
+    elif moved_changes:
         texts.append(
             "The scenarios show where it moved; more trials would show which of them moved by chance."
         )
-    texts += [sentence for change in changes.changes for sentence in _left_out(change)]
+    for change in changes.changes:
+        texts += _left_out(change)
     if changes.uncompared:
         texts.append(
             f"{changes.before} has no memory span {', '.join(changes.uncompared)}: not compared."
@@ -189,22 +179,19 @@ def comparison_sentences(changes: Changes) -> list[str]:
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
     """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
-    return _wrapped(
-        (text for change in changes.changes for text in _verbosity_sentence(change)),
-        width,
-        "  ",
-    )
+    return _wrapped(_verbosity_sentences(changes), width, "  ")
 
 
-def _verbosity_sentence(change: Change) -> Iterable[str]:
-    """Return a sentence if the agent's share of the tokens is another now: what it says itself fills a conversation."""
-    before = _agent_share(change.held_before)
-    after = _agent_share(change.held_after)
-    if before is not None and after is not None and abs(after - before) > MUCH:
-        yield (
-            f"{change.label}: the agent's own replies are {after:.0%} of all tokens, {before:.0%} before; under "
-            "--ltm-count=all that changes how far back its memory must reach."
-        )
+def _verbosity_sentences(changes: Changes) -> Iterator[str]:
+    """Yield where the agent's share of the tokens is another now: what it says itself fills a conversation."""
+    for change in changes.changes:
+        before = _agent_share(change.held_before)
+        after = _agent_share(change.held_after)
+        if before is not None and after is not None and abs(after - before) > MUCH:
+            yield (
+                f"{change.label}: the agent's own replies are {after:.0%} of all tokens, {before:.0%} before; under "
+                "--ltm-count=all that changes how far back its memory must reach."
+            )
 
 
 def _agent_share(conversations: Sequence[ConversationResult]) -> float | None:
@@ -231,30 +218,33 @@ def _left_out(change: Change) -> Iterable[str]:
 
 def changes_json(changes: Changes) -> dict[str, Any]:
     """Return the comparison as JSON values."""
-    return fields_of(
-        changes, "before", "before_agent", "after", "uncompared", "collapses"
-    ) | {
-        "changes": [
-            {
-                **fields_of(change, "agent", "span_label"),
-                "before": change.level and change.level.before,
-                "after": change.level and change.level.after,
-                **_comparison_json(change.overall),
-                **fields_of(change, "lost_passes", "won_passes"),
-                "p_mcnemar": change.mcnemar,
-                "without_score": {
-                    place: getattr(change.paired, f"unscored_{place}")
-                    for place in ("before", "after", "both")
-                },
-                **fields_of(change, "only_before", "only_after", "partial"),
-                "scenarios": {
-                    name: fields_of(level, "before", "after")
-                    | _comparison_json(change.scenarios[name])
-                    for name, level in change.levels.items()
-                },
-            }
-            for change in changes.changes
-        ]
+    names = ("before", "before_agent", "after", "uncompared", "collapses")
+    return {
+        **fields_of(changes, *names),
+        "changes": [_change_json(change) for change in changes.changes],
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    paired = change.paired
+    return {
+        **fields_of(change, "agent", "span_label"),
+        "before": change.level and change.level.before,
+        "after": change.level and change.level.after,
+        **_comparison_json(change.overall),
+        **fields_of(change, "lost_passes", "won_passes"),
+        "p_mcnemar": change.mcnemar,
+        "without_score": {
+            "before": paired.unscored_before,
+            "after": paired.unscored_after,
+            "both": paired.unscored_both,
+        },
+        **fields_of(change, "only_before", "only_after", "partial"),
+        "scenarios": {
+            name: fields_of(level, "before", "after")
+            | _comparison_json(change.scenarios[name])
+            for name, level in change.levels.items()
+        },
     }
 
 
@@ -355,11 +345,8 @@ def github_annotations(verdict: GateVerdict) -> list[str]:
         return []
     if verdict.state == "unmeasurable":
         texts = [verdict_line(verdict), *verdict_details(verdict)]
-        return [
-            _workflow_command(
-                "warning", "long-term memory: not measurable", ". ".join(texts)
-            )
-        ]
+        title = "long-term memory: not measurable"
+        return [_workflow_command("warning", title, ". ".join(texts))]
     return [
         _workflow_command("error", f"long-term memory: {finding.rule}", finding.text)
         for finding in verdict.breaches
@@ -372,7 +359,9 @@ def _workflow_command(kind: str, title: str, text: str) -> str:
     https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     """
     message = _escape_command(one_line(text))
-    return f"::{kind} title={_escape_command(one_line(title)).replace(':', '%3A').replace(',', '%2C')}::{message}"
+    heading = _escape_command(one_line(title))
+    heading = heading.replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={heading}::{message}"
 
 
 def _escape_command(text: str) -> str:

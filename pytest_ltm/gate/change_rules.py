@@ -8,7 +8,6 @@ from typing import TypeAlias
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.api.storage import join_some
 from pytest_ltm.figures.statistics.comparison import (
-    COLLAPSES,
     compare_runs,
     compare_scenarios,
     score_of,
@@ -40,7 +39,7 @@ RowPair: TypeAlias = tuple[ScenarioResult, ScenarioResult]
 
 
 def check_change(
-    rule: Rule, change: Change, *, looks: int = 1, collapses: float = COLLAPSES
+    rule: Rule, change: Change, *, looks: int, collapses: float
 ) -> RuleResult:
     """Return whether the rule holds, and what was found.
 
@@ -59,7 +58,9 @@ def check_change(
 
 def check_span_change(rule: Rule, changes: Sequence[Change]) -> RuleResult:
     """Return the same for the effective memory span of one agent, over all memory spans in both."""
-    row_pairs = [pair for change in changes for pair in _scored_row_pairs(change)]
+    row_pairs: list[RowPair] = []
+    for change in changes:
+        row_pairs += _scored_row_pairs(change)
     before = effective_span([row for row, _ in row_pairs])
     after = effective_span([row for _, row in row_pairs])
     if before.span is None or after.span is None:
@@ -81,10 +82,13 @@ def _pairs_in_scope(rule: Rule, change: Change) -> tuple[Pair, ...]:
 
 def _scored_row_pairs(change: Change) -> list[RowPair]:
     """Return the examples that have a score in both, 0 where it is open."""
-    pairs = zip(
-        zero_open_scores(change.before), zero_open_scores(change.after), strict=True
-    )
-    return [pair for pair in pairs if all(row.scored for row in pair)]
+    before = zero_open_scores(change.before)
+    after = zero_open_scores(change.after)
+    return [
+        (row_before, row_after)
+        for row_before, row_after in zip(before, after, strict=True)
+        if row_before.scored and row_after.scored
+    ]
 
 
 # --- Rules with a limit.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
 from math import fsum
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct, field, structs
@@ -263,20 +265,20 @@ def compare_sides(
     check_comparable(before, after, ways, common=common)
     part = _Part.of(before, after)
     spans = [span for span in after.spans if span in before.spans]
-    changes = [
-        _make_change(earlier, after.side_of_agent(agent), span, part, collapses)
-        for agent in after.agents
-        for span in spans
-    ]
-    # A span may be in both sides without any common trial: there is nothing to pair.
-    moved = tuple(change for change in changes if change is not None)
+    changes = []
+    for agent, span in product(after.agents, spans):
+        conversations = after.side_of_agent(agent)
+        change = _make_change(earlier, conversations, span, part, collapses)
+        # A span may be in both sides without any common trial: there is nothing to pair.
+        if change is not None:
+            changes.append(change)
     return Changes(
         before=before.name,
         before_agent=earlier.agents[0] if earlier.agents else "",
         after=after.name,
-        changes=moved,
+        changes=tuple(changes),
         uncompared=tuple(span for span in after.spans if span not in before.spans),
-        looks=len(moved),
+        looks=len(changes),
         collapses=collapses,
     )
 
@@ -285,22 +287,25 @@ def check_comparable(
     before: GateSide, after: GateSide, ways: CompareHints, *, common: bool
 ) -> None:
     """Raise ConfigurationError unless the two may be compared."""
-    mine = {plan.place for plan in after.plans}
-    if not mine & {plan.place for plan in before.plans}:
-
-        def said(side: GateSide) -> str:
-            spans = dict.fromkeys(plan.span_label for plan in side.plans)
-            trials = dict.fromkeys(plan.trial for plan in side.plans)
-            trial_list = ", ".join(list(trials)[:_MOST_TRIALS]) or "none"
-            if len(trials) > _MOST_TRIALS:
-                trial_list += " …"
-            span_list = ", ".join(spans) or "of nothing"
-            return f"{side.name} has the memory spans {span_list} (trials {trial_list})"
-
-        raise ConfigurationError(f"nothing to compare: {said(before)}, {said(after)}")
+    places = {plan.place for plan in after.plans}
+    if places.isdisjoint(plan.place for plan in before.plans):
+        raise ConfigurationError(
+            f"nothing to compare: {_describe_places(before)}, {_describe_places(after)}"
+        )
     differing = unequal_plans(before.plans, after.plans)
     if differing and not (common and any(_Part.of(before, after))):
         raise ConfigurationError(refusal_text(differing, before.name, ways))
+
+
+def _describe_places(side: GateSide) -> str:
+    """Return the memory spans and trials of a side, as a clause."""
+    spans = dict.fromkeys(plan.span_label for plan in side.plans)
+    trials = dict.fromkeys(plan.trial for plan in side.plans)
+    trial_list = ", ".join(list(trials)[:_MOST_TRIALS]) or "none"
+    if len(trials) > _MOST_TRIALS:
+        trial_list += " …"
+    span_list = ", ".join(spans) or "of nothing"
+    return f"{side.name} has the memory spans {span_list} (trials {trial_list})"
 
 
 class _Part(NamedTuple):
@@ -330,53 +335,40 @@ def _make_change(
     part: _Part,
     collapses: float,
 ) -> Change | None:
-    conversations_now = [
-        conversation
-        for conversation in conversations
-        if conversation.span_label == span
-    ]
-    then = [
-        conversation
-        for conversation in before.result.conversations
-        if conversation.span_label == span
-    ]
-    shared = {conversation.trial for conversation in conversations_now} & {
-        conversation.trial for conversation in then
-    }
+    at_span_before = _conversations_at(span, before.result.conversations)
+    at_span_after = _conversations_at(span, conversations)
+    trials_before = {conversation.trial for conversation in at_span_before}
+    trials_after = {conversation.trial for conversation in at_span_after}
+    shared = trials_before & trials_after
     if not shared:
         return None
-    alone = {
-        conversation.trial for conversation in (*conversations_now, *then)
-    } - shared
-    all_before, all_after = (
-        sum(len(conversation.scenarios) for conversation in side_conversations)
-        for side_conversations in (then, conversations_now)
-    )
-    conversations_now = _conversations_of_trials(conversations_now, shared)
-    then = _conversations_of_trials(then, shared)
-    ours = _rows_by_place(conversations_now, part)
-    theirs = _rows_by_place(then, part)
+    held_before = [
+        conversation for conversation in at_span_before if conversation.trial in shared
+    ]
+    held_after = [
+        conversation for conversation in at_span_after if conversation.trial in shared
+    ]
+    rows_before = _rows_by_place(held_before, part)
+    rows_after = _rows_by_place(held_after, part)
     # Sorted, so that neither the order of a run nor xdist moves a resampled interval.
-    keys = sorted(ours.keys() & theirs.keys())
-    earlier = tuple(theirs[key] for key in keys)
-    later = tuple(ours[key] for key in keys)
+    keys = sorted(rows_before.keys() & rows_after.keys())
+    earlier = tuple(rows_before[key] for key in keys)
+    later = tuple(rows_after[key] for key in keys)
     pairs = pair_rows(earlier, later)
     passed = pass_pairs(earlier, later).pairs
-    levels = {
-        name: Level.mean_level(of)
-        for name, of in group_by(pairs.pairs, lambda pair: pair.scenario).items()
-    }
+    by_scenario = group_by(pairs.pairs, attrgetter("scenario"))
+    levels = {name: Level.mean_level(group) for name, group in by_scenario.items()}
     return Change(
         agent=conversations[0].agent,
         span_label=span,
         before=earlier,
         after=later,
-        held_before=tuple(then),
-        held_after=tuple(conversations_now),
+        held_before=tuple(held_before),
+        held_after=tuple(held_after),
         paired=pairs,
-        only_before=all_before - len(keys),
-        only_after=all_after - len(keys),
-        alone=tuple(sorted(alone, key=natural_sort_key)),
+        only_before=_count_rows(at_span_before) - len(keys),
+        only_after=_count_rows(at_span_after) - len(keys),
+        alone=tuple(sorted(trials_before ^ trials_after, key=natural_sort_key)),
         overall=compare_runs(pairs.pairs, collapses=collapses),
         scenarios=compare_scenarios(pairs.pairs, collapses=collapses),
         level=Level.mean_level(levels.values()) if levels else None,
@@ -387,15 +379,18 @@ def _make_change(
     )
 
 
-def _conversations_of_trials(
-    conversations: Sequence[ConversationResult], trials: set[str]
+def _conversations_at(
+    span: str, conversations: Iterable[ConversationResult]
 ) -> list[ConversationResult]:
-    mine = [
-        conversation for conversation in conversations if conversation.trial in trials
+    """Return the conversations at a memory span, by trial."""
+    at_span = [
+        conversation
+        for conversation in conversations
+        if conversation.span_label == span
     ]
     # by their texts as well: `1` and `01` are equal in natural order
     return sorted(
-        mine,
+        at_span,
         key=lambda conversation: (
             natural_sort_key(conversation.trial),
             conversation.trial,
@@ -403,13 +398,16 @@ def _conversations_of_trials(
     )
 
 
+def _count_rows(conversations: Iterable[ConversationResult]) -> int:
+    return sum(len(conversation.scenarios) for conversation in conversations)
+
+
 def _rows_by_place(
     conversations: Sequence[ConversationResult], part: _Part
 ) -> dict[tuple[str, str, str], ScenarioResult]:
-    rows = (
-        row
-        for conversation in conversations
-        for row in conversation.scenarios
-        if part.has(row)
-    )
-    return {(row.scenario, row.example, row.trial): row for row in rows}
+    rows = {}
+    for conversation in conversations:
+        for row in conversation.scenarios:
+            if part.has(row):
+                rows[row.scenario, row.example, row.trial] = row
+    return rows

@@ -225,13 +225,8 @@ def gate_metric(name: str) -> GateMetric | None:
         words = f"the share of needles {among} retrieved texts"
 
         def mean_recall(rows: Rows) -> float | None:
-            return mean_or_none(
-                [
-                    value
-                    for row in rows
-                    if (value := recall_at(row.questions, first)) is not None
-                ]
-            )
+            recalls = [recall_at(row.questions, first) for row in rows]
+            return mean_or_none([recall for recall in recalls if recall is not None])
 
         return GateMetric(
             name, "share", words, words, against=False, of_rows=mean_recall
@@ -241,8 +236,12 @@ def gate_metric(name: str) -> GateMetric | None:
         return next((metric for metric in METRICS if metric.name == name), None)
     tries = int(match["tries"])
     is_every = match["kind"] == "^"
-    words = f"the chance that {'all' if is_every else 'one'} of {tries} trials {'pass' if is_every else 'passes'}"
-    words = "the chance that a trial passes" if tries == 1 else words
+    if tries == 1:
+        words = "the chance that a trial passes"
+    elif is_every:
+        words = f"the chance that all of {tries} trials pass"
+    else:
+        words = f"the chance that one of {tries} trials passes"
     return GateMetric(
         name,
         "share",
@@ -255,16 +254,10 @@ def gate_metric(name: str) -> GateMetric | None:
 
 def metric_names(*, against: bool) -> tuple[str, ...]:
     """Return the names of the metrics that a rule can be about: of what moved, or of where one lies; patterns last."""
-    recalls = () if against else ("recall@K",)
-    return (
-        *(
-            metric.name
-            for metric in METRICS
-            if (metric.against if against else metric.under)
-        ),
-        *PATTERNS,
-        *recalls,
-    )
+    if against:
+        return (*(metric.name for metric in METRICS if metric.against), *PATTERNS)
+    names = [metric.name for metric in METRICS if metric.under]
+    return (*names, *PATTERNS, "recall@K")
 
 
 # --- A rule, and how it is read.
@@ -295,7 +288,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         """` of scenario 'colours'`, or nothing."""
         return f" of {self.kind} {self.name!r}" if self.kind else ""
 
-    def rows(self, rows: Rows) -> tuple[ScenarioResult, ...]:
+    def rows(self, rows: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
         """Return the rows that a rule is about."""
         return tuple(
             row for row in rows if self.includes_skills(row.scenario, row.skills)
@@ -303,9 +296,9 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     def includes_skills(self, scenario: str, skills: Iterable[str]) -> bool:
         """Whether a rule is about the examples of a scenario that needs these skills."""
-        return not self.kind or (
-            self.name == scenario if self.kind == "scenario" else self.name in skills
-        )
+        if self.kind == "scenario":
+            return self.name == scenario
+        return not self.kind or self.name in skills
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -371,10 +364,8 @@ class Rule(Struct, frozen=True, kw_only=True):
                 self.limit not in values or self.limit in rounded
             ):
                 form = f".{digits}f"
-        return [
-            f"{value:{form}}{' USD' if self.metric.unit == 'usd' else ''}"
-            for value in values
-        ]
+        currency = " USD" if self.metric.unit == "usd" else ""
+        return [f"{value:{form}}{currency}" for value in values]
 
 
 def parse_limit_rule(text: str) -> Rule:
@@ -426,36 +417,33 @@ def _parse_rule(text: str, *, against: bool) -> Rule:
             f"{text!r} names no metric, or no limit. Write {examples}"
         )
     scope, name = _parse_scope(text, head)
-    result = gate_metric(name)
-    if result is None:
+    metric = gate_metric(name)
+    if metric is None:
         names = metric_names(against=against)
         wrong = name or limit
         kind, dot, name_left = wrong.partition(".")
         # what was meant may be a scope
         if dot and kind in _KINDS:
-            hint = f" Did you mean '{kind}:{name_left}'?"
+            hint = f" Did you mean '{kind}:{name_left}'? Write {FORM}"
         else:
-            hint = did_you_mean(wrong.lower(), names)
-        listed = "" if dot and kind in _KINDS else f", METRIC one of {', '.join(names)}"
-        raise ConfigurationError(
-            f"{text!r}: there is no metric {wrong!r}.{hint} Write {FORM}{listed}"
-        )
-    if not (result.against if against else result.under):
-        if against:
-            other_kind = "where a metric lies (fail-under)"
-        else:
-            other_kind = "what moved (compare-fail)"
-        raise ConfigurationError(
-            f"{text!r}: {name!r} is for rules about {other_kind} only"
-        )
-    if scope.kind and not result.scoped:
+            near = did_you_mean(wrong.lower(), names)
+            hint = f"{near} Write {FORM}, METRIC one of {', '.join(names)}"
+        raise ConfigurationError(f"{text!r}: there is no metric {wrong!r}.{hint}")
+    only = ""
+    if against and not metric.against:
+        only = "where a metric lies (fail-under)"
+    if not against and not metric.under:
+        only = "what moved (compare-fail)"
+    if only:
+        raise ConfigurationError(f"{text!r}: {name!r} is for rules about {only} only")
+    if scope.kind and not metric.scoped:
         raise ConfigurationError(
             f"{text!r}: {name!r} is about all scenarios together. Leave '{scope}.' out"
         )
-    value, relative = _parse_limit(text, limit, result, against=against)
+    value, relative = _parse_limit(text, limit, metric, against=against)
     return Rule(
         text=text.strip(),
-        metric=result,
+        metric=metric,
         limit=value,
         relative=relative,
         against=against,
@@ -469,10 +457,10 @@ def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
         return Scope(), head
     # the last dot: a name may hold others, as those of scenarios do that are told apart
     # by their modules
-    name, dot, of = scope_name.rpartition(".")
+    name, dot, metric_name = scope_name.rpartition(".")
     if kind in _KINDS and dot and not name:
         raise ConfigurationError(
-            f"{text!r} names no {kind}. Write it as '{kind}:NAME.{of}:LIMIT'"
+            f"{text!r} names no {kind}. Write it as '{kind}:NAME.{metric_name}:LIMIT'"
         )
     if kind not in _KINDS:
         near = did_you_mean(kind, _KINDS)
@@ -483,11 +471,11 @@ def _parse_scope(text: str, head: str) -> tuple[Scope, str]:
         raise ConfigurationError(
             f"{text!r}: which metric of {kind} {scope_name!r}? Write it as '{kind}:{scope_name}.mean:LIMIT'"
         )
-    return Scope(kind=kind, name=name), of  # type: ignore[arg-type]
+    return Scope(kind=kind, name=name), metric_name  # type: ignore[arg-type]
 
 
 def _parse_limit(
-    text: str, limit: str, of: GateMetric, *, against: bool
+    text: str, limit: str, metric: GateMetric, *, against: bool
 ) -> tuple[float, bool]:
     """Return the limit, and whether it is a share of the baseline's value."""
     match = _NUMBER.fullmatch(limit.strip())
@@ -498,32 +486,33 @@ def _parse_limit(
     percent = bool(match["percent"])
     factor = match["factor"].lower()
     value = float(match["number"]) * _FACTORS[factor]
-    if factor and of.unit != "tokens":
+    if factor and metric.unit != "tokens":
         raise ConfigurationError(f"{text!r}: k and m are for numbers of tokens")
     if not math.isfinite(value):
         raise ConfigurationError(f"{text!r}: {limit!r} is not a limit")
     # a share that should be small is 0 in most baselines, and so would be any share of
     # it: there 5% are 5 points
-    relative = percent and against and (of.higher_is_better or of.unit != "share")
-    if percent and not relative and of.unit != "share":
+    is_share = metric.unit == "share"
+    relative = percent and against and (metric.higher_is_better or not is_share)
+    if percent and not relative and not is_share:
         plain = {"usd": "dollars, as in 1.5", "tokens": "tokens, as in 20k"}.get(
-            of.unit, "points, as in 8.5"
+            metric.unit, "points, as in 8.5"
         )
         raise ConfigurationError(
             f"{text!r}: percent of what? Write a number of {plain}"
         )
     if percent:
         value /= _PERCENT
-    if of.unit == "chance" and not 0 < value < 1:
+    if metric.unit == "chance" and not 0 < value < 1:
         raise ConfigurationError(
-            f"{text!r}: a probability lies between 0 and 1, as in {of.name}:0.05"
+            f"{text!r}: a probability lies between 0 and 1, as in {metric.name}:0.05"
         )
-    if (of.unit == "share" or (relative and of.higher_is_better)) and value > 1:
+    if value > 1 and (is_share or (relative and metric.higher_is_better)):
         if relative:
-            then = "no limit above 1 (100%) can be broken"
+            advice = "no limit above 1 (100%) can be broken"
         else:
-            then = "write the limit as 0.8 or 80%"
+            advice = "write the limit as 0.8 or 80%"
         raise ConfigurationError(
-            f"{text!r}: {of.words} lies between 0 and 1, so {then}"
+            f"{text!r}: {metric.words} lies between 0 and 1, so {advice}"
         )
     return value, relative

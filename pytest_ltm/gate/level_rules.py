@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from pytest_ltm.api.journal import ConversationResult, ScenarioResult
 from pytest_ltm.api.storage import pluralize
@@ -21,9 +22,10 @@ _MOST_NAMED = 3
 
 def check_level(rule: Rule, conversations: Sequence[ConversationResult]) -> RuleResult:
     """Return whether a metric lies where it must at one memory span."""
-    rows = rule.scope.rows(
-        [row for conversation in conversations for row in conversation.scenarios]
+    all_rows = chain.from_iterable(
+        conversation.scenarios for conversation in conversations
     )
+    rows = rule.scope.rows(all_rows)
     counted = rows if rule.metric.name in OF_ALL_ROWS else zero_open_scores(rows)
     is_scoped = bool(rule.scope.kind)
     value = rule.metric.value(counted, conversations, scoped=is_scoped)
@@ -49,10 +51,7 @@ def _zeros_text(
     rows: Sequence[ScenarioResult], counted: Sequence[ScenarioResult]
 ) -> str:
     """Return how many examples without a score were counted as 0, as a part of a sentence."""
-    zeros = 0
-    for row, counted_row in zip(rows, counted, strict=True):
-        if row.scored is not counted_row.scored:
-            zeros += 1
+    zeros = sum(row.scored for row in counted) - sum(row.scored for row in rows)
     if not zeros:
         return ""
     return f", {pluralize(zeros, 'example')} without a score counted as 0"
@@ -91,11 +90,11 @@ def check_pass_k(trials: Sequence[ScenarioResult], needed: int) -> RuleResult:
 
 def error_text(conversations: Sequence[ConversationResult]) -> str:
     """Return which examples ended in an error of the scenario; "" where none did."""
+    all_rows = chain.from_iterable(
+        conversation.scenarios for conversation in conversations
+    )
     rows = [
-        row
-        for conversation in conversations
-        for row in conversation.scenarios
-        if row.outcome == "error" and not row.infrastructure
+        row for row in all_rows if row.outcome == "error" and not row.infrastructure
     ]
     if not rows:
         return ""

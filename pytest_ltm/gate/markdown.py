@@ -24,12 +24,10 @@ def comparison_markdown(
 ) -> str:
     """Return what moved against another run, and the verdict if there are rules."""
     section = gate_section(verdict)
-    parts = [
-        f"## {markdown_text(changes.after)}"
-        + (f": {section.verdict}" if verdict else ""),
-        *section.lead,
-        *changes_markdown(changes),
-    ]
+    title = f"## {markdown_text(changes.after)}"
+    if verdict:
+        title += f": {section.verdict}"
+    parts = [title, *section.lead, *changes_markdown(changes)]
     return "\n\n".join([*parts, *bullet_list(span_sentences(run))]) + "\n"
 
 
@@ -43,7 +41,6 @@ def gate_section(
     if verdict is None:
         return Section(details=details)
     line = change_report.verdict_line(verdict)
-    words_by_state = {"passed": "passed", "unmeasurable": "could not be measured"}
     parts = [f"**{markdown_text(line)}**"]
     parts += bullet_list(
         first_and_rest(
@@ -52,9 +49,7 @@ def gate_section(
     )
     must = bullet_list([f"{rule.text}: {rule.sentence}" for rule in rules])
     parts += [folded_section("Rules", body) for body in must]
-    brief = words_by_state.get(
-        verdict.state, line.removeprefix("gate: ").partition(":")[0]
-    )
+    brief = change_report.name_verdict(verdict)
     return Section(verdict=brief, lead=tuple(parts), details=details)
 
 
@@ -63,23 +58,16 @@ def changes_markdown(changes: Changes) -> list[str]:
     agent = f" (agent {changes.before_agent})" if changes.before_agent else ""
     rows = []
     for change in changes.changes:
-        rows.append(
-            [f"**{markdown_text(change.label)}**", *change_report.overall_cells(change)]
-        )
-        rows += [
-            [markdown_text(name), *change_report.scenario_cells(change, name)]
-            for name in change_report.most_moved(change)
-        ]
-        more = len(change_report.moved_scenarios(change)) - len(
-            change_report.most_moved(change)
-        )
+        cells = map(markdown_text, change_report.overall_cells(change))
+        rows.append([f"**{markdown_text(change.label)}**", *cells])
+        names = change_report.most_moved(change)
+        for name in names:
+            cells = map(markdown_text, change_report.scenario_cells(change, name))
+            rows.append([markdown_text(name), *cells])
+        more = len(change_report.moved_scenarios(change)) - len(names)
         if more > 0:
             rows.append([f"… and {pluralize(more, 'more scenario')}", *[""] * 5])
-    # First cells hold Markdown of ours; only the others are escaped here.
-    table = raw_table(
-        ["", *change_report.HEADS],
-        [[row[0], *map(markdown_text, row[1:])] for row in rows],
-    )
+    table = raw_table(["", *change_report.HEADS], rows)
     return [
         f"### What moved against {markdown_text(changes.before + agent)}",
         table,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -48,13 +51,10 @@ def facts_of(
     if not isinstance(plan, Mapping):
         return PlanFacts(span_label=span_label, trial=trial, fingerprint=fingerprint)
     listed = plan.get("examples")
-    examples_listed = [
-        example
-        for example in (listed if isinstance(listed, list) else [])
-        if isinstance(example, Mapping)
-    ]
     examples = {}
-    for example in examples_listed:
+    for example in listed if isinstance(listed, list) else ():
+        if not isinstance(example, Mapping):
+            continue
         if example.get("definition") is None:
             digest = None
         else:
@@ -120,79 +120,80 @@ class Unequal(Struct, frozen=True, kw_only=True):
 
 
 def unequal_plans(
-    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> Unequal | None:
     """Return what differs between conversations at the same place; None if all those are equal."""
     parts = [
-        _plan_difference(*both) for _, *both in _shared_places(before, now, equal=False)
+        _plan_difference(theirs, ours)
+        for _, theirs, ours in _shared_places(before, after, equal=False)
     ]
     if not parts:
         return None
 
-    def once(name: str) -> tuple[str, ...]:
-        return tuple(
-            dict.fromkeys(option for part in parts for option in getattr(part, name))
-        )
+    def union(name: str) -> tuple[Any, ...]:
+        values = chain.from_iterable(getattr(part, name) for part in parts)
+        return tuple(dict.fromkeys(values))
 
     return Unequal(
-        places=tuple(place for part in parts for place in part.places),
-        **{
-            name: once(name)
-            for name in ("sentences", "options", "added", "removed", "changed")
-        },
+        places=union("places"),
+        sentences=union("sentences"),
+        options=union("options"),
+        added=union("added"),
+        removed=union("removed"),
+        changed=union("changed"),
         same=sum(part.same for part in parts),
         of=sum(part.of for part in parts),
     )
 
 
 def equal_places(
-    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> set[tuple[str, str]]:
     """Return span and trial of the conversations whose plans are equal."""
-    return {place for place, *_ in _shared_places(before, now, equal=True)}
+    return {place for place, *_ in _shared_places(before, after, equal=True)}
 
 
 def equal_examples(
-    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> set[tuple[str, str, str]]:
     """Return span, trial and name of the examples that are the same in both although their plans are not."""
     keys = set()
-    for place, theirs, ours in _shared_places(before, now, equal=False):
+    for place, theirs, ours in _shared_places(before, after, equal=False):
         # With another tokenizer or filler even equal examples were played at other
         # distances.
-        if not _differing_settings(theirs, ours):
-            mine = _example_facts_by_key(ours)
-            theirs_by_key = _example_facts_by_key(theirs)
-            keys |= {
-                (*place, key)
-                for key in mine.keys() & theirs_by_key.keys()
-                if mine[key] == theirs_by_key[key]
-            }
+        if _differing_settings(theirs, ours):
+            continue
+        facts_before = _example_facts_by_key(theirs)
+        for key, facts in _example_facts_by_key(ours).items():
+            if facts_before.get(key) == facts:
+                keys.add((*place, key))
     return keys
 
 
 def _shared_places(
-    before: Sequence[PlanFacts], now: Sequence[PlanFacts], *, equal: bool
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts], *, equal: bool
 ) -> Iterator[tuple[tuple[str, str], list[PlanFacts], list[PlanFacts]]]:
-    """Yield the places that both have, with equal or with unequal plans, and their facts before and now."""
-    theirs, ours = (group_by(facts, lambda plan: plan.place) for facts in (before, now))
+    """Yield the places that both have, with equal or with unequal plans, and their facts before and after."""
+    theirs = group_by(before, attrgetter("place"))
+    ours = group_by(after, attrgetter("place"))
     for place in sorted(
         theirs.keys() & ours.keys(),
         key=lambda place: tuple(map(natural_sort_key, place)),
     ):
         # isolated variants of one scenario share their place; several agents have the
         # same plans
-        prints = [
-            {plan.fingerprint for plan in facts[place]} for facts in (theirs, ours)
-        ]
-        if (prints[0] == prints[1]) == equal:
+        prints_before = {plan.fingerprint for plan in theirs[place]}
+        prints_after = {plan.fingerprint for plan in ours[place]}
+        if (prints_before == prints_after) == equal:
             yield place, theirs[place], ours[place]
 
 
-def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> Unequal:
+def _plan_difference(
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts]
+) -> Unequal:
     theirs = _example_facts_by_key(before)
-    ours = _example_facts_by_key(now)
-    settings = _differing_settings(before, now)
+    ours = _example_facts_by_key(after)
+    settings = _differing_settings(before, after)
     both = sorted(theirs.keys() & ours.keys(), key=natural_sort_key)
     changed = [key for key in both if theirs[key] != ours[key]]
     added = sorted(ours.keys() - theirs.keys(), key=natural_sort_key)
@@ -207,31 +208,24 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         sentences.append(f"only in this run: {_list_examples(added)}")
     # another seed makes other definitions: that goes without saying
     silent = {"definition"} if "seed" in settings else set()
-    pairs = [
-        (key, _difference_sentence(name, *values))
-        for key in changed
-        for name, values in _differing_values(theirs[key], ours[key]).items()
-        if name not in silent
+    keys_by_difference: defaultdict[str, list[str]] = defaultdict(list)
+    for key in changed:
+        for name, values in _differing_values(theirs[key], ours[key]).items():
+            if name not in silent:
+                keys_by_difference[_difference_sentence(name, *values)].append(key)
+    for difference, keys in keys_by_difference.items():
+        sentences.append(f"{_list_examples(keys)}: {difference}")
+    options = [
+        _option_text(name, value_there)
+        for name, (value_there, _) in settings.items()
+        if name in _OPTIONS
     ]
-    keys_by_value = group_by(pairs, lambda pair: pair[1])
-    sentences += [
-        f"{_list_examples([key for key, _ in keys])}: {difference}"
-        for difference, keys in keys_by_value.items()
-    ]
-    options = []
-    for name, (value_there, _) in settings.items():
-        secret = name == "seed" and isinstance(value_there, str)
-        option_value = (
-            "env:NAME (the variable with that secret)" if secret else value_there
-        )
-        if name in _OPTIONS:
-            options.append(f"--ltm-{name.replace('_', '-')}={option_value}")
     if not sentences:
         sentences = [
             "the difference is unknown: one of the plans was not kept, or another version wrote it"
         ]
     return Unequal(
-        places=(now[0].place,),
+        places=(after[0].place,),
         sentences=tuple(sentences),
         options=(*options, *_examples_option(theirs, ours)),
         added=_complete_scenarios(added, both),
@@ -240,6 +234,13 @@ def _plan_difference(before: Sequence[PlanFacts], now: Sequence[PlanFacts]) -> U
         same=0 if settings else len(both) - len(changed),
         of=len(ours),
     )
+
+
+def _option_text(name: str, value: object) -> str:
+    """Return the option that sets a part of the plan."""
+    if name == "seed" and isinstance(value, str):
+        value = "env:NAME (the variable with that secret)"
+    return f"--ltm-{name.replace('_', '-')}={value}"
 
 
 def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
@@ -257,10 +258,10 @@ def _examples_option(theirs: Iterable[str], ours: Iterable[str]) -> list[str]:
 
 
 def _differing_settings(
-    before: Sequence[PlanFacts], now: Sequence[PlanFacts]
+    before: Sequence[PlanFacts], after: Sequence[PlanFacts]
 ) -> dict[str, tuple[object, object]]:
     """Return the settings that differ, with their values there and here."""
-    return _differing_values(before[0].settings, now[0].settings)
+    return _differing_values(before[0].settings, after[0].settings)
 
 
 def _differing_values(
@@ -277,25 +278,21 @@ def _differing_values(
 def _difference_sentence(name: str, value_there: object, value_here: object) -> str:
     if name == "version" and is_of_source(value_there) and is_of_source(value_here):
         return "the test itself has changed"
+    text = f"{name.replace('_', ' ')} differs"
     if name == "definition":
-        values = ""
-    else:
-        values = (
-            f": {show_value(value_there)} there, {show_value(value_here)} in this run"
-        )
-    return f"{name.replace('_', ' ')} differs{values}"
+        return text
+    return (
+        f"{text}: {show_value(value_there)} there, {show_value(value_here)} in this run"
+    )
 
 
 def _list_examples(keys: Sequence[str]) -> str:
     """Return examples by scenario: `colours (3 examples), jokes/2`."""
-    scenarios = group_by(keys, _scenario_of_key).items()
-    return join_some(
-        [
-            f"{name} ({len(of)} examples)" if len(of) > 1 else of[0]
-            for name, of in scenarios
-        ],
-        _MOST,
-    )
+    texts = []
+    for name, examples in group_by(keys, _scenario_of_key).items():
+        several = f"{name} ({len(examples)} examples)"
+        texts.append(several if len(examples) > 1 else examples[0])
+    return join_some(texts, _MOST)
 
 
 def _complete_scenarios(keys: Sequence[str], both: Sequence[str]) -> tuple[str, ...]:
@@ -315,4 +312,7 @@ def _scenario_of_key(key: str) -> str:
 def _example_facts_by_key(
     facts: Sequence[PlanFacts],
 ) -> dict[str, Mapping[str, object]]:
-    return {key: value for fact in facts for key, value in fact.examples.items()}
+    examples: dict[str, Mapping[str, object]] = {}
+    for plan in facts:
+        examples |= plan.examples
+    return examples

@@ -220,13 +220,12 @@ def check_items(
     places = {plan.place for plan in options.before.plans} if options.before else set()
     for rule in options.rules:
         scope = rule.scope
-        names = {ltm_item.scenario for ltm_item in ltm_items}
-        if scope.kind == "skill":
-            names = {
-                skill
-                for ltm_item in ltm_items
-                for skill in ltm_item.marks.skill_letters
-            }
+        names: set[str] = set()
+        for ltm_item in ltm_items:
+            if scope.kind == "skill":
+                names.update(ltm_item.marks.skill_letters)
+            else:
+                names.add(ltm_item.scenario)
         if scope.kind and scope.name not in names:
             near = did_you_mean(scope.name, names)
             names_there = ", ".join(sorted(names)) or "none"
@@ -261,22 +260,19 @@ def check_plans(
     """Raise UsageError if this run's plans are not those of the baseline, saying in what they differ."""
     if options.before is None or not run.plays:
         return
-    plans = [
-        (name, run.composition.plan(group, run.conversations()))
-        for name, group in items_by_conversation(ltm_items).items()
-    ]
-    facts = tuple(
-        facts_of(
-            plan.to_json(),
-            span_label=name.span,
-            trial=name.trial,
-            fingerprint=plan.fingerprint,
+    facts = []
+    for name, group in items_by_conversation(ltm_items).items():
+        plan = run.composition.plan(group, run.conversations())
+        facts.append(
+            facts_of(
+                plan.to_json(),
+                span_label=name.span,
+                trial=name.trial,
+                fingerprint=plan.fingerprint,
+            )
         )
-        for name, plan in plans
-    )
-    after = GateSide(
-        name="this run", result=RunResult(run_id="", conversations=()), plans=facts
-    )
+    nothing = RunResult(run_id="", conversations=())
+    after = GateSide(name="this run", result=nothing, plans=tuple(facts))
     nodes = {
         ltm_item.scenario: ltm_item.item.nodeid.partition("[")[0]
         for ltm_item in ltm_items
@@ -395,9 +391,9 @@ class Gate:
         finished = status in DECIDED and all(
             conversation.ended == "complete" for conversation in result.conversations
         )
-        reason = why_unmeasured(result) or (
-            "" if finished else "the run did not finish"
-        )
+        reason = why_unmeasured(result)
+        if not reason and not finished:
+            reason = "the run did not finish"
         # What the gate has refused must not become what the next run is measured by.
         if not reason and self.verdict is not None and self.verdict.state != "passed":
             reason = change_report.verdict_line(self.verdict)
@@ -428,13 +424,8 @@ class Gate:
         def build_with_verdict() -> tuple[list[tuple[str, dict[str, bool]]], str]:
             parts, color = build()
             color = color if is_held else "red"
-            return [
-                *parts,
-                (
-                    f"gate: {change_report.name_verdict(verdict)}",
-                    {color: True, "bold": True},
-                ),
-            ], color
+            text = f"gate: {change_report.name_verdict(verdict)}"
+            return [*parts, (text, {color: True, "bold": True})], color
 
         terminalreporter.build_summary_stats_line = build_with_verdict
 
@@ -458,8 +449,10 @@ class Gate:
     def _screen_lines(self) -> Iterator[ScreenLine]:
         """Yield what moved, and the verdict; the last line of a gate is what to look at first."""
         width = max(self._run.config.get_terminal_writer().fullwidth, 40)
-        for line in (*self._change_lines(width), *self._note_lines(width)):
-            yield ScreenLine(line)
+        lines = self._change_lines(width)
+        for note in self._notes:
+            lines += wrap_text(note, width, "  ")
+        yield from map(ScreenLine, lines)
         if self.verdict is None:
             return
         color = _COLORS[self.verdict.state]
@@ -471,8 +464,7 @@ class Gate:
                 f"  but {one_line(self._failed[0])} failed for another reason (exit status {FAILED})",
                 "red",
             )
-        for line in change_report.github_annotations(self.verdict):
-            yield ScreenLine(line)
+        yield from map(ScreenLine, change_report.github_annotations(self.verdict))
 
     def _change_lines(self, width: int) -> list[str]:
         if self.changes is None:
@@ -480,6 +472,3 @@ class Gate:
         if self._run.config.get_verbosity() < 0:
             return change_report.talk_lines(self.changes, width)
         return ["", *change_report.change_lines(self.changes, width), ""]
-
-    def _note_lines(self, width: int) -> list[str]:
-        return [line for note in self._notes for line in wrap_text(note, width, "  ")]

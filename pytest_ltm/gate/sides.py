@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pytest_ltm.api.journal import (
     LATEST,
-    ConversationResult,
     RunResult,
     find_run,
     newest_first,
@@ -24,7 +21,7 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.figures.run_loading import RESULTS, read_run, results_in
 from pytest_ltm.gate.baseline import baseline_text, check_name, load_baseline
 from pytest_ltm.gate.changes import GateSide, one_agent
-from pytest_ltm.gate.plan_facts import PlanFacts, facts_of
+from pytest_ltm.gate.plan_facts import facts_of
 
 # Stands before the agent's label where a run or a file holds several: `latest@mybot`.
 AGENT = "@"
@@ -89,10 +86,10 @@ def _locate_run(
 def _latest_run(ltm_dir: Path, *, measured: bool) -> Path:
     latest = find_run(LATEST, ltm_dir)
     # a run that was refused before it began leaves an empty folder
-    result = [run for run in (latest, *newest_first(ltm_dir)) if any(run.glob(RESULTS))]
+    runs = [run for run in (latest, *newest_first(ltm_dir)) if any(run.glob(RESULTS))]
     if not measured:
-        return result[0] if result else latest
-    for run in result:
+        return runs[0] if runs else latest
+    for run in runs:
         conversations = tuple(part.result for part in results_in(run)[0])
         over = all(
             (path.parent / "results.json").is_file()
@@ -120,19 +117,14 @@ def _load_side(path: Path, text: str) -> GateSide:
 def side_of_run(path: Path) -> GateSide:
     """Return a run folder as a side."""
     run = read_run(path)
-
-    def facts(
-        conversation: ConversationResult, plan: Mapping[str, Any] | None
-    ) -> PlanFacts:
-        return facts_of(
-            plan,
-            span_label=conversation.span_label,
-            trial=conversation.trial,
-            fingerprint=conversation.plan_fingerprint,
-        )
-
     plans = tuple(
-        facts(folder.result, folder.plan() or None) for folder in run.conversations
+        facts_of(
+            folder.plan() or None,
+            span_label=folder.result.span_label,
+            trial=folder.result.trial,
+            fingerprint=folder.result.plan_fingerprint,
+        )
+        for folder in run.conversations
     )
     return GateSide(name=f"run {run.result.run_id}", result=run.result, plans=plans)
 
@@ -152,5 +144,9 @@ def save_baseline(side: GateSide, name: str, baselines: Path, version: str) -> s
     write_output(path, text)
     # Whether anything changed is what decides about a commit.
     if former_text is None:
-        return f"baseline saved: {path}"
-    return f"baseline {'unchanged' if former_text == text else 'overwritten'}: {path}"
+        outcome = "saved"
+    elif former_text == text:
+        outcome = "unchanged"
+    else:
+        outcome = "overwritten"
+    return f"baseline {outcome}: {path}"

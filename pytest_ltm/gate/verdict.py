@@ -216,11 +216,10 @@ def _why_baseline_says_little(changes: Changes) -> str:
     Baselines that are saved have lost nothing, run folders may have. Rows are counted
     once, however many agents of the later run are compared with them.
     """
-    rows = {
-        (row.span_label, row.trial, row.id): row
-        for change in changes.changes
-        for row in change.before
-    }
+    rows = {}
+    for change in changes.changes:
+        for row in change.before:
+            rows[row.span_label, row.trial, row.id] = row
     lost_count = sum(row.infrastructure for row in rows.values())
     if not lost_count:
         return ""
