@@ -31,6 +31,7 @@ from benchmarks import (
     mutants,
     overhead,
     real_model,
+    solvable,
     startup,
     workers,
 )
@@ -177,6 +178,7 @@ OTHERS = {
     "gallery": gallery.main,
     "linear": linear.main,
     "model-results": model_results.main,
+    "solvable": solvable.main,
 }
 """What takes arguments of its own."""
 

@@ -1,0 +1,91 @@
+"""Whether the control agents earn all marks in the built-in suites: what they lose to filler and neighbours."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from pytest_ltm.api.scenarios import built_in_names
+from pytest_ltm.commands.arguments import add_seeds
+from pytest_ltm.lab.study import (
+    PlayedRow,
+    listed_specs,
+    play_rows,
+    study_folder,
+    tell_progress,
+)
+
+# Who remembers everything: the reader by rules, and the control that is told the answers.
+CONTROLS = ("full", "oracle")
+# The label of conversations of one example, without filler: what is lost there, too, is
+# beyond the reader.
+ALONE = "isolated"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print what each control earns in each suite, and every example that lost marks."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks solvable", description=__doc__
+    )
+    suites = "a built-in suite (repeatable; default: all)"
+    parser.add_argument(
+        "--suite", dest="suites", action="append", metavar="NAME", help=suites
+    )
+    parser.add_argument(
+        "--span", default="2k", metavar="SPAN", help="the memory span (default: 2k)"
+    )
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="SEED", help="the first seed (0)"
+    )
+    add_seeds(parser)
+    arguments = parser.parse_args(argv)
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    for suite in listed_specs(arguments.suites or built_in_names()):
+        for line in suite_lines(suite, arguments.span, seeds):
+            print(line, flush=True)
+    return 0
+
+
+def suite_lines(suite: str, span: str, seeds: Sequence[int]) -> Iterator[str]:
+    """Yield what the controls lose at the span and not in an isolated conversation, and then what they earned."""
+    rows: list[PlayedRow] = []
+    for seed in seeds:
+        tell_progress(f"{suite}, seed {seed}")
+        words = [
+            f"--ltm-suite={suite}",
+            f"--ltm-span=isolated,{span}",
+            f"--ltm-seed={seed}",
+        ]
+        with study_folder("solvable") as folder:
+            seed_rows = play_rows(CONTROLS, words, folder, cwd=folder)
+        rows += seed_rows
+        lost_alone = {
+            _example_of(played) for played in seed_rows if _lost(played, ALONE)
+        }
+        for played in seed_rows:
+            if _lost(played, span) and _example_of(played) not in lost_alone:
+                spec, row = played
+                yield f"  {spec} at seed {seed}: {row.score} in {row.scenario}: {row.reason}"
+    for spec in CONTROLS:
+        yield f"{suite}, {len(seeds)} seeds: {spec} earns " + ", ".join(
+            f"{_mean_score(rows, spec, label):.4f} {label}" for label in (ALONE, span)
+        )
+
+
+def _example_of(played: PlayedRow) -> tuple[str, str, str]:
+    spec, row = played
+    return spec, row.scenario, row.example
+
+
+def _lost(played: PlayedRow, label: str) -> bool:
+    _, row = played
+    return row.span_label == label and (row.score is None or row.score < 1)
+
+
+def _mean_score(rows: Sequence[PlayedRow], spec: str, label: str) -> float:
+    return fmean(
+        row.score or 0.0
+        for agent, row in rows
+        if agent == spec and row.span_label == label
+    )
