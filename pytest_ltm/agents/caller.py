@@ -169,6 +169,8 @@ class AgentCaller:
         self._state_bytes = 0
         """Of its last state, and of what it was told since."""
         self._told_time: datetime | None = None
+        self._knows_time = False
+        """Whether the agent still goes by the time that it was told last."""
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
 
@@ -262,22 +264,27 @@ class AgentCaller:
     def reset(self) -> None:
         """Have a Resettable agent forget everything; AgentFault if it will not."""
         self._must("Resettable")
+        self._knows_time = False
         self._call("reset")
         self._note_state(None)
 
     def load(self, state: bytes) -> None:
         """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
         self._must("Checkpointable")
+        self._knows_time = False
         self._call("load", state)
         self._note_state(state)
 
     def tell_time(self, now: datetime) -> None:
-        """Tell a TimeAware agent the time, and the process of one that has its own; nothing happens with any other."""
+        """Tell a TimeAware agent the time if it has moved, and the process of one that has its own."""
         if self._apart is not None:
             self._apart.note_time(now)
-        if "TimeAware" in self.capabilities:
+        if "TimeAware" not in self.capabilities:
+            return
+        if not self._knows_time or now != self._told_time:
             self._told_time = now
             self._call("tell_time", now)
+            self._knows_time = True
 
     def announce(self, example: str) -> None:
         """Tell a recording which example speaks next; no agent under test is ever told."""
@@ -496,6 +503,9 @@ class AgentCaller:
             if logged := self._errors.take():
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             return self._add_usage(reply, message, usage_before)
+        except AgentFault:
+            self._knows_time = False  # it may be another process by now
+            raise
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
 

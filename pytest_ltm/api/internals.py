@@ -8,7 +8,7 @@ from pytest_ltm._core.storage.dotted import lazy_exports
 
 if TYPE_CHECKING:
     from pytest_ltm._core.internals.item_context import (
-        capture_unattributed,
+        UnattributedOutput,
         cut_file,
         suspend_item_context,
         worker_interactor,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ltm._core.internals.threads import route_agent_output
 
 __all__ = [
-    "capture_unattributed",
+    "UnattributedOutput",
     "cut_file",
     "last_teardown",
     "route_agent_output",
@@ -35,7 +35,7 @@ __getattr__, __dir__ = lazy_exports(
     "pytest_ltm._core",
     {
         "internals.item_context": (
-            "capture_unattributed cut_file suspend_item_context worker_interactor"
+            "UnattributedOutput cut_file suspend_item_context worker_interactor"
         ),
         "internals.setup": "last_teardown say_body_in_junit users_traceback",
         "internals.threads": "route_agent_output",

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import timedelta
 from math import floor, log10
 
 from pytest_ltm.api.journal import Automatic, ScenarioResult
-from pytest_ltm.api.storage import describe_duration, pluralize
+from pytest_ltm.api.storage import describe_duration, lazy_pattern, pluralize
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 
 # Texts of such characters, ASCII and Latin letters and typographic signs, have a column
 # for each.
-_NARROW = re.compile("[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*")
+_NARROW = lazy_pattern(
+    "[\\n -~\\xa1-\\xac\\xae-\\u02ff\\u2010-\\u2027\\u2030-\\u205e]*"
+)
 # Stands where there is no number.
 NOTHING = "-"
 # Smaller amounts of dollars are shown with two significant digits.

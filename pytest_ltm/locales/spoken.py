@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pytest_ltm.api.model import Evaluator, Replies, Score, Unscored, evidence_snippet
 from pytest_ltm.api.storage import ConfigurationError, lazy_pattern
 from pytest_ltm.locales.codes import CODES, check_code, split_languages
-from pytest_ltm.locales.wording import capital, pattern_of, variants
+from pytest_ltm.locales.wording import anchor_of, capital, pattern_of, variants
 
 
 class Word(str):  # noqa: SLOT000 - it has a dictionary for its forms
@@ -86,6 +86,18 @@ class Language:
         return f"<language {self.code}>"
 
 
+class _Sentence(NamedTuple):
+    """A sentence that scenarios say in a language."""
+
+    anchor: str
+    """What every text of it has, case folded."""
+    pattern: re.Pattern[str]
+    english: str
+    """What it means, with the pattern's groups as slots."""
+    any_text: frozenset[str]
+    """The slots in which any text stands."""
+
+
 class PackagedLanguage(Language):
     """A folder beside this file: `texts.yml` has what is said, `meanings.yml` what words mean, `filler.yml` filler."""
 
@@ -142,16 +154,19 @@ class PackagedLanguage(Language):
         text = text.strip()
         if english := self._english_messages.get(text):
             return english
-        for pattern, english, texts in self._sentences:
-            if match := pattern.fullmatch(text):
+        folded_text = text.casefold()
+        for sentence in self._sentences:
+            if sentence.anchor not in folded_text:
+                continue
+            if match := sentence.pattern.fullmatch(text):
                 words = {
                     name: "\n".join(map(self.meaning, said.split("\n")))
-                    if name in texts
+                    if name in sentence.any_text
                     else self._slot_meaning(said)
                     for name, said in match.groupdict().items()
                 }
                 if all(words.values()):
-                    return capital(english.format(**words))
+                    return capital(sentence.english.format(**words))
         return ""
 
     @cached_property
@@ -176,8 +191,7 @@ class PackagedLanguage(Language):
         }
 
     @cached_property
-    def _sentences(self) -> Sequence[tuple[re.Pattern[str], str, frozenset[str]]]:
-        """Patterns of sentences, each with the English one and the slots in which any text stands."""
+    def _sentences(self) -> Sequence[_Sentence]:
         sentences = []
         for scenario, parts in _english_sentences().items():
             texts = self._texts.get(scenario)
@@ -189,11 +203,16 @@ class PackagedLanguage(Language):
             for part, english in parts.items():
                 if isinstance(english, Mapping):  # what stands in slots
                     continue
-                for pair in _fill_clauses(texts[part], english, texts, parts):
-                    pattern = re.compile(
-                        pattern_of(pair[0], words), re.IGNORECASE | re.DOTALL
+                for wording, meaning in _fill_clauses(
+                    texts[part], english, texts, parts
+                ):
+                    # most are never met
+                    pattern = lazy_pattern(
+                        pattern_of(wording, words), re.IGNORECASE | re.DOTALL
                     )
-                    sentences.append((pattern, pair[1], any_text))
+                    sentences.append(
+                        _Sentence(anchor_of(wording), pattern, meaning, any_text)
+                    )
         return sentences
 
     def _form_patterns(self, kind: str) -> Mapping[str, str]:

@@ -11,9 +11,18 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["capital", "either", "filled", "pattern_of", "variants", "worded"]
+__all__ = [
+    "anchor_of",
+    "capital",
+    "either",
+    "filled",
+    "pattern_of",
+    "variants",
+    "worded",
+]
 
 _CHOICE = re.compile(r"\[([^][]*)\]")
+_SLOT = re.compile(r"\{[\w.]+\}")
 _ESCAPED_SLOT = re.compile(r"\\\{(\w+)(?:\\\.(\w+))?\\\}")
 # A point behind a figure may be that of a date.
 _WITHIN = r"[^,.;:!?，。；：！？]|(?<=\d)\.(?= )"
@@ -65,6 +74,13 @@ def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:
         return rf"(?P<{slot}>(?:{words[slot][form or 'said']})(?: (?-i:[A-ZÀ-Ý])\w*?)?)"
 
     return _ESCAPED_SLOT.sub(slot_pattern, "".join(parts))
+
+
+def anchor_of(wording: str) -> str:
+    """Return what all texts of a wording have, case folded: its longest stretch outside brackets and slots."""
+    fixed_parts = _CHOICE.split(wording)[::2]
+    stretches = [text for part in fixed_parts for text in _SLOT.split(part)]
+    return max(stretches, key=len).casefold()
 
 
 def either(

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from pytest_ltm.agents.profile import CostSimulator, profile_of
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.api.engine import LivePort
-from pytest_ltm.api.internals import capture_unattributed
+from pytest_ltm.api.internals import UnattributedOutput
 from pytest_ltm.api.journal import Timings, events
 from pytest_ltm.api.model import TokenCounter, token_counter
 from pytest_ltm.api.scenarios import Ask, Definition, Say
@@ -207,8 +207,10 @@ class ProbeConversation:
             self._source, settings, folder, label=self._label, trial=place.trial
         )
 
+        output = UnattributedOutput(run.config)
+
         def calling(_by: str, call: Callable[[], T]) -> T:
-            with capture_unattributed(run.config):
+            with output.active():
                 return call()
 
         live = LivePort(
@@ -229,6 +231,7 @@ class ProbeConversation:
             return [self._one(live, folder.name, text) for text in texts]
         finally:
             live.close()
+            output.close()
             with suppress(OSError):  # it left none
                 folder.rmdir()
 

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Literal, TypeAlias
 
 from pytest_ltm._core.model.account import has_word, split_words, stems_of
+from pytest_ltm._core.storage.patterns import made_later
 
 Chance: TypeAlias = Literal["passing", "final", "unknown"]
 
@@ -16,12 +17,18 @@ _FINAL_5XX = frozenset({501, 505, 511})
 # With these the message was not taken; who says so asks to be left alone for a while.
 UNTAKEN = frozenset({425, 429, 503, 529})
 # What a server calls any error says nothing of this one.
-_SAYS_NOTHING = re.compile(
-    rf" (?:invalid request|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)"
+_SAYS_NOTHING = made_later(
+    lambda: re.compile(
+        rf" (?:invalid request|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)"
+    )
 )
-_ONLY_NAMES = re.compile(rf"(?:(?: \w+)? (?:\d+|{stems_of('error')}\w*))*")
+_ONLY_NAMES = made_later(
+    lambda: re.compile(rf"(?:(?: \w+)? (?:\d+|{stems_of('error')}\w*))*")
+)
 # A server that is not ready, or that cannot be reached, may be so later.
-_STATE_DENIED = re.compile(rf" {stems_of('denial')}(?: \w+)? {stems_of('state')}")
+_STATE_DENIED = made_later(
+    lambda: re.compile(rf" {stems_of('denial')}(?: \w+)? {stems_of('state')}")
+)
 _STATUSES = {
     split_words(status.phrase): status.value for status in HTTPStatus if status >= 400
 }

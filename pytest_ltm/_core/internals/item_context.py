@@ -557,23 +557,30 @@ def _those_of(*swaps: Swap | None) -> tuple[Swap, ...]:
     return tuple(swap for swap in swaps if swap is not None)
 
 
-@contextmanager
-def capture_unattributed(config: pytest.Config) -> Iterator[None]:
-    """Keep what belongs to no example (filler, opening) apart.
+class UnattributedOutput:
+    """What belongs to no example (filler, opening), kept apart; close it at the end.
 
     What is printed stays off the screen, unless -s shows everything; warnings follow
     the filters of the configuration, not those of whichever item pytest asks for, and
     are told as nobody's.
     """
-    capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
-    nobodys = Warnings(config, None)
-    try:
-        with InPlace(
-            _those_of(nobodys, None if capture is None else DiscardOutput(capture))
-        ):
-            yield
-    finally:
-        nobodys.close()
+
+    def __init__(self, config: pytest.Config) -> None:
+        capture: CaptureManager | None = config.pluginmanager.get_plugin(
+            "capturemanager"
+        )
+        self._warnings = Warnings(config, None)
+        self._swaps = _those_of(
+            self._warnings, None if capture is None else DiscardOutput(capture)
+        )
+
+    def active(self) -> InPlace:
+        """Keep apart what is said meanwhile."""
+        return InPlace(self._swaps)
+
+    def close(self) -> None:
+        """Hand the recorded warnings to pytest."""
+        self._warnings.close()
 
 
 @runtime_checkable

@@ -84,12 +84,15 @@ def own_version() -> str:
 def source_digest() -> str:
     """Return a sha256 over the package's own source, by the names of its files."""
     package = Path(__file__).parents[2]
-    names = [path.relative_to(package).as_posix() for path in package.rglob("*.??*")]
+    contents: dict[str, bytes] = {}
+    for folder, _, names in os.walk(package):
+        inside = Path(folder).relative_to(package).as_posix()
+        for name in names:
+            if name.endswith((".py", ".yml")):
+                contents[f"{inside}/{name}"] = read_regular(Path(folder, name))
     digest = hashlib.sha256()
-    for name in sorted(names):
-        if name.endswith((".py", ".yml")):
-            content = read_regular(package / name)
-            digest.update(name.encode() + b"\0" + content + b"\0")
+    for name in sorted(contents):
+        digest.update(name.encode() + b"\0" + contents[name] + b"\0")
     return digest.hexdigest()
 
 

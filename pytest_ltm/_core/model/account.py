@@ -26,7 +26,6 @@ ACCOUNTS: Final[tuple[Account, ...]] = get_args(Account)
 # A reply with one of these is scored; any other is a fault, and has no score.
 SCORED: Final = frozenset[Account]({"whole", "cut", "unknown"})
 
-_WORDS = load_packaged_yaml(__file__, "account.yml")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _ACCENT = re.compile(r"(?<=[a-zA-Z])[\u0300-\u036f]+")
 _LONGEST_END = 60
@@ -45,9 +44,16 @@ def split_words(text: str) -> str:
 
 
 @cache
+def _stems_by_kind() -> dict[str, list[str]]:
+    # read when a reply first needs it: most end well, or have no name of an end
+    stems: dict[str, list[str]] = load_packaged_yaml(__file__, "account.yml")
+    return stems
+
+
+@cache
 def stems_of(kind: str) -> str:
     """Return the expression of the beginnings of words of a kind; `{kind}` among them stands for another one."""
-    stems = "|".join(_WORDS[kind])
+    stems = "|".join(_stems_by_kind()[kind])
     return f"(?:{re.sub(r'{([a-z ]+)}', lambda inner: stems_of(inner[1]), stems)})"
 
 

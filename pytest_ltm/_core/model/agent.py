@@ -276,7 +276,7 @@ class TimeAware(Protocol):
     """Wants to know the conversation's time."""
 
     def tell_time(self, now: datetime) -> None:
-        """Take note of the time; called before every message.
+        """Take note of the time; called before a message whenever it has moved, and once the agent was restored.
 
         Args:
             now: The conversation's time, aware.

@@ -13,7 +13,7 @@ from pytest_ltm._core.calls.conversation_thread import own_thread
 from pytest_ltm._core.engine.factory import ConversationFactory
 from pytest_ltm._core.engine.lane import Ending, Lane
 from pytest_ltm._core.engine.scoring import ending_of, scenario_result, usage_totals
-from pytest_ltm._core.internals.item_context import capture_unattributed
+from pytest_ltm._core.internals.item_context import UnattributedOutput
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.cost import Bill, lost_with_judge
 from pytest_ltm._core.journal.result import ConversationResult, Ended, ScenarioResult
@@ -70,6 +70,7 @@ class PlayedConversation:
         self.results: dict[str, ScenarioResult] = {}
         self._handles: list[Ltm] = []
         self.bodies = {item.key: ItemBody(item, conditions) for item in inputs.items}
+        self._unattributed = UnattributedOutput(inputs.config)
         self._time = "simulated" if inputs.source.apart else settings.time
         self._unreported = list(self.bodies.values())
         """But for those that were found to be reported, from the last."""
@@ -143,7 +144,7 @@ class PlayedConversation:
 
         def output() -> AbstractContextManager[object]:
             if mine is None:
-                return capture_unattributed(self.inputs.config)
+                return self._unattributed.active()
             return mine.talking()
 
         level = logging.root.level if mine is None else mine.log_level
@@ -239,6 +240,7 @@ class PlayedConversation:
                 self._judge.close()
             self._users.close()
             self._mode.close(self._opened)
+            self._unattributed.close()
             for body in self.bodies.values():
                 body.release()
         stopped = reason != "complete"
