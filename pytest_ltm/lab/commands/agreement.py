@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentParser, Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -48,16 +49,14 @@ def measure_agreement(arguments: Namespace) -> int:
     report = score_published_file(
         arguments.file, arguments.scoring, keep=arguments.list
     )
-    parts = [str(difference) for difference in report.differences]
+    differences = [str(difference) for difference in report.differences]
     if arguments.json:
-        counts = report.as_json()
-        print(
-            json.dumps(
-                {**counts, "differences": parts} if arguments.list else counts, indent=2
-            )
-        )
+        fields = report.as_json()
+        if arguments.list:
+            fields["differences"] = differences
+        print(json.dumps(fields, indent=2))
     else:
-        print("\n".join([*parts, report.as_text()]))
+        print("\n".join([*differences, report.as_text()]))
     return 0
 
 
@@ -80,6 +79,10 @@ class Tally(Counter[str]):
         if not (self["full"] and self["less"]):
             return None
         return (self["full same"] / self["full"] + self["less same"] / self["less"]) / 2
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts that reports show."""
+        return {name: self[name] for name in ("rows", "agree", "sides", "unscored")}
 
     def __str__(self) -> str:
         agree, rows, sides = (self[name] for name in ("agree", "rows", "sides"))
@@ -131,7 +134,7 @@ class AgreementReport(Struct):
 
     scoring: Scoring
     strict: Tally = field(default_factory=Tally)
-    all: dict[tuple[str, str], Tally] = {}
+    tallies: dict[tuple[str, str], Tally] = {}
     """By dataset and version."""
     judged: dict[tuple[str, str], Tally] = {}
     """The rows that a model or a person judged, by dataset and version."""
@@ -144,7 +147,7 @@ class AgreementReport(Struct):
         published = float(row["score"]) / float(row.get("max_score") or 1)
         key = (str(row["dataset"]), _code_version(row))
         status = (row.get("orig_eval") or {}).get("status")
-        agrees = self.all.setdefault(key, Tally()).add(verdict, published)
+        agrees = self.tallies.setdefault(key, Tally()).add(verdict, published)
         if status == "ok" and key[1] in REPRODUCED[self.scoring]:
             self.strict.add(verdict, published)
         if status == "llm":
@@ -154,31 +157,28 @@ class AgreementReport(Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values; a dataset's model-judged total is over the versions reproduced."""
-        judged_datasets: dict[str, dict[str, Any]] = {}
-        for dataset in sorted({dataset for dataset, _ in self.judged}):
-            mine = {v: tally for (d, v), tally in self.judged.items() if d == dataset}
-            counted = _sum_tallies(
-                tally for v, tally in mine.items() if v in REPRODUCED[self.scoring]
-            )
-            judged_datasets[dataset] = {
-                **counted,
-                "by_version": {v: _sum_tallies([mine[v]]) for v in sorted(mine)},
-            }
-        by_version = {
-            version: _sum_tallies(
-                tally for (_, v), tally in self.judged.items() if v == version
-            )
-            for version in sorted({version for _, version in self.judged})
+        versions = defaultdict[str, Tally](Tally)
+        totals = defaultdict[str, Tally](Tally)
+        by_dataset: dict[str, dict[str, Any]] = {}
+        for (dataset, version), tally in sorted(self.judged.items()):
+            by_dataset.setdefault(dataset, {})[version] = tally.counts()
+            versions[version] += tally
+            if version in REPRODUCED[self.scoring]:
+                totals[dataset] += tally
+        judged = {
+            "by_version": {name: versions[name].counts() for name in sorted(versions)},
+            "datasets": {
+                name: {**totals[name].counts(), "by_version": by_version}
+                for name, by_version in by_dataset.items()
+            },
         }
         datasets: dict[str, dict[str, Any]] = {}
-        for (dataset, version), tally in sorted(self.all.items()):
-            counts = {
-                **_sum_tallies([tally]),
+        for (dataset, version), tally in sorted(self.tallies.items()):
+            datasets.setdefault(dataset, {})[version] = {
+                **tally.counts(),
                 "disagree": tally.disagree,
                 "balanced_accuracy": tally.balanced_accuracy,
             }
-            datasets.setdefault(dataset, {})[version] = counts
-        judged = {"by_version": by_version, "datasets": judged_datasets}
         strict = {name: self.strict[name] for name in ("rows", "agree", "sides")}
         return {"strict": strict, "model_judged": judged, "datasets": datasets}
 
@@ -186,13 +186,11 @@ class AgreementReport(Struct):
         """Return a table for people."""
         head = f"{'dataset':<22}{'version':<9}{'rows':>6}{'agree':>7}{'differ':>8}{'unscored':>10}{'balanced':>10}"
         lines = [f"scoring {self.scoring}, no model asked", head]
-        for (dataset, version), tally in sorted(self.all.items()):
+        for (dataset, version), tally in sorted(self.tallies.items()):
             balanced = tally.balanced_accuracy
             balance_text = "one-sided" if balanced is None else f"{balanced:.3f}"
-            rows, agree, unscored = (
-                tally[name] for name in ("rows", "agree", "unscored")
-            )
-            counts = f"{rows:>6}{agree:>7}{tally.disagree:>8}{unscored:>10}{balance_text:>10}"
+            counts = f"{tally['rows']:>6}{tally['agree']:>7}{tally.disagree:>8}"
+            counts += f"{tally['unscored']:>10}{balance_text:>10}"
             lines.append(f"{dataset:<22}{version:<9}{counts}")
         versions = " and ".join(REPRODUCED[self.scoring])
         lines.append(f"strict rows ({versions}): {self.strict}")
@@ -211,20 +209,14 @@ def score_published_file(
     Raises DatasetError, naming the line, where it cannot be read.
     """
     # what counts as a wrong keyword depends on the keywords of all other rows
-    groups: set[Group] = {
-        group
-        for _, row in read_json_rows(path, ["dataset"])
-        for group in spy_groups(row)
-    }
+    groups = set[Group]()
+    for _, row in read_json_rows(path, ["dataset"]):
+        groups.update(spy_groups(row))
     report = AgreementReport(scoring)
     for where, row in read_json_rows(path, ["dataset"]):
+        line = where.rpartition(":")[2]
         try:
-            report.add(
-                where.rpartition(":")[2],
-                row,
-                score_row(row, scoring, groups),
-                keep=keep,
-            )
+            report.add(line, row, score_row(row, scoring, groups), keep=keep)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             expected = "a published result with dataset, score and max_score"
             raise DatasetError(
@@ -236,14 +228,6 @@ def score_published_file(
 def _code_version(row: Row) -> str:
     code = (row.get("orig_eval") or {}).get("code") or "unknown"
     return str(code).removesuffix("-benchmark")
-
-
-def _sum_tallies(tallies: Iterable[Tally]) -> dict[str, int]:
-    listed = list(tallies)
-    return {
-        name: sum(tally[name] for tally in listed)
-        for name in ("rows", "agree", "sides", "unscored")
-    }
 
 
 # --- which evaluator, with which answers, scores a row of the published files
@@ -270,12 +254,10 @@ def score_row(
     if dataset not in (*_EVALUATORS, "Prospective Memory", "Spy Meeting"):
         return Unscored(f"there are no rules for {dataset!r}")
     try:
-        by_definition = (row.get("orig_eval") or {}).get(
-            "expected_source"
-        ) == "definition"
-        expected = (row.get("definition_expected") if by_definition else None) or row[
-            "expected_responses"
-        ]
+        expected = None
+        if (row.get("orig_eval") or {}).get("expected_source") == "definition":
+            expected = row.get("definition_expected")
+        expected = expected or row["expected_responses"]
         if dataset == "Prospective Memory":
             if not isinstance(expected[0], list):
                 return Unscored("quote and number are told in prose in this version")
@@ -286,18 +268,17 @@ def score_row(
             return verdict or Unscored(f"the log ends before reply {nth}")
         if dataset == "Spy Meeting":
             groups = tuple(tuple(map(str, group)) for group in expected)
-            ours = {keyword for group in groups for keyword in group}
-            other_groups = tuple(
-                sorted({group for group in spy_groups if not ours & set(group)})
-            )
+            keywords = set(chain.from_iterable(groups))
+            other_groups = filter(keywords.isdisjoint, set(spy_groups))
             evaluator: Evaluator = evaluators.DecodesMessages(
-                groups, other_groups, scoring
+                groups, tuple(sorted(other_groups)), scoring
             )
         else:
             evaluator = _EVALUATORS[str(dataset)](row, expected, scoring)
-        return evaluator(
-            ["" if answer is None else str(answer) for answer in row["responses"] or []]
-        )
+        answers = []
+        for answer in row["responses"] or []:
+            answers.append("" if answer is None else str(answer))
+        return evaluator(answers)
     except _Unreadable as error:
         return Unscored(str(error))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -344,7 +325,7 @@ _EVALUATORS: Mapping[str, Callable[[Row, Any, Scoring], Evaluator]] = {
     ),
     "Jokes": lambda row, expected, scoring: evaluators.RecallsJoke(
         str(expected[0]),
-        tuple(told for told in row["script"] if told != str(expected[0])),
+        tuple(joke for joke in row["script"] if joke != str(expected[0])),
         scoring=scoring,
     ),
     "Locations Directions": _directions_evaluator,

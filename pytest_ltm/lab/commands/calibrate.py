@@ -141,11 +141,10 @@ def run(arguments: Namespace) -> int:
         ours=earned_marks(ours),
         span=span,
     )
-    print(
-        json.dumps(calibration.as_json(), indent=1)
-        if arguments.json
-        else "\n".join(calibration_lines(calibration))
-    )
+    if arguments.json:
+        print(json.dumps(calibration.as_json(), indent=1))
+    else:
+        print("\n".join(calibration_lines(calibration)))
     return APART if calibration.breaches else 0
 
 
@@ -197,13 +196,10 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def left_out(self) -> dict[str, str]:
         """Why a scenario is in no total, by its name."""
         texts = {}
-        for name in sorted(
-            {scenario for side in (self.theirs, self.ours) for _, scenario in side}
-        ):
-            their_mean, our_mean = (
-                mean_or_none(side.get((READER, name), ()))
-                for side in (self.theirs, self.ours)
-            )
+        names = {name for _, name in (*self.theirs, *self.ours)}
+        for name in sorted(names):
+            their_mean = mean_or_none(self.theirs.get((READER, name), ()))
+            our_mean = mean_or_none(self.ours.get((READER, name), ()))
             if their_mean is None or our_mean is None:
                 texts[name] = f"only {'ours' if their_mean is None else 'published'}"
             elif min(their_mean, our_mean) < READS:
@@ -215,10 +211,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
     @property
     def scenarios(self) -> list[str]:
         """Those that are compared."""
-        names = sorted(
-            {name for _, name in self.theirs} & {name for _, name in self.ours}
-        )
-        return [name for name in names if name not in self.left_out]
+        names = {name for _, name in self.theirs} & {name for _, name in self.ours}
+        return sorted(names - self.left_out.keys())
 
     def suite_means(self, agent: str) -> dict[str, float]:
         """Return what an agent earns in each scenario of ours that it played, 0 to 1."""
@@ -233,16 +227,16 @@ class Calibration(Struct, frozen=True, kw_only=True):
         self, agent: str, scenario: str
     ) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in a scenario: published, ours."""
-        return mean_estimate(self.theirs[agent, scenario]), mean_estimate(
-            self.ours[agent, scenario]
-        )
+        theirs = mean_estimate(self.theirs[agent, scenario])
+        ours = mean_estimate(self.ours[agent, scenario])
+        return theirs, ours
 
     def totals(self, agent: str) -> tuple[IntervalEstimate, IntervalEstimate]:
         """Return what an agent earns in all scenarios that are compared: published, ours."""
         pairs = [self.earnings_pair(agent, name) for name in self.scenarios]
-        return sum_estimates(theirs for theirs, _ in pairs), sum_estimates(
-            ours for _, ours in pairs
-        )
+        theirs = sum_estimates(pair[0] for pair in pairs)
+        ours = sum_estimates(pair[1] for pair in pairs)
+        return theirs, ours
 
     @property
     def breaches(self) -> list[str]:
@@ -270,15 +264,15 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
 
+        def mark(estimate: IntervalEstimate) -> dict[str, float]:
+            ends = estimate.interval
+            return {"value": estimate.value, "low": ends.low, "high": ends.high}
+
         def marks(theirs: IntervalEstimate, ours: IntervalEstimate) -> dict[str, Any]:
-            estimates = {"published": theirs, "ours": ours, "difference": ours - theirs}
-            ends = {
-                name: {"low": estimate.interval.low, "high": estimate.interval.high}
-                for name, estimate in estimates.items()
-            }
             return {
-                name: {"value": estimate.value, **ends[name]}
-                for name, estimate in estimates.items()
+                "published": mark(theirs),
+                "ours": mark(ours),
+                "difference": mark(ours - theirs),
             }
 
         if not self.theirs:
@@ -340,14 +334,14 @@ def suite_table(calibration: Calibration) -> Table:
     """Return what each agent earns in each scenario of a suite that is played alone, and in all."""
     players = (*calibration.controls, READER, ORACLE)
     means = {agent: calibration.suite_means(agent) for agent in players}
-    names = sorted({name for row in means.values() for name in row})
-    head = [f"at {calibration.span}", *players]
-    rows = [
-        [name, *(_mean_cell(means[agent].get(name)) for agent in players)]
-        for name in names
-    ]
-    totals = [f"{sum(means[agent].values()):.2f}" for agent in players]
-    return [head, *rows, [f"all, of {len(names)}", *totals]]
+    table = [[f"at {calibration.span}", *players]]
+    names = set().union(*means.values())
+    for name in sorted(names):
+        cells = (_mean_cell(row.get(name)) for row in means.values())
+        table.append([name, *cells])
+    totals = (f"{sum(row.values()):.2f}" for row in means.values())
+    table.append([f"all, of {len(names)}", *totals])
+    return table
 
 
 def _mean_cell(mean: float | None) -> str:
@@ -356,41 +350,29 @@ def _mean_cell(mean: float | None) -> str:
 
 def calibration_totals(calibration: Calibration) -> Table:
     """Return the totals of each agent on both sides, and the difference."""
-    head = [
-        f"at {calibration.span}, of {len(calibration.scenarios)}",
-        "published",
-        "ours",
-        "ours - published",
-    ]
-    return [
-        head,
-        *(
-            [agent, *_mark_cells(*calibration.totals(agent))]
-            for agent in (*calibration.controls, READER)
-        ),
-    ]
+    place = f"at {calibration.span}, of {len(calibration.scenarios)}"
+    table = [[place, "published", "ours", "ours - published"]]
+    for agent in (*calibration.controls, READER):
+        table.append([agent, *_mark_cells(*calibration.totals(agent))])
+    return table
 
 
 def calibration_points(calibration: Calibration, agent: str) -> Table:
     """Return what an agent earns in each scenario on both sides, and the difference."""
     table = [[agent, "published", "ours", "ours - published", "examples"]]
     for name in calibration.scenarios:
-        played = " and ".join(
-            str(len(side[agent, name]))
-            for side in (calibration.theirs, calibration.ours)
-        )
-        table.append(
-            [name, *_mark_cells(*calibration.earnings_pair(agent, name)), played]
-        )
+        theirs = len(calibration.theirs[agent, name])
+        ours = len(calibration.ours[agent, name])
+        cells = _mark_cells(*calibration.earnings_pair(agent, name))
+        table.append([name, *cells, f"{theirs} and {ours}"])
     return table
 
 
 def _mark_cells(theirs: IntervalEstimate, ours: IntervalEstimate) -> list[str]:
-    gain = ours - theirs
-    return [
-        *(
-            f"{estimate.value:5.2f} [{estimate.interval.low:.2f} to {estimate.interval.high:.2f}]"
-            for estimate in (theirs, ours)
-        ),
-        f"{gain.value:+.2f} [{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]",
+    cells = [
+        f"{estimate.value:5.2f} [{estimate.interval.low:.2f} to {estimate.interval.high:.2f}]"
+        for estimate in (theirs, ours)
     ]
+    gain = ours - theirs
+    ends = f"[{gain.interval.low:+.2f} to {gain.interval.high:+.2f}]"
+    return [*cells, f"{gain.value:+.2f} {ends}"]

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -182,14 +183,10 @@ class FloorSearch:
             for exchange in self._play(example, find_agent("oracle").make()).transcript:
                 if exchange.by and exchange.kind in {"say", "ask"}:
                     golds[kind_of_question(exchange.message)].append(exchange.reply)
-        texts = [text for replies in golds.values() for text in replies]
-        policies = [
-            Policy(guess, {}) for guess in (*_GUESSES, *_frequent_guesses(texts))
-        ]
-        points, policy = max(
-            ((self._points(policy), policy) for policy in policies),
-            key=lambda pair: pair[0],
-        )
+        texts = list(chain.from_iterable(golds.values()))
+        guesses = (*_GUESSES, *_frequent_guesses(texts))
+        policy = max((Policy(guess, {}) for guess in guesses), key=self._points)
+        points = self._points(policy)
         for kind in sorted(golds, key=lambda kind: -len(golds[kind]))[:_KINDS]:
             for guess in (*_GUESSES, *_frequent_guesses(golds[kind])):
                 changed = Policy(policy.otherwise, {**policy.by_kind, kind: guess})
@@ -361,9 +358,7 @@ def lesson_suites(suite: str) -> list[str]:
     """
     attacked = _scenario_names(suite)
     return [
-        name
-        for name in LESSON_SUITES
-        if attacked.isdisjoint(entry.name for entry in built_in(name).entries)
+        name for name in LESSON_SUITES if attacked.isdisjoint(_scenario_names(name))
     ]
 
 
@@ -383,7 +378,7 @@ def _load_named_suite(suite: str) -> Suite:
 def _play_far(
     specs: Sequence[str], arguments: Namespace, suite: str, folder: Path
 ) -> list[PlayedRow]:
-    twins = [padded_spec(spec) or skipped_window(spec) for spec in specs]
+    twins = map(unaided_spec, specs)
     tell_progress(f"{pluralize(len(specs), 'agent')} at {arguments.far}")
     words = [f"--ltm-suite={suite}", f"--ltm-span={arguments.far}", "--ltm-examples=1"]
     return play_rows(
@@ -464,8 +459,9 @@ class Attack(Struct, frozen=True, kw_only=True):
         groups = group_by(
             counted_rows, lambda pair: (pair[0], pair[1].scenario, pair[1].span_label)
         )
-        cells = {
-            (agent, scenario, span): CheatCell(
+        cells = {}
+        for (agent, scenario, span), agent_rows in groups.items():
+            cells[agent, scenario, span] = CheatCell(
                 agent=agent,
                 scenario=scenario,
                 span=span,
@@ -473,20 +469,12 @@ class Attack(Struct, frozen=True, kw_only=True):
                 scores=tuple(row.score or 0.0 for _, row in agent_rows),
                 unscored=tuple(row.reason for _, row in agent_rows if not row.scored),
             )
-            for (agent, scenario, span), agent_rows in groups.items()
-        }
-        agents, scenarios, played = (
-            dict.fromkeys(key[place] for key in cells) for place in range(3)
-        )
+        agents, scenarios, played = map(dict.fromkeys, zip(*cells, strict=True))
+        all_spans = dict.fromkeys([*spans, *played])
         return cls(
             specs=tuple(dict.fromkeys([*specs, *agents])),
             scenarios=tuple(sorted(scenarios)),
-            spans=tuple(
-                sorted(
-                    played,
-                    key=lambda span: (span not in spans, [*spans, span].index(span)),
-                )
-            ),
+            spans=tuple(span for span in all_spans if span in played),
             cells=cells,
         )
 
@@ -572,7 +560,9 @@ def _report_lines(
     nothing = f"No cheat earns more than {LIMIT:.0%} above a floor, and no padding more than 0.3 of 11."
     yield f"{pluralize(len(finds), 'find')}:" if finds else nothing
     yield from (f"- {sentence}" for sentence in finds)
-    unscored = [reason for cell in attack.cells.values() for reason in cell.unscored]
+    unscored = list(
+        chain.from_iterable(cell.unscored for cell in attack.cells.values())
+    )
     if unscored:
         count = pluralize(len(unscored), "example")
         yield f"Without a score, counted as 0: {count}; the first: {one_line(unscored[0])}"
@@ -581,28 +571,19 @@ def _report_lines(
 def cheat_totals(attack: Attack) -> Table:
     """Return points by agent and span."""
     cells = attack.cells.values()
-    floors = [
-        {cell.scenario: cell.floor for cell in cells if cell.span == span}
-        for span in attack.spans
-    ]
-    table = [
-        [
-            "agent",
-            *(
-                f"{span} (of {len(floor)})"
-                for span, floor in zip(attack.spans, floors, strict=True)
-            ),
-        ],
-        [
-            "floors of the scenarios",
-            *(f"{sum(floor.values()):.2f}" for floor in floors),
-        ],
-    ]
+    head = ["agent"]
+    sums = ["floors of the scenarios"]
+    for span in attack.spans:
+        floors = {cell.scenario: cell.floor for cell in cells if cell.span == span}
+        head.append(f"{span} (of {len(floors)})")
+        sums.append(f"{sum(floors.values()):.2f}")
+    table = [head, sums]
     for agent in attack.specs:
-        totals = [attack.total(agent, span) for span in attack.spans]
-        table.append(
-            [agent, *(f"{earned:.2f}" if of else NOTHING for earned, of in totals)]
-        )
+        row = [agent]
+        for span in attack.spans:
+            points, count = attack.total(agent, span)
+            row.append(f"{points:.2f}" if count else NOTHING)
+        table.append(row)
     return table
 
 
@@ -613,27 +594,16 @@ def best_cheats(attack: Attack) -> Table:
     table = [["scenario", "floor", *attack.spans]]
     floors = {cell.scenario: cell.floor for cell in attack.cells.values()}
     for name in attack.scenarios:
-        cells = []
+        row = [name, score_text(floors[name])]
         for span in attack.spans:
-            agent_cells = [
-                attack.cells.get((agent, name, span)) for agent in attack.cheats
-            ]
+            cells = (attack.cells.get((agent, name, span)) for agent in attack.cheats)
             # of several that earned as much the first one, as they are listed from
             # simple to refined
-            cells.append(
-                max(
-                    filter(None, agent_cells),
-                    key=lambda cell: cell.points,
-                    default=None,
-                )
-            )
-        best = (
-            f"{score_text(cell.points)} {cell.agent * bool(cell.points)}".rstrip()
-            if cell
-            else NOTHING
-            for cell in cells
-        )
-        table.append([name, score_text(floors[name]), *best])
+            best = max(filter(None, cells), key=lambda cell: cell.points, default=None)
+            row.append(_points_cell(best))
+            if best and best.points:
+                row[-1] += f" {best.agent}"
+        table.append(row)
     return table
 
 
@@ -641,17 +611,13 @@ def cheat_points(attack: Attack, span: str) -> Table:
     """Return points by scenario and agent at one span."""
     table = [[f"at {span}", *attack.specs]]
     for name in attack.scenarios:
-        agent_cells = [attack.cells.get((agent, name, span)) for agent in attack.specs]
-        table.append(
-            [
-                name,
-                *(
-                    NOTHING if cell is None else score_text(cell.points)
-                    for cell in agent_cells
-                ),
-            ]
-        )
+        cells = (attack.cells.get((agent, name, span)) for agent in attack.specs)
+        table.append([name, *map(_points_cell, cells)])
     return table
+
+
+def _points_cell(cell: CheatCell | None) -> str:
+    return NOTHING if cell is None else score_text(cell.points)
 
 
 def as_json(found: Attack) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, median
 
 from pytest_ltm.api.model import token_counter
-from pytest_ltm.api.storage import DatasetError
+from pytest_ltm.api.storage import DatasetError, pluralize
 from pytest_ltm.datasets.locomo.samples import Category, Sample, load_locomo
 from pytest_ltm.datasets.longmemeval.record import (
     LongMemEvalFile,
@@ -38,40 +39,23 @@ def show_dataset_stats(arguments: Namespace) -> int:
     """
     tables: dict[str, dict[str, dict[str, str]]] = {"LoCoMo": {}, "LongMemEval": {}}
     for path in arguments.files:
-        if _holds_histories(path):
-            tables["LongMemEval"][path.name] = longmemeval_stats(path)
+        title = "LongMemEval" if _holds_histories(path) else "LoCoMo"
+        if title == "LongMemEval":
+            figures = longmemeval_stats(path)
         else:
-            tables["LoCoMo"][path.name] = locomo_stats(load_locomo(path).samples)
-    for title, columns in tables.items():
-        if not columns:
-            continue
+            figures = locomo_stats(load_locomo(path).samples)
+        tables[title][path.name] = {title: path.name, **figures}
+    for columns in filter(None, tables.values()):
         fullest_first = sorted(columns.values(), key=len, reverse=True)
-        labels = list(
-            dict.fromkeys(label for figures in fullest_first for label in figures)
-        )
-        width = max(map(len, [title, *labels]))
-        room = {name: max(12, columns_of(name)) for name in columns}
-        rows = [(title, {name: name for name in columns})]
-        # a figure that a file does not have is empty in its column
-        rows += [
-            (
-                label,
-                {
-                    name: figures.get(label, NOTHING)
-                    for name, figures in columns.items()
-                },
-            )
-            for label in labels
-        ]
-        for label, cells in rows:
-            print(
-                " ".join(
-                    [
-                        f"{label:<{width}}",
-                        *(f"{cells[name]:>{room[name]}}" for name in columns),
-                    ]
-                ).rstrip()
-            )
+        labels = dict.fromkeys(chain.from_iterable(fullest_first))
+        width = max(map(len, labels))
+        widths = [max(12, columns_of(name)) for name in columns]
+        for label in labels:
+            line = f"{label:<{width}}"
+            for figures, room in zip(columns.values(), widths, strict=True):
+                # a figure that a file does not have is empty in its column
+                line += f" {figures.get(label, NOTHING):>{room}}"
+            print(line)
     return 0
 
 
@@ -89,42 +73,36 @@ def _holds_histories(path: Path) -> bool:
 
 def locomo_stats(samples: Iterable[Sample]) -> dict[str, str]:
     """Return the figures of conversations: Table 1 of Maharana et al. (2024), and its counts of questions."""
-    samples = tuple(samples)
     count = token_counter(TOKENIZER).count
-    turns = [sample.turns for sample in samples]
-    words = [
-        len(turn.text.split())
-        for conversation_turns in turns
-        for turn in conversation_turns
-    ]
-    days = [
-        (sample.sessions[-1].at - sample.sessions[0].at).days
-        for sample in samples
-        if sample.sessions
-    ]
-    question_counts = Counter(
-        question.category for sample in samples for question in sample.questions
-    )
-    return {
-        "conversations": f"{len(samples):,}",
-        "turns a conversation": _mean(map(len, turns)),
-        "sessions a conversation": _mean(len(sample.sessions) for sample in samples),
-        "tokens a conversation": _mean(
-            sum(count(turn.text) for turn in conversation_turns)
-            for conversation_turns in turns
-        ),
+    turns = list[int]()
+    sessions = list[int]()
+    tokens = list[int]()
+    days = list[int]()
+    words = list[int]()
+    photos = list[int]()
+    questions = Counter[Category]()
+    for sample in samples:
+        turns.append(len(sample.turns))
+        sessions.append(len(sample.sessions))
+        tokens.append(sum(count(turn.text) for turn in sample.turns))
+        words += [len(turn.text.split()) for turn in sample.turns]
+        photos.append(sum(bool(turn.caption) for turn in sample.turns))
+        questions.update(question.category for question in sample.questions)
+        if sample.sessions:
+            days.append((sample.sessions[-1].at - sample.sessions[0].at).days)
+    figures = {
+        "conversations": f"{len(turns):,}",
+        "turns a conversation": _mean(turns),
+        "sessions a conversation": _mean(sessions),
+        "tokens a conversation": _mean(tokens),
         "days a conversation": _mean(days),
         "words a turn, median": f"{median(words or [0]):g}",
-        "photos a conversation": _mean(
-            sum(bool(turn.caption) for turn in conversation_turns)
-            for conversation_turns in turns
-        ),
-        "questions": f"{question_counts.total():,}",
-        **{
-            f"questions, {category.label}": f"{question_counts[category]:,}"
-            for category in Category
-        },
+        "photos a conversation": _mean(photos),
+        "questions": f"{questions.total():,}",
     }
+    for category in Category:
+        figures[f"questions, {category.label}"] = f"{questions[category]:,}"
+    return figures
 
 
 def longmemeval_stats(path: Path) -> dict[str, str]:
@@ -143,13 +121,8 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
     for record in LongMemEvalFile(path).records():
         types["abstention" if record.abstention else record.type] += 1
         sessions.append(len(record.sessions))
-        tokens.append(
-            sum(
-                count(turn.content)
-                for session in record.sessions
-                for turn in session.turns
-            )
-        )
+        turns = chain.from_iterable(session.turns for session in record.sessions)
+        tokens.append(sum(count(turn.content) for turn in turns))
         cited = set(record.answer_sessions)
         evidence[len(cited)] += not record.abstention
         for place, session in enumerate(record.sessions):
@@ -160,26 +133,22 @@ def longmemeval_stats(path: Path) -> dict[str, str]:
                 for position, turn in enumerate(session.turns)
                 if turn.has_answer
             ]
+    figures = {"questions": f"{types.total():,}"}
+    for name, number in sorted(types.items()):
+        figures[f"questions, {name}"] = f"{number:,}"
+    figures["sessions a history"] = _mean(sessions)
+    figures["tokens a history"] = _mean(tokens)
+    for number in sorted(evidence):
+        label = f"questions with {pluralize(number, 'evidence session')}"
+        figures[label] = f"{evidence[number]:,}"
+    first_turns = [not place for place in turn_places]
     return {
-        "questions": f"{types.total():,}",
-        **{
-            f"questions, {name}": f"{number:,}"
-            for name, number in sorted(types.items())
-        },
-        "sessions a history": _mean(sessions),
-        "tokens a history": _mean(tokens),
-        **{
-            f"questions with {number} evidence session{'s' if number != 1 else ''}": f"{evidence[number]:,}"
-            for number in sorted(evidence)
-        },
+        **figures,
         "evidence sessions, mean place in the history": _mean(session_places, ".2f"),
         "evidence, mean place in its session": _mean(turn_places, ".2f"),
-        "evidence in the first turn": _mean(
-            (not turn_place for turn_place in turn_places), ".0%"
-        ),
+        "evidence in the first turn": _mean(first_turns, ".0%"),
     }
 
 
-def _mean(numbers: Iterable[float], form: str = ",.1f") -> str:
-    values = list(numbers)
+def _mean(values: Sequence[float], form: str = ",.1f") -> str:
     return f"{fmean(values):{form}}" if values else NOTHING

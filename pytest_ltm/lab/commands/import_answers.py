@@ -172,34 +172,24 @@ def import_answers(arguments: Namespace) -> int:
             more = [f"{len(problems) - _SHOWN:,} more rows"]
         else:
             more = []
-        lines = [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
-        print(
-            "\n".join(
-                [
-                    *agreement_lines(ruled),
-                    *lines,
-                    *[disagreement_page(ruled)] * arguments.list,
-                ]
-            )
-        )
+        lines = list(agreement_lines(ruled))
+        lines += [one_line(f"left out: {text}") for text in [*problems[:_SHOWN], *more]]
+        if arguments.list:
+            lines.append(disagreement_page(ruled))
+        print("\n".join(lines))
     if arguments.output is not None:
         path = new_run_folder(arguments.output, arguments.ltm_dir)
         label = safe_label(arguments.agent or arguments.files[0].name.partition(".")[0])
         notices = [
-            f"{IMPORTED}: verdicts are by rules, and open where those cannot tell",
-            comparison_sentence(ruled),
+            f"{IMPORTED}: verdicts are by rules, and open where those cannot tell"
         ]
-        notices += (
-            [
-                f"{pluralize(len(published.problems) + len(published.errors), 'row')} left out: {problems[0]}"
-            ]
-            if problems
-            else []
-        )
+        if comparison := comparison_sentence(ruled):
+            notices.append(comparison)
+        if problems:
+            count = len(published.problems) + len(published.errors)
+            notices.append(f"{pluralize(count, 'row')} left out: {problems[0]}")
         run = write_published_run(
-            path,
-            list(answer_conversations(ruled, label)),
-            [text for text in notices if text],
+            path, list(answer_conversations(ruled, label)), notices
         )
         write_whole(path / PAGE, for_file(disagreement_page(ruled)))
         if not arguments.json:
@@ -269,26 +259,18 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
     by_rules = " to ".join(
         dict.fromkeys(f"{100 * count / len(graded):.0f}" for count in bounds)
     )
-    decided = [
-        ruled_answer
-        for ruled_answer in graded
-        if ruled_answer.ruling.verdict in ("yes", "no")
-    ]
-    table = [
-        [
-            sum(
-                (ruled_answer.right, ruled_answer.passed) == (a, b)
-                for ruled_answer in decided
-            )
-            for b in (True, False)
-        ]
-        for a in (True, False)
-    ]
+    table = [[0, 0], [0, 0]]
+    for ruled_answer in graded:
+        if ruled_answer.ruling.verdict in ("yes", "no"):
+            table[ruled_answer.right][bool(ruled_answer.passed)] += 1
     kappa = cohen_kappa(table)
     chance = f"no kappa: {kappa.reason}"
     if kappa.value is not None and kappa.interval is not None:
         ends = f"{kappa.interval.low:.2f} to {kappa.interval.high:.2f}"
-        chance = f"kappa {kappa.value:.2f} ({ends}) over the {len(decided):,} that rules decide"
+        decided = sum(map(sum, table))
+        chance = (
+            f"kappa {kappa.value:.2f} ({ends}) over the {decided:,} that rules decide"
+        )
     differing = sum(ruled_answer.differs for ruled_answer in graded)
     return (
         f"{by_judge:.0f} % right by {judge}, {by_rules} % by rules: "
@@ -316,9 +298,9 @@ def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
     lines = [
         f"# Where rules and judge differ\n\n{comparison_sentence(ruled) or 'No grade is published.'}\n"
     ]
-    for ruled_answer in (
-        ruled_answer for ruled_answer in ruled if ruled_answer.differs
-    ):
+    for ruled_answer in ruled:
+        if not ruled_answer.differs:
+            continue
         answer = ruled_answer.answer
         texts = {
             "question": answer.question,
@@ -453,10 +435,8 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
 
 
 def _bounds(ruling: Ruling) -> tuple[float, float | None]:
-    return float(ruling.verdict == "yes"), None if ruling.verdict in (
-        "yes",
-        "no",
-    ) else 1.0
+    score = float(ruling.verdict == "yes")
+    return score, None if ruling.verdict in ("yes", "no") else 1.0
 
 
 def _row(

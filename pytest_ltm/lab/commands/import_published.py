@@ -87,15 +87,16 @@ def import_published(arguments: Namespace) -> int:
     """
     all_results = read_published(arguments.files)
     branches = sorted({row.ref for row in all_results})
-    if strange := [ref for ref in arguments.ref if ref not in branches]:
-        raise ConfigurationError(
-            f"--ref: no results of branch {strange[0]!r}. There are {', '.join(branches)}"
-        )
-    chosen = [
-        row for row in all_results if row.benchmark.startswith(arguments.benchmark)
-    ]
+    for ref in arguments.ref:
+        if ref not in branches:
+            raise ConfigurationError(
+                f"--ref: no results of branch {ref!r}. There are {', '.join(branches)}"
+            )
     published_results = [
-        row for row in chosen if row.ref in arguments.ref or not arguments.ref
+        row
+        for row in all_results
+        if row.benchmark.startswith(arguments.benchmark)
+        and row.ref in (arguments.ref or branches)
     ]
     if not published_results:
         names = ", ".join(sorted({row.benchmark for row in all_results}))
@@ -170,24 +171,18 @@ def import_conversations(
 def import_notices(rows: Sequence[PublishedResult]) -> list[str]:
     """Return what a reader should know of imported results, a sentence each."""
     missing = sum(not row.log for row in rows)
-    benchmarks = {
-        name: parse_benchmark(name) for name in {row.benchmark for row in rows}
-    }
-    renamed = sorted(
-        name
-        for name, benchmark in benchmarks.items()
-        if benchmark and benchmark.span_label in PAPERS_NAMES.values()
-    )
-    older = sorted(
-        name
-        for name, benchmark in benchmarks.items()
-        if benchmark and benchmark.version < MEMORY_SPANS_SINCE
-    )
     lines = [
         f"{IMPORTED}: verdicts and measured spans are as published, nothing was scored again"
     ]
-    label = "is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
-    lines += [f"{name!r} {label}" for name in renamed]
+    older = []
+    for name in sorted({row.benchmark for row in rows}):
+        benchmark = parse_benchmark(name)
+        if benchmark and benchmark.span_label in PAPERS_NAMES.values():
+            lines.append(
+                f"{name!r} is labelled 2k as in the paper; the memory span of its configuration is 1,000 tokens"
+            )
+        if benchmark and benchmark.version < MEMORY_SPANS_SINCE:
+            older.append(name)
     if older:
         lines.append(
             f"{', '.join(older)}: these versions name the filler between messages, not a memory span"
@@ -214,22 +209,15 @@ _TOKENS = 0.01  # published LTM scores have three
 
 def imported_totals(run: RunResult) -> dict[str, dict[str, tuple[float, int]]]:
     """Return by agent and span label the mean of the totals of its runs, and how many those are."""
-    by_agent = group_by(run.conversations, lambda conversation: conversation.agent)
-    places = {
-        agent: group_by(conversations, lambda conversation: conversation.span_label)
-        for agent, conversations in by_agent.items()
-    }
-    totals = {
-        agent: {
-            span: [_column_of(conversation).total for conversation in conversations]
-            for span, conversations in spans.items()
-        }
-        for agent, spans in places.items()
-    }
-    return {
-        agent: {span: (fmean(values), len(values)) for span, values in spans.items()}
-        for agent, spans in totals.items()
-    }
+    places = group_by(
+        run.conversations,
+        lambda conversation: (conversation.agent, conversation.span_label),
+    )
+    totals: dict[str, dict[str, tuple[float, int]]] = {}
+    for (agent, span), conversations in places.items():
+        values = [_column_of(conversation).total for conversation in conversations]
+        totals.setdefault(agent, {})[span] = fmean(values), len(values)
+    return totals
 
 
 def table_lines(run: RunResult) -> list[str]:
@@ -244,22 +232,20 @@ def table_lines(run: RunResult) -> list[str]:
     )
     width = max(map(len, entries))
     lines = [" ".join([" " * width, *(f"{span:>9}" for span in spans)])]
+    has_means = False
     for agent in sorted(
         entries, key=lambda agent: (-len(entries[agent]), agent.lower())
     ):
-        cells = {
-            span: f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}"
-            for span, (value, runs) in entries[agent].items()
-        }
-        lines.append(
-            " ".join(
-                [
-                    f"{agent:<{width}}",
-                    *(cells.get(span, f"{NOTHING:>8} ") for span in spans),
-                ]
-            )
-        )
-    if any(runs > 1 for row in entries.values() for _, runs in row.values()):
+        cells = [f"{agent:<{width}}"]
+        for span in spans:
+            if span not in entries[agent]:
+                cells.append(f"{NOTHING:>8} ")
+                continue
+            value, runs = entries[agent][span]
+            cells.append(f"{value:>8.2f}{SEVERAL if runs > 1 else ' '}")
+            has_means |= runs > 1
+        lines.append(" ".join(cells))
+    if has_means:
         lines.append(f"{SEVERAL}: mean of the totals of two or more runs")
     return lines
 
@@ -285,17 +271,16 @@ def check_leaderboard(
     compared = 0
     differences = []
     for ref in sorted({row.ref for row in rows}):
-        for (name, agent), mine in by_conversation(
-            merge_branches(row for row in rows if row.ref == ref)
-        ).items():
+        merged = merge_branches(row for row in rows if row.ref == ref)
+        for (name, agent), conversation in by_conversation(merged).items():
+            place = f"{ref}, {name}, {agent}"
             entry = published.get(ref, {}).get(name, {}).get(agent)
-            texts = (
-                ["not in the leaderboard"]
-                if entry is None
-                else _leaderboard_differences(mine, entry)
-            )
-            compared += entry is not None
-            differences += [f"{ref}, {name}, {agent}: {text}" for text in texts]
+            if entry is None:
+                differences.append(f"{place}: not in the leaderboard")
+                continue
+            compared += 1
+            texts = _leaderboard_differences(conversation, entry)
+            differences += [f"{place}: {text}" for text in texts]
     return compared, differences
 
 
@@ -311,11 +296,10 @@ def _leaderboard_differences(
         ("accuracy", 100 * (column.accuracy or 0), entry["accuracy"], 100 * _TOLERANCE),
         ("LTM score", column.ltm_score_paper or 0, entry["ltm"], _TOKENS),
     ]
-    means = ((datasets[name], cell.mean) for name, cell in column.cells.items())
-    pairs += [
-        (dataset, mean, entry["by_dataset"].get(dataset), _TOLERANCE)
-        for dataset, mean in means
-    ]
+    for name, cell in column.cells.items():
+        dataset = datasets[name]
+        published = entry["by_dataset"].get(dataset)
+        pairs.append((dataset, cell.mean, published, _TOLERANCE))
     for name, ours, theirs, near in pairs:
         if ours is None or theirs is None or abs(ours - theirs) > near:
             yield f"{name} is {ours!r} here and {theirs!r} there"

@@ -28,6 +28,7 @@ from pytest_ltm.figures.statistics.counts import (
     cohen_kappa,
     wilson_interval,
 )
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import clip_text
 from pytest_ltm.judges.judge_registry import judge_session
 
@@ -58,8 +59,8 @@ class Labelled(Struct, frozen=True):
 
     kind: str
     answer: str
-    about: str
-    """What was asked for."""
+    subject: str
+    """What was asked for: a question or a joke."""
     inquiry: Inquiry
 
     @property
@@ -72,12 +73,8 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
     """Return the answers of a file in its order; DefinitionError names the line of what is wrong with it."""
     top = _yaml.load_yaml(path)
     fields = top.mapping(("version", "questions", "jokes"))
-    questions, jokes = (
-        fields[name].items(name) if name in fields else []
-        for name in ("questions", "jokes")
-    )
     result = []
-    for group in questions:
+    for group in _items_of(fields, "questions"):
         parts = group.mapping(
             ("question", "reference", *_QUESTION), required=("question", "reference")
         )
@@ -88,23 +85,13 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
                 question=question, reference=reference, answer=answer
             )
             result.append(Labelled(kind, answer, question, inquiry))
-    for group in jokes:
+    for group in _items_of(fields, "jokes"):
         parts = group.mapping(("joke", "others", *_JOKE), required=("joke", "others"))
         joke = parts["joke"].text()
-        listed_jokes = "\n".join(
-            f"- {member}" for member in (*parts["others"].texts(), joke)
-        )
+        jokes = "\n".join(f"- {text}" for text in (*parts["others"].texts(), joke))
         for kind, answer in _answers_of_kinds(parts, _JOKE):
-            result.append(
-                Labelled(
-                    kind,
-                    answer,
-                    joke,
-                    PROMPTS["jokes"].inquiry(
-                        jokes=listed_jokes, joke=joke, answer=answer
-                    ),
-                )
-            )
+            inquiry = PROMPTS["jokes"].inquiry(jokes=jokes, joke=joke, answer=answer)
+            result.append(Labelled(kind, answer, joke, inquiry))
     if {member.should_pass for member in result} != {True, False}:
         raise top.fault(
             "it needs answers to be passed and answers to be failed, of at least one question or joke."
@@ -115,12 +102,14 @@ def load_labelled(path: Path = BUNDLED_LABELS) -> tuple[Labelled, ...]:
 def _answers_of_kinds(
     parts: Mapping[str, Field], kinds: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    return (
-        (kind, answer)
-        for kind in kinds
-        if kind in parts
-        for answer in parts[kind].texts()
-    )
+    for kind in kinds:
+        if kind in parts:
+            for answer in parts[kind].texts():
+                yield kind, answer
+
+
+def _items_of(fields: Mapping[str, Field], name: str) -> Sequence[Field]:
+    return fields[name].items(name) if name in fields else ()
 
 
 # --- what a judge makes of them
@@ -159,6 +148,16 @@ class Rate(Struct, frozen=True):
         """Where the share lies, each answer taken for independent of the others."""
         return wilson_interval(self.count, self.of)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        ends = [self.interval.low, self.interval.high]
+        return {
+            "count": self.count,
+            "of": self.of,
+            "rate": self.value,
+            "interval": ends,
+        }
+
 
 class JudgeCheckReport(Struct, frozen=True, dict=True):
     """All that a judge was asked, and how often it was wrong: of the answers that it judged."""
@@ -168,28 +167,18 @@ class JudgeCheckReport(Struct, frozen=True, dict=True):
     @cached_property
     def rates(self) -> Mapping[str, Rate]:
         """How often it passed a wrong answer, failed a right one, gave no grade, and was wrong about each kind."""
+        by_kind = group_by(self.rows, lambda row: row.item.kind)
         groups = {
             "false-pass": [row for row in self.rows if not row.item.should_pass],
             "false-fail": [row for row in self.rows if row.item.should_pass],
-            **{
-                kind: [row for row in self.rows if row.item.kind == kind]
-                for kind in KINDS
-            },
+            **{kind: by_kind[kind] for kind in KINDS if kind in by_kind},
         }
-        judged = {
-            name: [row.contradicts_label for row in rows if row.passed is not None]
-            for name, rows in groups.items()
-        }
-        rates = {
-            name: Rate(sum(wrong), len(wrong))
-            for name, wrong in judged.items()
-            if groups[name] or name not in KINDS
-        }
-        return rates | {
-            "unscored": Rate(
-                sum(row.passed is None for row in self.rows), len(self.rows)
-            )
-        }
+        rates = {}
+        for name, rows in groups.items():
+            judged = [row.contradicts_label for row in rows if row.passed is not None]
+            rates[name] = Rate(sum(judged), len(judged))
+        unscored = sum(row.passed is None for row in self.rows)
+        return {**rates, "unscored": Rate(unscored, len(self.rows))}
 
     @cached_property
     def kappa(self) -> Kappa:
@@ -209,15 +198,11 @@ def judge_all(
     for item in items:
         decision = decide_by_votes(ask, item.inquiry, votes=votes)
         if isinstance(decision, Unscored):
-            rows.append(
-                JudgedAnswer(
-                    item, None, decision.reason, failed=decision.cause == "judge"
-                )
-            )
+            failed = decision.cause == "judge"
+            rows.append(JudgedAnswer(item, None, decision.reason, failed=failed))
         else:
-            rows.append(
-                JudgedAnswer(item, decision.grade != item.inquiry.fail, decision.reply)
-            )
+            passed = decision.grade != item.inquiry.fail
+            rows.append(JudgedAnswer(item, passed, decision.reply))
     return JudgeCheckReport(tuple(rows))
 
 
@@ -337,38 +322,19 @@ def run(arguments: Namespace) -> int:
         report = judge_all(
             load_labelled(arguments.items or BUNDLED_LABELS), ask, votes=judge.votes
         )
-    breaches = [
-        breach for breach in (limit.breach(report) for limit in limits) if breach
-    ]
+    breaches = list(filter(None, (limit.breach(report) for limit in limits)))
     if arguments.json:
-        print(
-            json.dumps(
-                {
-                    "judge": judge.judge,
-                    "votes": judge.votes,
-                    **as_json(report, breaches),
-                },
-                indent=1,
-            )
-        )
+        fields = {"judge": judge.judge, "votes": judge.votes}
+        print(json.dumps({**fields, **as_json(report, breaches)}, indent=1))
     else:
+        head = f"judge {arguments.judge}: {len(report.rows)} labelled answers"
         if judge.votes > 1:
-            confirmed = f", a 'no' is confirmed by a majority of {judge.votes} votes"
-        else:
-            confirmed = ""
-        print(
-            f"judge {arguments.judge}: {len(report.rows)} labelled answers{confirmed}"
-        )
-        misses = ["", *judge_misses(report)] if arguments.list else []
-        print(
-            "\n".join(
-                [
-                    *rate_table(report),
-                    *misses,
-                    *(f"breach: {breach}" for breach in breaches),
-                ]
-            )
-        )
+            head += f", a 'no' is confirmed by a majority of {judge.votes} votes"
+        lines = [head, *rate_table(report)]
+        if arguments.list:
+            lines += ["", *judge_misses(report)]
+        lines += [f"breach: {breach}" for breach in breaches]
+        print("\n".join(lines))
     failed = [row for row in report.rows if row.failed]
     if failed:
         calls = f"{len(failed)} of {len(report.rows)} calls failed"
@@ -410,7 +376,7 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
             verdict = {True: "passed", False: "failed", None: "unscored"}[row.passed]
             texts = [
                 clip_text(one_line(text), _WIDTH)
-                for text in (row.item.answer, row.item.about, row.reason)
+                for text in (row.item.answer, row.item.subject, row.reason)
             ]
             kind = row.item.kind.replace("_", " ")
             yield f"{verdict} ({kind}): {texts[0]}\n    asked: {texts[1]}\n    judge: {texts[2]}"
@@ -419,19 +385,7 @@ def judge_misses(report: JudgeCheckReport) -> Iterator[str]:
 def as_json(report: JudgeCheckReport, breaches: Sequence[str]) -> dict[str, Any]:
     """Return all of it as JSON values."""
     kappa = report.kappa
-    ends = {
-        name: [rate.interval.low, rate.interval.high]
-        for name, rate in report.rates.items()
-    }
-    rates = {
-        name: {
-            "count": rate.count,
-            "of": rate.of,
-            "rate": rate.value,
-            "interval": ends[name],
-        }
-        for name, rate in report.rates.items()
-    }
+    rates = {name: rate.as_json() for name, rate in report.rates.items()}
     return {
         "items": len(report.rows),
         **{name.replace("-", "_"): rates[name] for name in _TOTALS},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -73,8 +74,8 @@ _CUES = 100
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the texts, the reference and how suites are played."""
-    what = "a suite, test files, folders of definitions, or *.json files of LongMemEval or LoCoMo histories"
-    parser.add_argument("what", nargs="+", metavar="WHAT", help=what)
+    sources = "a suite, test files, folders of definitions, or *.json files of LongMemEval or LoCoMo histories"
+    parser.add_argument("sources", nargs="+", metavar="WHAT", help=sources)
     reference = "texts of the same kind to compare with, cut to as many conversations"
     parser.add_argument(
         "--reference", nargs="+", default=[], metavar="WHAT", help=reference
@@ -103,42 +104,40 @@ def run(arguments: Namespace) -> int:
         if (fewest := max(map(_count_conversations, theirs.values()))) < _FEWEST:
             raise _nothing_compared(arguments.reference)
         source = structs.replace(source, seeds=min(arguments.seeds, fewest))
-    ours = source.texts(arguments.what)
-    for table in ours.keys() & theirs.keys():
-        fewest = min(_count_conversations(side[table]) for side in (ours, theirs))
-        ours[table], theirs[table] = (
-            _first_conversations(ours[table], fewest),
-            _first_conversations(theirs[table], fewest),
-        )
-    looked = [
+    ours = source.texts(arguments.sources)
+    for name in ours.keys() & theirs.keys():
+        fewest = min(_count_conversations(side[name]) for side in (ours, theirs))
+        ours[name] = _first_conversations(ours[name], fewest)
+        theirs[name] = _first_conversations(theirs[name], fewest)
+    tables = [
         CueTable.compare_cues(name, texts, theirs.get(name, ()))
         for name, texts in ours.items()
     ]
-    breaches = [sentence for table in looked for sentence in table.breaches]
-    if theirs and not any(table.has_limit for table in looked):
+    breaches = list(chain.from_iterable(table.breaches for table in tables))
+    if theirs and not any(table.has_limit for table in tables):
         raise _nothing_compared(arguments.reference)
-    if not any(table.ours for table in looked):
+    if not any(table.ours for table in tables):
         raise ConfigurationError(
-            f"{' '.join(arguments.what)}: nothing to look for, or one conversation alone, "
+            f"{' '.join(arguments.sources)}: nothing to look for, or one conversation alone, "
             "which teaches nothing of others. Name texts with evidence, and play more --seeds"
         )
-    skipping = source.skip_filler(arguments.what, ours)
+    skipping = source.skip_filler(arguments.sources, ours)
     if arguments.json:
-        fields = {"tables": [table.as_json() for table in looked], "breaches": breaches}
-        print(
-            json.dumps(
-                fields | ({"skipping": structs.asdict(skipping)} if skipping else {}),
-                indent=1,
-            )
-        )
+        fields: dict[str, Any] = {
+            "tables": [table.as_json() for table in tables],
+            "breaches": breaches,
+        }
+        if skipping:
+            fields["skipping"] = structs.asdict(skipping)
+        print(json.dumps(fields, indent=1))
     else:
-        lines = [
-            line
-            for table in looked
-            for line in (*aligned_lines(table.rows()), "", *table.cues(), "")
-        ]
-        lines += [str(skipping), ""] if skipping else []
-        print("\n".join([*lines, *(f"- {sentence}" for sentence in breaches)]).rstrip())
+        lines: list[str] = []
+        for table in tables:
+            lines += [*aligned_lines(table.rows()), "", *table.cues(), ""]
+        if skipping:
+            lines += [str(skipping), ""]
+        lines += [f"- {sentence}" for sentence in breaches]
+        print("\n".join(lines).rstrip())
     return LEAKS if breaches else 0
 
 
@@ -175,13 +174,8 @@ class LeakCheckInput(Struct, frozen=True):
         """Return what is in suites, test files, folders of definitions or files of histories, by table."""
         paths = [Path(text) for text in sources]
         if all(path.suffix == ".json" for path in paths):
-            return {
-                HISTORIES: list(
-                    dict.fromkeys(
-                        text for path in paths for text in self._history_texts(path)
-                    )
-                )
-            }
+            texts = chain.from_iterable(map(self._history_texts, paths))
+            return {HISTORIES: list(dict.fromkeys(texts))}
         marked_texts: list[tuple[Text, bool]] = []
         if all(
             path.is_dir() and text not in built_in_names()
@@ -210,14 +204,10 @@ class LeakCheckInput(Struct, frozen=True):
                 marked_texts += self._play_texts(
                     _seed_words(sources, seed), f"{_SEED}{seed}"
                 )
-        messages, filler = (
-            [text for text, is_filler in marked_texts if is_filler is side]
-            for side in (False, True)
-        )
-        return {
-            AMONG: messages,
-            FILLER: [text for text in messages if text.kinds] + filler,
-        }
+        messages = [text for text, is_filler in marked_texts if not is_filler]
+        filler = [text for text, is_filler in marked_texts if is_filler]
+        evidence = [text for text in messages if text.kinds]
+        return {AMONG: messages, FILLER: evidence + filler}
 
     def skip_filler(
         self, sources: Sequence[str], result: Mapping[str, Sequence[Text]]
@@ -230,25 +220,20 @@ class LeakCheckInput(Struct, frozen=True):
         groups = list(dict.fromkeys(text.group for text in filler))
         if len(groups) < _FEWEST or not groups[0].startswith(_SEED):
             return None
-        marked = [
-            *((text, False) for text in result[AMONG]),
-            *((text, True) for text in filler),
-        ]
-        learned, held_out = (
-            [
-                FormSample(text.text, is_filler)
-                for text, is_filler in marked
-                if text.group in groups[half::2]
-            ]
-            for half in (1, 0)
-        )
-        tree = learn_tree(learned)
+        halves: tuple[list[FormSample], list[FormSample]] = ([], [])
+        for texts, is_filler in ((result[AMONG], False), (filler, True)):
+            for text in texts:
+                if text.group in groups:
+                    half = halves[groups.index(text.group) % 2]
+                    half.append(FormSample(text.text, is_filler))
+        tree = learn_tree(halves[1])
+        held_out = groups[::2]
         points: dict[str, float] = {}
         with study_folder("leak-check") as folder:
             path = folder / "tree.json"
             path.write_text(json.dumps(tree), encoding="utf-8")
             specs = (f"skips:{WINDOW}:{path}", f"window:{WINDOW}")
-            for group in groups[::2]:
+            for group in held_out:
                 tell_progress(f"{group}, skipping filler")
                 words = [
                     f"--ltm-span={self.span}",
@@ -260,15 +245,10 @@ class LeakCheckInput(Struct, frozen=True):
                 )
                 for (spec, _), marks in scores.items():
                     points[spec] = points.get(spec, 0.0) + (mean_or_none(marks) or 0.0)
-        skips, alone = (points[spec] / len(groups[::2]) for spec in specs)
-        share = share_told_apart(tree, held_out)
-        return SkippedFiller(
-            share,
-            write_tree(tree),
-            skips,
-            alone,
-            len({scenario for _, scenario in scores}),
-        )
+        skips, alone = (points[spec] / len(held_out) for spec in specs)
+        share = share_told_apart(tree, halves[0])
+        scenarios = {scenario for _, scenario in scores}
+        return SkippedFiller(share, write_tree(tree), skips, alone, len(scenarios))
 
     def _play_texts(
         self, words: Sequence[str], group: str, cwd: Path | None = None
@@ -283,29 +263,20 @@ class LeakCheckInput(Struct, frozen=True):
                 cwd=cwd,
             )
             for conversation in run.conversations:
-                if record := conversation.record():
-                    # What examples say and ask, and filler; what they say is the
-                    # evidence of their scenario.
-                    for exchange in record.transcript:
-                        if exchange.kind in ("say", "ask", "filler"):
-                            tenth = (
-                                10
-                                * exchange.start
-                                // max(record.transcript.position, 1)
-                            )
-                            kinds = (
-                                (exchange.by.partition("/")[0],)
-                                if exchange.kind == "say"
-                                else ()
-                            )
-                            text = Text(
-                                exchange.message,
-                                group,
-                                f"tenth {tenth + 1}",
-                                kinds,
-                                _PAGE,
-                            )
-                            yield text, exchange.kind == "filler"
+                record = conversation.record()
+                if record is None:
+                    continue
+                length = max(record.transcript.position, 1)
+                for exchange in record.transcript:
+                    if exchange.kind not in ("say", "ask", "filler"):
+                        continue
+                    place = f"tenth {10 * exchange.start // length + 1}"
+                    kinds: tuple[str, ...] = ()
+                    if exchange.kind == "say":
+                        # what examples say is the evidence of their scenario
+                        kinds = (exchange.by.partition("/")[0],)
+                    text = Text(exchange.message, group, place, kinds, _PAGE)
+                    yield text, exchange.kind == "filler"
 
     def _history_texts(self, path: Path) -> Iterator[Text]:
         """Yield the sessions of a file of LongMemEval or LoCoMo, or their turns, as far as they are evidence."""
@@ -313,9 +284,8 @@ class LeakCheckInput(Struct, frozen=True):
             raise ConfigurationError(f"there is no file {str(path)!r}")
         with open_regular(path) as file:
             is_longmemeval = b'"question_id"' in file.read(_HEAD)
-        for group, kinds, turns in (
-            longmemeval_sessions(path) if is_longmemeval else locomo_sessions(path)
-        ):
+        read_sessions = longmemeval_sessions if is_longmemeval else locomo_sessions
+        for group, kinds, turns in read_sessions(path):
             if self.sessions:
                 yield Text(
                     "\n".join(text for text, *_ in turns), group, "session", kinds
@@ -357,15 +327,15 @@ def locomo_sessions(path: Path) -> Iterator[_Session]:
             for turn_id in question.evidence:
                 cited.setdefault(turn_id, {})[str(question.category)] = None
         for session in sample.sessions:
-            # a photo is a cue of its own, whatever is written about it
-            places = ["{}, photo" if turn.caption else "{}" for turn in session.turns]
-            turn_kinds = [tuple(cited.get(turn.id, ())) for turn in session.turns]
-            texts = [turn.text for turn in session.turns]
-            yield (
-                sample.id,
-                tuple(dict.fromkeys(sum(turn_kinds, ()))),
-                list(zip(texts, places, turn_kinds, strict=True)),
-            )
+            session_kinds: dict[str, None] = {}
+            turns = []
+            for turn in session.turns:
+                kinds = cited.get(turn.id, {})
+                session_kinds |= kinds
+                # a photo is a cue of its own, whatever is written about it
+                place = "{}, photo" if turn.caption else "{}"
+                turns.append((turn.text, place, tuple(kinds)))
+            yield sample.id, tuple(session_kinds), turns
 
 
 def _suites_and_tests(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -416,7 +386,7 @@ def look_for_cues(table: str, texts: Sequence[Text]) -> dict[str, CueRecall]:
     of them a subject is always known, in anybody's words. Else evidence of any kind is
     looked for together, by all cues, and ALL is what is found.
     """
-    kinds = sorted({kind for text in texts for kind in text.kinds})
+    kinds = sorted(set(chain.from_iterable(text.kinds for text in texts)))
     if table == AMONG:
         recalls = []
         for kind in kinds:
@@ -457,20 +427,8 @@ class CueTable(Struct, frozen=True):
         if name == AMONG:
             both = [kind for kind in our_cues if kind in their_cues or not their_cues]
             for side in (our_cues, their_cues):
-                if recalls_of_kinds := [side[kind] for kind in both if side]:
-                    recalls = tuple(
-                        sum(shares) / len(recalls_of_kinds)
-                        for shares in zip(
-                            *(found.recalls for found in recalls_of_kinds), strict=True
-                        )
-                    )
-                    evidence, order = (
-                        sum(getattr(found, name) for found in recalls_of_kinds)
-                        for name in ("evidence", "order")
-                    )
-                    side[ALL_SUITES] = CueRecall(
-                        ALL_SUITES, evidence, recalls, order / len(recalls_of_kinds)
-                    )
+                if both and side:
+                    side[ALL_SUITES] = _mean_recall([side[kind] for kind in both])
         return cls(name, _count_conversations(ours), our_cues, their_cues)
 
     @property
@@ -506,14 +464,16 @@ class CueTable(Struct, frozen=True):
         title = f"{self.name}, {pluralize(self.conversations, 'conversation')}"
         if not self.ours:
             return [[f"{title}: nothing to look for, or nothing to learn from"]]
-        table = [[title, *head, *(f"ref. {name}" for name in head if self.theirs)]]
+        table = [[title, *head]]
+        if self.theirs:
+            table[0] += [f"ref. {name}" for name in head]
         for kind, recall in self.ours.items():
-            reference = self.theirs.get(kind)
-            if reference:
-                beside = _recall_cells(reference)
-            else:
-                beside = [""] * len(head) * bool(self.theirs)
-            table.append([kind, *_recall_cells(recall), *beside])
+            row = [kind, *_recall_cells(recall)]
+            if kind in self.theirs:
+                row += _recall_cells(self.theirs[kind])
+            elif self.theirs:
+                row += [""] * len(head)
+            table.append(row)
         return table
 
     def cues(self) -> Iterator[str]:
@@ -527,8 +487,9 @@ class CueTable(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         shares = [f"{share:.0%}" for share in SHARES]
-        ours, theirs = (
-            {
+
+        def fields(recalls: Mapping[str, CueRecall]) -> dict[str, Any]:
+            return {
                 kind: {
                     "evidence": recall.evidence,
                     "recall": dict(zip(shares, recall.recalls, strict=True)),
@@ -536,23 +497,27 @@ class CueTable(Struct, frozen=True):
                     "order": recall.order,
                     "cues": recall.cues,
                 }
-                for kind, recall in side.items()
+                for kind, recall in recalls.items()
             }
-            for side in (self.ours, self.theirs)
-        )
+
         return {
             "name": self.name,
             "conversations": self.conversations,
-            "ours": ours,
-            "reference": theirs,
+            "ours": fields(self.ours),
+            "reference": fields(self.theirs),
         }
 
 
-def _recall_cells(found: CueRecall) -> list[str]:
-    lifts = " and ".join(f"{lift:.1f}" for lift in found.lift_over_chance)
-    return [
-        f"{found.evidence:,}",
-        *(f"{recall:.1%}" for recall in found.recalls),
-        lifts,
-        f"{found.order:.2f}",
-    ]
+def _mean_recall(recalls: Sequence[CueRecall]) -> CueRecall:
+    """Return the mean of several kinds of evidence, and all texts of them."""
+    evidence = sum(recall.evidence for recall in recalls)
+    columns = zip(*(recall.recalls for recall in recalls), strict=True)
+    means = tuple(sum(shares) / len(recalls) for shares in columns)
+    order = sum(recall.order for recall in recalls) / len(recalls)
+    return CueRecall(ALL_SUITES, evidence, means, order)
+
+
+def _recall_cells(recall: CueRecall) -> list[str]:
+    shares = [f"{share:.1%}" for share in recall.recalls]
+    lifts = " and ".join(f"{lift:.1f}" for lift in recall.lift_over_chance)
+    return [f"{recall.evidence:,}", *shares, lifts, f"{recall.order:.2f}"]

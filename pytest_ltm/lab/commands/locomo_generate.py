@@ -103,12 +103,7 @@ def generate_locomo(arguments: Namespace) -> int:
         if getattr(arguments, option) and not arguments.model:
             raise DatasetError(f"--{option.replace('_', '-')} needs --model: {reason}")
     records = _by_model(arguments) if arguments.model else _from_templates(arguments)
-    turns = sum(
-        len(part)
-        for record in records
-        for part in record["conversation"].values()
-        if isinstance(part, list)
-    )
+    turns = sum(map(_count_turns, records))
     questions = sum(len(record["qa"]) for record in records)
     counts = f"{pluralize(len(records), 'conversation')}, {turns} turns, {pluralize(questions, 'question')}"
     _say(f"{arguments.output}: {counts}")
@@ -116,6 +111,11 @@ def generate_locomo(arguments: Namespace) -> int:
         f"play it: pytest --ltm-suite='locomo?data={arguments.output}' --ltm-agent=..."
     )
     return 0
+
+
+def _count_turns(record: dict[str, Any]) -> int:
+    parts = record["conversation"].values()
+    return sum(len(part) for part in parts if isinstance(part, list))
 
 
 def _conversations(arguments: Namespace) -> Iterator[tuple[str, random.Random]]:
@@ -127,7 +127,7 @@ def _conversations(arguments: Namespace) -> Iterator[tuple[str, random.Random]]:
         )
 
 
-def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
+def _conversation_size(arguments: Namespace, rng: random.Random) -> Size:
     if arguments.tokens is not None:
         return structs.replace(
             of_tokens(arguments.tokens, arguments.sessions, rng),
@@ -135,53 +135,46 @@ def _wanted_size(arguments: Namespace, rng: random.Random) -> Size:
         )
     sessions = arguments.sessions
     turns = arguments.turns
-    if sessions is None:
-        if turns is None:
-            sessions = SESSIONS
-        else:
-            sessions = max(1, round(turns * SESSIONS / TURNS))
-    if turns is None:
-        if arguments.sessions is None:
-            turns = TURNS
-        else:
-            turns = round(sessions * TURNS / SESSIONS)
+    if sessions is None and turns is None:
+        sessions = SESSIONS
+        turns = TURNS
+    elif sessions is None:
+        sessions = max(1, round(turns * SESSIONS / TURNS))
+    elif turns is None:
+        turns = round(sessions * TURNS / SESSIONS)
     return Size(sessions=sessions, turns=turns, questions=arguments.questions)
 
 
 def _from_templates(arguments: Namespace) -> list[dict[str, Any]]:
     conversations = [
-        generate_conversation(name, _wanted_size(arguments, rng), rng)
+        generate_conversation(name, _conversation_size(arguments, rng), rng)
         for name, rng in _conversations(arguments)
     ]
     records = [conversation.as_json() for conversation in conversations]
     _write_json(arguments.output, records)
     if arguments.graph:
-        _write_json(
-            arguments.graph,
-            [
-                {"sample_id": conversation.id, **conversation.world.as_json()}
-                for conversation in conversations
-            ],
-        )
+        graphs = [
+            {"sample_id": conversation.id, **conversation.world.as_json()}
+            for conversation in conversations
+        ]
+        _write_json(arguments.graph, graphs)
     return records
 
 
 def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
     """Make what the file does not hold yet, and write it after each conversation: what broke off is taken up again."""
     path = arguments.output
-    data = _begun_items(path, "conversations")
-    if wrong := _file_faults(path, data):
+    records = _begun_items(path, "conversations")
+    if faults := _file_faults(path, records):
         raise DatasetError(
-            f"{path}: exists, but {wrong[0]}. See ltm data locomo-check, or name another file"
+            f"{path}: exists, but {faults[0]}. See ltm data locomo-check, or name another file"
         )
-    records = data
     writes = by_turns if arguments.turn_by_turn else at_once
-    personas = _given_personas(arguments.personas)
+    personas = _read_personas(arguments.personas)
+    graphs: dict[str, dict[str, Any]] = {}
     if arguments.graph:
-        earlier_graphs = _begun_items(arguments.graph, "event graphs")
-    else:
-        earlier_graphs = []
-    graphs = {graph["sample_id"]: graph for graph in earlier_graphs}
+        for graph in _begun_items(arguments.graph, "event graphs"):
+            graphs[graph["sample_id"]] = graph
 
     def keep_graph(graph: dict[str, Any]) -> None:
         graphs[graph["sample_id"]] = graph
@@ -194,8 +187,7 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
             if any(record["sample_id"] == name for record in records):
                 _say(f"{name}: is in {arguments.output} already")
                 continue
-            size = _wanted_size(arguments, rng)
-            graph = graphs.get(name)
+            size = _conversation_size(arguments, rng)
             try:
                 record = write_with_model(
                     name,
@@ -205,7 +197,7 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
                     _say,
                     writes,
                     personas=personas,
-                    graph=graph,
+                    graph=graphs.get(name),
                     keep_graph=keep_graph,
                 )
             except ValueError as error:
@@ -218,7 +210,7 @@ def _by_model(arguments: Namespace) -> list[dict[str, Any]]:
     return records
 
 
-def _given_personas(path: Path | None) -> list[dict[str, Any]]:
+def _read_personas(path: Path | None) -> list[dict[str, Any]]:
     """Return the two personas of a file, none without one; DatasetError names what is wrong with it."""
     if path is None:
         return []
@@ -226,12 +218,8 @@ def _given_personas(path: Path | None) -> list[dict[str, Any]]:
     try:
         for item in load_yaml(path).items("two personas"):  # JSON is YAML, too
             fields = item.mapping(required=("name", "about"))
-            personas.append(
-                {
-                    **item.json(),
-                    **{name: fields[name].text() for name in ("name", "about")},
-                }
-            )
+            texts = {name: fields[name].text() for name in ("name", "about")}
+            personas.append({**item.json(), **texts})
     except DefinitionError as error:
         raise DatasetError(f"--personas: {error}") from None
     if len({persona["name"] for persona in personas}) != 2 or len(personas) != 2:
@@ -275,12 +263,9 @@ def check_locomo(arguments: Namespace) -> int:
     contains their answers. Exit status 1 if anything is wrong.
     """
     load_locomo(arguments.file)
-    wrong = _file_faults(arguments.file, json.loads(read_regular(arguments.file)))
-    sys.stdout.write(
-        "".join(f"{sentence}\n" for sentence in wrong)
-        or f"{arguments.file}: nothing is wrong\n"
-    )
-    return bool(wrong)
+    faults = _file_faults(arguments.file, json.loads(read_regular(arguments.file)))
+    print("\n".join(faults) or f"{arguments.file}: nothing is wrong")
+    return bool(faults)
 
 
 def _file_faults(path: Path, records: list[dict[str, Any]]) -> list[str]:

@@ -158,21 +158,18 @@ def generate_longmemeval(arguments: Namespace) -> int:
             f"{arguments.output}: {counted_of(len(records), 'question')}\n"
         )
         return 0
-    if arguments.turn_by_turn or arguments.curate:
-        if arguments.curate:
-            flag = "--curate"
-            reason = "templates have questions of their own"
-        else:
-            flag = "--turn-by-turn"
-            reason = "it is asked as the person and as the assistant"
-        raise DatasetError(f"{flag} needs --model: {reason}")
+    if arguments.curate:
+        raise DatasetError(
+            "--curate needs --model: templates have questions of their own"
+        )
+    if arguments.turn_by_turn:
+        raise DatasetError(
+            "--turn-by-turn needs --model: it is asked as the person and as the assistant"
+        )
     count = cache_counter(token_counter(arguments.tokenizer))
-    generated: Iterable[dict[str, Any]] = generate_records(
-        arguments.count, arguments.seed, count
-    )
     needle_records = (
         parse_needle(record, f"question {record['question_id']}")
-        for record in generated
+        for record in generate_records(arguments.count, arguments.seed, count)
     )
     return _write_histories(arguments, needle_records, GeneratedFillers(count), count)
 
@@ -184,10 +181,14 @@ def _write_histories(
     count: Callable[[str], int],
 ) -> int:
     """Write the histories of the needles, and say what was written."""
-    length = {"sessions": arguments.sessions, "tokens": arguments.tokens}
     histories = (
         compile_history(
-            needle_record, fillers, seed=arguments.seed, count=count, **length
+            needle_record,
+            fillers,
+            seed=arguments.seed,
+            count=count,
+            sessions=arguments.sessions,
+            tokens=arguments.tokens,
         )
         for needle_record in needle_records
     )

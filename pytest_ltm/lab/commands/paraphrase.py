@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,17 +133,14 @@ def paraphrase_suite(arguments: Namespace) -> int:
             [f"--ltm-definitions={arguments.output.resolve()}", *options],
             folder / "other",
         )
-    checked_by = {
-        place: next(
-            (spec for spec in able[place].by if spec in solutions[place].by), ""
-        )
-        for place in sources
-    }
-    wrong = {
-        place: _why_unchecked(able[place], solutions[place])
-        for place, spec in checked_by.items()
-        if not spec
-    }
+    checked_by = {}
+    wrong = {}
+    for place in sources:
+        specs = [spec for spec in able[place].by if spec in solutions[place].by]
+        if specs:
+            checked_by[place] = specs[0]
+        else:
+            wrong[place] = _why_unchecked(able[place], solutions[place])
     dropped = {} if arguments.keep_unchecked else wrong
     for place in dropped:
         (arguments.output / f"{place}{_ENDING}").unlink()
@@ -153,30 +151,26 @@ def paraphrase_suite(arguments: Namespace) -> int:
         **header,
         "made": wall_time().isoformat(timespec="seconds"),
         "sources": digests,
-        "checked by": {place: spec for place, spec in checked_by.items() if spec},
+        "checked by": checked_by,
         "unchecked": {
             place: reason for place, reason in wrong.items() if place in digests
         },
         "dropped": dropped | {place: _UNREAD for place in able if place not in sources},
     }
     write_whole(arguments.output / PROVENANCE, format_json(fields).encode())
+    counts = f"{pluralize(len(digests), 'definition')} in other words"
     if fields["unchecked"]:
-        unchecked = f", {len(fields['unchecked'])} of them unchecked"
-    else:
-        unchecked = ""
-    count = f"{pluralize(len(digests), 'definition')} in other words{unchecked}, {len(fields['dropped'])} dropped"
-    reasons = (
-        f"  {place}: {reason}"
-        for place, reason in (fields["unchecked"] | fields["dropped"]).items()
-    )
-    print("\n".join([f"{arguments.output}: {count}", *reasons]))
+        counts += f", {len(fields['unchecked'])} of them unchecked"
+    print(f"{arguments.output}: {counts}, {len(fields['dropped'])} dropped")
+    for place, reason in (fields["unchecked"] | fields["dropped"]).items():
+        print(f"  {place}: {reason}")
     return not digests
 
 
 # --- who finds the gold
 
 
-class Solved(NamedTuple):
+class Solution(NamedTuple):
     """Who finds the gold of a definition, and why others do not."""
 
     by: list[str]
@@ -188,19 +182,19 @@ _UNREAD = "no solver finds the gold in the suite's own words"
 
 def _play_solvers(
     solvers: Sequence[str], words: Sequence[str], folder: Path
-) -> dict[str, Solved]:
+) -> dict[str, Solution]:
     """Play with each solver; return who finds the gold of each definition, by `scenario/example`."""
-    solutions: dict[str, Solved] = defaultdict(lambda: Solved([], {}))
+    solutions: dict[str, Solution] = defaultdict(lambda: Solution([], {}))
     for spec, row in play_rows(solvers, words, folder, skipped=True):
-        solved = solutions[f"{row.scenario}/{row.example}"]
+        solution = solutions[f"{row.scenario}/{row.example}"]
         if row.score is not None and row.score >= FULL_MARKS:
-            solved.by.append(spec)
+            solution.by.append(spec)
         else:
-            solved.reasons[spec] = row.reason
+            solution.reasons[spec] = row.reason
     return solutions
 
 
-def _why_unchecked(original: Solved, reworded: Solved) -> str:
+def _why_unchecked(original: Solution, reworded: Solution) -> str:
     """Return why nobody could check that the gold can still be found."""
     failures = (
         f"{spec} no longer finds the gold: {reworded.reasons.get(spec, 'not played')}"
@@ -245,24 +239,15 @@ def reword_definition(
     Messages that are data (JSON, tables, several paragraphs) or stand whole among what
     is expected stay as they are.
     """
-    values = set(
-        _json_texts(
-            [definition.get(name) for name in ("expected", "parameters", "replies")]
-        )
-    )
-    keys = frozenset(
-        stem
-        for value in _json_texts(definition.get("expected"))
-        for stem in distinctive_stems(value)
-    )
-    spoken = dict.fromkeys(
-        step[kind]
-        for step in definition["steps"]
-        for kind in ("say", "ask")
-        if kind in step
-    )
+    data = [definition.get(name) for name in ("expected", "parameters", "replies")]
+    values = set(_json_texts(data))
+    expected = _json_texts(definition.get("expected"))
+    keys = frozenset().union(*map(distinctive_stems, expected))
+    spoken = []
+    for step in definition["steps"]:
+        spoken += [step[kind] for kind in ("say", "ask") if kind in step]
     messages = []
-    for text in spoken:
+    for text in dict.fromkeys(spoken):
         if text not in values and not _CODE.search(text):
             fixed_parts = (
                 *_EXACT.findall(text),
@@ -274,7 +259,8 @@ def reword_definition(
     if not messages:
         return definition
     texts = [message.text for message in messages]
-    fixed = list(dict.fromkeys(part for message in messages for part in message.fixed))
+    parts = chain.from_iterable(message.fixed for message in messages)
+    fixed = list(dict.fromkeys(parts))
     prompt = prompt_of(
         _PROMPTS, "messages", messages=texts, fixed=fixed or "nothing else"
     )
@@ -289,10 +275,9 @@ def reword_definition(
             return rewording.get(value, value)
         return value
 
-    steps = [
-        {name: reword(name, value) for name, value in step.items()}
-        for step in definition["steps"]
-    ]
+    steps = []
+    for step in definition["steps"]:
+        steps.append({name: reword(name, value) for name, value in step.items()})
     return {**definition, "steps": steps}
 
 
@@ -334,11 +319,7 @@ def _json_texts(value: Any) -> Iterator[str]:
     """Yield all texts in JSON values, names of fields excepted."""
     if isinstance(value, str) and any(map(str.isalnum, value)):
         yield value
-    for part in (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else ()
-    ):
-        yield from _json_texts(part)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        yield from chain.from_iterable(map(_json_texts, value))

@@ -7,9 +7,10 @@ import re
 import unicodedata
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from pytest_ltm.api.model import Score, evidence_snippet
 from pytest_ltm.api.storage import DatasetError, did_you_mean, lazy_pattern, load_yaml
 from pytest_ltm.commands.arguments import add_json
 from pytest_ltm.datasets.rows import read_json_rows
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
 from pytest_ltm.language.rulings.gold import Ruling
 
@@ -91,36 +93,22 @@ def run(arguments: Namespace) -> int:
     report = check_verdicts(arguments.file, dressed=arguments.dress)
     breaches = report.breaches()
     if arguments.json:
-        names = ("id", "kind", "label", "value", "reason", "reply", "outcome")
-        wrong = [
-            {name: getattr(row, name) for name in names}
-            for row in report.wrong_verdicts()
-            if arguments.list
-        ]
-        fields = {**report.as_json(), "breaches": breaches} | (
-            {"wrong": wrong} if wrong else {}
-        )
+        fields = {**report.as_json(), "breaches": breaches}
+        wrong = [verdict.as_json() for verdict in report.wrong_verdicts()]
+        if arguments.list and wrong:
+            fields["wrong"] = wrong
         print(json.dumps(fields, indent=1))
     else:
-        listed: list[object] = []
-        listed += (
-            [*report.wrong_verdicts(), *report.passed_mutants(), *report.changes]
-            if arguments.list
-            else []
-        )
-        listed += report.open_by_reason() if arguments.open else []
-        print(
-            "\n".join(
-                map(
-                    str,
-                    [
-                        *listed,
-                        *report.table(),
-                        *(f"breach: {breach}" for breach in breaches),
-                    ],
-                )
-            )
-        )
+        lines: list[object] = []
+        if arguments.list:
+            lines += report.wrong_verdicts()
+            lines += report.passed_mutants()
+            lines += report.changes
+        if arguments.open:
+            lines += report.open_by_reason()
+        lines += report.table()
+        lines += [f"breach: {breach}" for breach in breaches]
+        print("\n".join(map(str, lines)))
     return FAILED if breaches else 0
 
 
@@ -155,6 +143,11 @@ class CheckedVerdict(Struct, frozen=True):
             return "too much"
         return "too little"
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what a list of wrong verdicts shows, as JSON values."""
+        names = ("id", "kind", "label", "value", "reason", "reply", "outcome")
+        return {name: getattr(self, name) for name in names}
+
     def __str__(self) -> str:
         value = "none" if self.value is None else f"{self.value:.2f}"
         return f"{self.id}: {self.outcome}: label {self.label:.2f}, ours {value}: {self.reason}\n    {self.reply}"
@@ -164,13 +157,13 @@ class Mutant(Struct, frozen=True):
     """A wrong answer made from a right one."""
 
     kind: str
-    way: str
+    mutation: str
     """How it was made: denied, swapped, …"""
     passes: bool
     reply: str
 
     def __str__(self) -> str:
-        return f"mutant passes: {self.kind}, {self.way}\n    {self.reply}"
+        return f"mutant passes: {self.kind}, {self.mutation}\n    {self.reply}"
 
 
 class ChangedVerdict(Struct, frozen=True):
@@ -202,56 +195,36 @@ class VerdictCheckReport(Struct):
         """Yield the mutants that get full marks."""
         return (mutant for mutant in self.mutants if mutant.passes)
 
-    def count_outcomes(
-        self, verdicts: Iterable[CheckedVerdict] | None = None
-    ) -> dict[str, int]:
-        """Return how many verdicts are of each outcome."""
-        counted = Counter(
-            verdict.outcome
-            for verdict in (self.verdicts if verdicts is None else verdicts)
-        )
-        return {
-            "rows": counted.total(),
-            **{outcome: counted[outcome] for outcome in OUTCOMES},
-        }
-
     def by_kind(self) -> dict[str, dict[str, int]]:
         """Return the counts of each scenario and type of question, with the mutants that pass and all of them."""
-        kinds = dict.fromkeys(verdict.kind for verdict in self.verdicts)
-        return {
-            kind: {
-                **self.count_outcomes(
-                    verdict for verdict in self.verdicts if verdict.kind == kind
-                ),
-                "mutants": len(
-                    [mutant for mutant in self.mutants if mutant.kind == kind]
-                ),
-                "mutants passed": len(
-                    [mutant for mutant in self.passed_mutants() if mutant.kind == kind]
-                ),
-            }
-            for kind in kinds
-        }
+        mutants = Counter(mutant.kind for mutant in self.mutants)
+        passed = Counter(mutant.kind for mutant in self.passed_mutants())
+        kinds = {}
+        groups = group_by(self.verdicts, lambda verdict: verdict.kind)
+        for kind, verdicts in groups.items():
+            counts = count_outcomes(verdicts)
+            counts["mutants"] = mutants[kind]
+            counts["mutants passed"] = passed[kind]
+            kinds[kind] = counts
+        return kinds
 
     def breaches(self) -> list[str]:
         """Return a sentence for each limit that is broken."""
         texts = []
         for name, limit in LIMITS.items():
+            outcome = name
+            verdicts = self.verdicts
             if name.startswith("undecided"):
-                outcome, _, of_what = name.partition(" ")
-            else:
-                outcome = name
-                _ = ""
-                of_what = ""
-            chosen = [
-                verdict
-                for verdict in self.verdicts
-                if not of_what or verdict.of_scenario == (of_what == "scenarios")
-            ]
-            counted = self.count_outcomes(chosen)
-            of = counted["rows"] - (
-                counted["undecided"] if outcome != "undecided" else 0
-            )
+                outcome, _, source = name.partition(" ")
+                verdicts = [
+                    verdict
+                    for verdict in self.verdicts
+                    if verdict.of_scenario == (source == "scenarios")
+                ]
+            counted = count_outcomes(verdicts)
+            of = counted["rows"]
+            if outcome != "undecided":
+                of -= counted["undecided"]
             share = counted[outcome] / of if of else limit
             if share < limit if name == "right" else share > limit:
                 texts.append(
@@ -273,26 +246,22 @@ class VerdictCheckReport(Struct):
         undecided = [
             verdict for verdict in self.verdicts if verdict.outcome == "undecided"
         ]
-        for reason, count in Counter(
-            verdict.reason for verdict in undecided
-        ).most_common():
-            yield f"open: {count} x {reason}"
-            yield from (
-                f"    {open_verdict.id}: {open_verdict.reply}"
-                for open_verdict in undecided
-                if open_verdict.reason == reason
-            )
+        groups = group_by(undecided, lambda verdict: verdict.reason)
+        for reason in sorted(groups, key=lambda reason: -len(groups[reason])):
+            yield f"open: {len(groups[reason])} x {reason}"
+            for verdict in groups[reason]:
+                yield f"    {verdict.id}: {verdict.reply}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON values."""
-        ways = Counter(mutant.way for mutant in self.mutants)
-        passed = Counter(mutant.way for mutant in self.passed_mutants())
+        mutants = Counter(mutant.mutation for mutant in self.mutants)
+        passed = Counter(mutant.mutation for mutant in self.passed_mutants())
         return {
             "kinds": self.by_kind(),
-            "total": self.count_outcomes(),
+            "total": count_outcomes(self.verdicts),
             "mutants": {
-                way: {"rows": count, "passed": passed[way]}
-                for way, count in sorted(ways.items())
+                mutation: {"rows": count, "passed": passed[mutation]}
+                for mutation, count in sorted(mutants.items())
             },
         }
 
@@ -302,10 +271,17 @@ class VerdictCheckReport(Struct):
         yield f"{head}   mutants passed"
         for kind, counted in self.by_kind().items():
             yield f"{_count_cells(kind, counted)}   {counted['mutants passed']} of {counted['mutants']}"
-        total = self.count_outcomes()
+        total = count_outcomes(self.verdicts)
         decided = total["rows"] - total["undecided"]
         yield f"{_count_cells('all', total)}   {len(list(self.passed_mutants()))} of {len(self.mutants)}"
         yield f"right: {total['right'] / max(decided, 1):.1%} of {decided} decided"
+
+
+def count_outcomes(verdicts: Sequence[CheckedVerdict]) -> dict[str, int]:
+    """Return how many verdicts there are, and how many of each outcome."""
+    counted = Counter(verdict.outcome for verdict in verdicts)
+    counts = {outcome: counted[outcome] for outcome in OUTCOMES}
+    return {"rows": len(verdicts), **counts}
 
 
 def _count_cells(kind: str, counted: Mapping[str, int]) -> str:
@@ -337,30 +313,21 @@ def check_verdicts(path: Path, *, dressed: bool = False) -> VerdictCheckReport:
         if "scenario" in row:
             report.mutants += mutants_of_scenario(row)
         else:
-            mutants = (
-                (way, answer, ruling_of(row, answer).verdict == "yes")
-                for way, answer in of_answer(row, answers)
-            )
-            report.mutants += [
-                Mutant(kind_of_row(row), way, passes, answer)
-                for way, answer, passes in mutants
-            ]
+            for mutation, answer in of_answer(row, answers):
+                passes = ruling_of(row, answer).verdict == "yes"
+                report.mutants.append(
+                    Mutant(kind_of_row(row), mutation, passes, answer)
+                )
     return report
 
 
 def _gold_key(row: Mapping[str, Any]) -> str:
     """Return what is equal of rows whose right answers are the same."""
-    names = (
-        ("scenario", "args")
-        if "scenario" in row
-        else ("set", "type", "question", "answer")
-    )
-    values = [row[name] for name in names]
-    texts = [
-        json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
-        for value in values
-    ]
-    return " ".join(texts)
+    if "scenario" in row:
+        names = ["scenario", "args"]
+    else:
+        names = ["set", "type", "question", "answer"]
+    return json.dumps([row[name] for name in names], sort_keys=True)
 
 
 def kind_of_row(row: Mapping[str, Any]) -> str:
@@ -388,15 +355,14 @@ def _rule_row(
     row: Mapping[str, Any], dress: Callable[[str], str] = str
 ) -> tuple[float | None, float | None, str]:
     """Return both bounds and the reason of a row whose answers, those that are not blank, are dressed."""
+
+    def dressed(answer: str) -> str:
+        return dress(answer) if answer.strip() else answer
+
     if "scenario" in row:
-        answers = [
-            dress(answer) if answer.strip() else answer for answer in row["answers"]
-        ]
+        answers = list(map(dressed, row["answers"]))
         return bounds_of(evaluator_of(row["evaluator"], row["args"]), answers)
-    ruling = ruling_of(
-        row,
-        dress(row["hypothesis"]) if row["hypothesis"].strip() else row["hypothesis"],
-    )
+    ruling = ruling_of(row, dressed(row["hypothesis"]))
     value = {"yes": 1.0, "no": 0.0}.get(ruling.verdict)
     return value, value, ruling.reason
 
@@ -408,17 +374,15 @@ _RECALLED = 6
 
 def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
     plain = _rule_row(row)[:2]
-    values = [text for text in _texts(row.get("args", row.get("answer"))) if text][
-        :_RECALLED
-    ]
-    recalled = (
-        " ".join(f"I told you that it is {text}." for text in values) or "I told you."
+    texts = filter(None, _texts(row.get("args", row.get("answer"))))
+    recalled = " ".join(
+        f"I told you that it is {text}." for text in islice(texts, _RECALLED)
     )
     for name, template in dress_templates().items():
         dress = partial(
             dress_up,
             template,
-            recalled=recalled,
+            recalled=recalled or "I told you.",
             question=row.get("question", "What is it?"),
         )
         outcome = _rule_row(row, dress)[:2]
@@ -430,9 +394,10 @@ def _try_dresses(report: VerdictCheckReport, row: Mapping[str, Any]) -> None:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, (list, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+    elif isinstance(value, dict):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, list):
+        yield from chain.from_iterable(map(_texts, value))
 
 
 # --- Replies to scenarios.
@@ -476,12 +441,11 @@ def _lists_to_tuples(value: Any) -> Any:
 def mutants_of_scenario(row: Mapping[str, Any]) -> Iterator[Mutant]:
     """Yield the mutants of the answers of a labelled reply."""
     evaluator = evaluator_of(row["evaluator"], row["args"])
-    for way, answers, limit in of_scenario(row["evaluator"], row["args"]):
+    for mutation, answers, limit in of_scenario(row["evaluator"], row["args"]):
         value, *_ = bounds_of(evaluator, answers)
         passes = value is not None and value > limit - _SAME
-        yield Mutant(
-            row["scenario"], way, passes, evidence_snippet(" | ".join(answers[-4:]))
-        )
+        reply = evidence_snippet(" | ".join(answers[-4:]))
+        yield Mutant(row["scenario"], mutation, passes, reply)
 
 
 # --- Answers to questions of data sets.

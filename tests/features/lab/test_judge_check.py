@@ -21,7 +21,7 @@ def test_the_labelled_set_has_every_kind_and_enough_of_each() -> None:
     assert set(kinds) == set(KINDS)
     assert len(items) >= 150
     assert min(kinds.values()) >= 7
-    assert len({(item.about, item.answer) for item in items}) == len(items)
+    assert len({(item.subject, item.answer) for item in items}) == len(items)
     assert 0.3 < sum(item.should_pass for item in items) / len(items) < 0.7
 
 

@@ -81,7 +81,7 @@ def test_a_wrong_answer_is_made_in_many_ways_from_each_gold(labelled: Path) -> N
         "dump",
         "quoted in a refusal",
         "another subject",
-    } <= {one.way for one in made}
+    } <= {one.mutation for one in made}
     assert {one.kind for one in made} == {"colours", "longmemeval single-session-user"}
 
 
