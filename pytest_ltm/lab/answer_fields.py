@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.storage import load_packaged_yaml
@@ -50,9 +51,7 @@ def leaves_of(row: Mapping[str, Any]) -> list[Leaf]:
             if entered and len(inner_path) < _DEPTH:
                 waiting.append((inner_path, inner))
             else:
-                around = frozenset(
-                    word for step in inner_path[:-1] for word in words_of(step)
-                )
+                around = frozenset(chain.from_iterable(map(words_of, inner_path[:-1])))
                 leaves.append(Leaf(inner_path, words_of(inner_path[-1]), around, inner))
     return leaves
 
@@ -88,23 +87,23 @@ class RowFields:
             if isinstance(leaf.value, str) and leaf not in self.question
         ]
         self.gold = _ranked(leaves, "gold")
-        self.said = _ranked(leaves, "said")
+        self.reply = _ranked(leaves, "reply")
         self.grade = [leaf for leaf in _ranked(leaves, "grade") if _has_grade(leaf)]
         self.error = [leaf for leaf in _ranked(leaves, "error") if leaf.value]
         # a bare `answer` is the expected one beside another answer, and the other way round
         bare = [
             leaf for leaf in leaves if leaf.words == ("answer",) and not leaf.around
         ]
-        if bare and self.said and bare[0] not in self.said:
+        if bare and self.reply and bare[0] not in self.reply:
             self.gold += bare
         elif bare and self.gold:
-            self.said += bare
+            self.reply += bare
 
     @property
     def answers(self) -> list[Leaf]:
         """The field with the answer; several where each is of a model, as `NAME_prediction`."""
-        of_models = [leaf for leaf in self.said if model_of(leaf)]
-        plain = [leaf for leaf in self.said if not model_of(leaf)]
+        of_models = [leaf for leaf in self.reply if model_of(leaf)]
+        plain = [leaf for leaf in self.reply if not model_of(leaf)]
         return plain[:1] or of_models
 
 
@@ -214,10 +213,10 @@ def published_grade(fields: RowFields) -> float | None:
         for leaf in fields.grade
         if leaf.path[:-1] == best.path[:-1] and leaf.words[:-1] == best.words[:-1]
     ]
-    numbered = all(leaf.words[-1].isdigit() for leaf in alike)
-    grades = [grade_in(leaf.value) for leaf in (alike if numbered else [best])]
-    numbers = [grade for grade in grades if grade is not None]
-    return sum(numbers) / len(numbers)
+    if not all(leaf.words[-1].isdigit() for leaf in alike):
+        alike = [best]
+    grades = [grade for leaf in alike if (grade := grade_in(leaf.value)) is not None]
+    return sum(grades) / len(grades)
 
 
 # --- Errors of a provider, which are no answers.
@@ -228,7 +227,7 @@ _ERROR_KIND = re.compile(_TABLE["error kinds"], re.IGNORECASE)
 
 def provider_error(fields: RowFields, gold: str) -> str:
     """Return the error that a row holds in the place of an answer; "" if it holds an answer."""
-    answer = next((text_in(leaf.value) for leaf in fields.said), None)
+    answer = next((text_in(leaf.value) for leaf in fields.reply), None)
     if not answer or not answer.strip():
         found = [_error_text(leaf.value) for leaf in fields.error]
         # where there is no field for it, a grader's reason says so

@@ -63,7 +63,7 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
     id: str
     question: str
     gold: str
-    said: str
+    reply: str
     kind: str
     """The category or type, in the words of its data set."""
     category: Category | None = None
@@ -87,11 +87,11 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
                 question_type=self.kind,
                 question=question,
                 answer=gold,
-                hypothesis=self.said,
+                hypothesis=self.reply,
             )
         category = self.category or Category.SINGLE_HOP
         return strict_verdict(
-            category=category, question=question, answer=gold, prediction=self.said
+            category=category, question=question, answer=gold, prediction=self.reply
         )
 
     @property
@@ -99,7 +99,7 @@ class PublishedAnswer(Struct, frozen=True, kw_only=True):
         """LoCoMo's own metric; None for other sets."""
         if self.category is None:
             return None
-        return official_f1(self.category, self.gold, self.said)
+        return official_f1(self.category, self.gold, self.reply)
 
 
 class PublishedAnswers(Struct, frozen=True):
@@ -206,9 +206,8 @@ def _text_rows(text: str, path: Path) -> Iterator[tuple[str, str, Any]]:
             for number, line in enumerate(lines, start=1)
             if line.strip()
         ]
-        if any(map(_is_event, rows)):
-            rows = list(_join_events(rows))
-        yield from rows
+        events = list(filter(_is_event, rows))
+        yield from _join_events(events) if events else rows
         return
     if is_row(value):
         yield str(path), "", value
@@ -229,12 +228,11 @@ def _is_event(row: tuple[str, str, Any]) -> bool:
 
 
 def _join_events(
-    rows: Iterable[tuple[str, str, Any]],
+    events: Iterable[tuple[str, str, Any]],
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield a row for each sample, with the fields of all its events; lines on the run are none."""
     joined: dict[str, tuple[str, str, Row]] = {}
-    for row in filter(_is_event, rows):
-        where, group, event = row
+    for where, group, event in events:
         name = str(event["sample_id"])
         _, _, fields = joined.setdefault(name, (where, group, {"id": name}))
         fields |= event["data"]
@@ -324,7 +322,7 @@ def is_row(value: Any) -> bool:
         return False
     fields = RowFields(value)
     names_question = fields.question or any(name in value for name in _NAMES["id"])
-    return bool(names_question and (fields.said or fields.error))
+    return bool(names_question and (fields.reply or fields.error))
 
 
 # --- one row
@@ -429,7 +427,7 @@ def _parse_answers(
             id=question_id,
             question=question,
             gold=gold or "",
-            said=response,
+            reply=response,
             kind=kind,
             category=category,
             grade=published_grade(fields),

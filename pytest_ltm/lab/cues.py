@@ -48,7 +48,7 @@ class Text(Struct, frozen=True, dict=True):
     """Where it stands and who says it."""
     kinds: tuple[str, ...] = ()
     """Whose evidence it is: of scenarios, or of kinds of questions; none: nobody's."""
-    most: int = sys.maxsize
+    max_words: int = sys.maxsize
     """Of a longer one only so many words count as let through."""
 
     @cached_property
@@ -59,7 +59,7 @@ class Text(Struct, frozen=True, dict=True):
     @property
     def cost(self) -> int:
         """The words that count when it is let through."""
-        return min(self.words, self.most)
+        return min(self.words, self.max_words)
 
     @cached_property
     def shape(self) -> frozenset[Cue]:
@@ -169,9 +169,9 @@ class CueCounts(Struct, frozen=True):
     """In how many texts of either side each cue was seen."""
 
     sought: Counter[Cue]
-    others: Counter[Cue]
+    unsought: Counter[Cue]
     texts: tuple[int, int]
-    """That are sought, and the others."""
+    """That are sought, and that are not."""
 
     @classmethod
     def count_cues(cls, texts: Sequence[CueCandidate]) -> CueCounts:
@@ -185,7 +185,9 @@ class CueCounts(Struct, frozen=True):
     def subtract_counts(self, part: CueCounts) -> CueCounts:
         """Return what is seen in the rest."""
         texts = (self.texts[0] - part.texts[0], self.texts[1] - part.texts[1])
-        return CueCounts(self.sought - part.sought, self.others - part.others, texts)
+        return CueCounts(
+            self.sought - part.sought, self.unsought - part.unsought, texts
+        )
 
     def weight(self, cue: Cue) -> float:
         """Return the log of how many times more likely the cue is in what is sought.
@@ -195,7 +197,7 @@ class CueCounts(Struct, frozen=True):
         seen once or never weighs next to nothing.
         """
         a = self.sought[cue]
-        b = self.others[cue]
+        b = self.unsought[cue]
         share = (a + b) / sum(self.texts)
         expected, beside = (share * texts for texts in self.texts)
         return math.log((a + 1) / (expected + 1)) - math.log((b + 1) / (beside + 1))
@@ -203,7 +205,7 @@ class CueCounts(Struct, frozen=True):
     def information_gain(self, cue: Cue) -> float:
         """Return how much the cue tells of the side: half of Dunning's log-likelihood ratio (1993)."""
         a = self.sought[cue]
-        b = self.others[cue]
+        b = self.unsought[cue]
         (m, n) = self.texts
         share = (a + b) / (m + n)
         apart = _log_likelihood(a, m, a / m) + _log_likelihood(b, n, b / n if n else 0)
@@ -231,7 +233,7 @@ def best_cues(
         if len(cues) < limit and not any(cue in had or had in cue for had in cues):
             cues.append(cue)
     return tuple(
-        f"{cue!r} {counts.sought[cue]} of {counts.texts[0]}, {counts.others[cue]} else"
+        f"{cue!r} {counts.sought[cue]} of {counts.texts[0]}, {counts.unsought[cue]} else"
         for cue in cues
     )
 
@@ -250,24 +252,18 @@ def cue_recall(
     cues: tuple[str, ...] = (),
 ) -> CueRecall | None:
     """Return how much was found of what is sought and `counts`, by default all; None if there is none of it."""
-    relevant_parts = [
-        part
-        for part in parts
-        if any(sought and counts(text) for _, text, sought in part)
-    ]
-    total = sum(
-        counts(text) for part in relevant_parts for _, text, sought in part if sought
-    )
+    total = 0
+    found = []
+    for part in parts:
+        evidence = sum(sought and counts(text) for _, text, sought in part)
+        if evidence:
+            total += evidence
+            found.append(_count_found(part, counts))
     if not total:
         return None
-    counted = [_count_found(part, counts) for part in relevant_parts]
-    recalls = tuple(
-        sum(numbers) / total
-        for numbers in zip(*(numbers for numbers, *_ in counted), strict=True)
-    )
-    order = sum(first for _, first, _ in counted) / max(
-        sum(of for *_, of in counted), 1
-    )
+    numbers, firsts, pairs = zip(*found, strict=True)
+    recalls = tuple(sum(column) / total for column in zip(*numbers, strict=True))
+    order = sum(firsts) / max(sum(pairs), 1)
     return CueRecall(kind, total, recalls, order, cues)
 
 

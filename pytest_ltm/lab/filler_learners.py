@@ -6,7 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import exp, log
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -46,18 +46,18 @@ def word_features(text: str) -> frozenset[str]:
 def character_features(text: str) -> frozenset[str]:
     """Return the sequences of three and four characters in a text, its ends marked."""
     marked = f"\x02{text.lower()}\x03"
-    return frozenset(
-        marked[start : start + length]
-        for length in _LENGTHS
-        for start in range(len(marked) - length + 1)
-    )
+    features = set[str]()
+    for length in _LENGTHS:
+        starts = range(len(marked) - length + 1)
+        features.update(marked[start : start + length] for start in starts)
+    return frozenset(features)
 
 
 class WordLearner:
     """Naive Bayes on words and pairs of words, which takes both sides for equally frequent."""
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
-        self._seen = Counter(is_filler for _, is_filler in lessons)
+        self._lesson_counts = Counter(is_filler for _, is_filler in lessons)
         self._counts = {True: Counter[str](), False: Counter[str]()}
         for text, is_filler in lessons:
             self._counts[is_filler].update(word_features(text))
@@ -71,7 +71,7 @@ class WordLearner:
 
     def _share(self, feature: str, *, side: bool) -> float:
         count = self._counts[side][feature] + _SMOOTHING
-        return log(count / (self._seen[side] + 1))
+        return log(count / (self._lesson_counts[side] + 1))
 
 
 class CharacterLearner:
@@ -119,11 +119,8 @@ LEARNERS: Mapping[str, Callable[[Sequence[Lesson]], FillerLearner]] = {
 
 def read_lessons(folder: Path) -> list[Lesson]:
     """Return the messages of all runs below a folder; AgentError unless both sides are among them."""
-    lessons = [
-        lesson
-        for path in sorted(folder.rglob("journal.jsonl"))
-        for lesson in _journal_lessons(path)
-    ]
+    paths = sorted(folder.rglob("journal.jsonl"))
+    lessons = list(chain.from_iterable(map(_journal_lessons, paths)))
     if len({is_filler for _, is_filler in lessons}) < len((True, False)):
         raise AgentError(
             f"{str(folder)!r} has no runs with messages of scenarios and filler. "

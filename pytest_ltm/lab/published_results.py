@@ -52,7 +52,7 @@ class PublishedResult(Struct, frozen=True, kw_only=True):
     """Tokens from its start to its end, as measured."""
     manual: bool = False
     """Corrected by hand."""
-    before: Automatic | None = None
+    automatic: Automatic | None = None
     """The verdict of the rules, where it was published beside the corrected one."""
     reason: str = ""
     code: str = ""
@@ -79,40 +79,31 @@ def merge_branches(rows: Iterable[PublishedResult]) -> list[PublishedResult]:
         rows, key=lambda row: (*row.key, row.ref != MAIN, row.ref, bool(row.log))
     ):
         below = entries.get(row.key)
-        above = row
+        fields: dict[str, Any] = {}
         if (
             below
             and row.manual
-            and row.before is None
+            and row.automatic is None
             and below.score != row.score
             and not below.manual
         ):
-            above = structs.replace(
-                row, before=_automatic_verdict(below.score, below.reason)
-            )
+            fields["automatic"] = _automatic_verdict(below.score, below.reason)
         if below and below.log and not row.log:
-            talk = {
-                name: getattr(below, name)
-                for name in ("log", "questions", "responses", "script")
-            }
+            for name in ("log", "questions", "responses", "script"):
+                fields[name] = getattr(below, name)
             # the reason of another score would explain nothing
-            same = {
-                name: getattr(row, name) or getattr(below, name)
-                for name in ("reason", "code")
-            }
-            above = structs.replace(
-                above, **talk, **(same if below.score == row.score else {})
-            )
-        entries[row.key] = above
+            if below.score == row.score:
+                fields["reason"] = row.reason or below.reason
+                fields["code"] = row.code or below.code
+        entries[row.key] = structs.replace(row, **fields)
     return list(entries.values())
 
 
 def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
     """Return the result that a record is; DatasetError names `where` and the field."""
-    if wrong := [
-        name for name in _NAMES if not isinstance(record[name], str) or not record[name]
-    ]:
-        raise DatasetError(f"{where}: {wrong[0]} is {record[wrong[0]]!r}, not a name")
+    for name in _NAMES:
+        if not isinstance(record[name], str) or not record[name]:
+            raise DatasetError(f"{where}: {name} is {record[name]!r}, not a name")
     repetition = record.get("repetition") or 0
     if not isinstance(repetition, int):
         raise DatasetError(f"{where}: repetition is {repetition!r}, not a number")
@@ -134,7 +125,7 @@ def _parse_row(record: Mapping[str, Any], where: str) -> PublishedResult:
         score=_share_of_full(_number_field(record, "score", where), full, where),
         span=span if isinstance(span, int) else None,
         manual=bool(record.get("manual")) or automatic is not None,
-        before=automatic,
+        automatic=automatic,
         reason="; ".join(_text_tuple(record.get("reasoning"))),
         code=str((record.get("orig_eval") or {}).get("code") or ""),
         log=_text_tuple(record.get("task_log")),
@@ -164,13 +155,12 @@ def _share_of_full(score: float, full: float, where: str) -> float:
 
 
 def _text_tuple(value: object) -> tuple[str, ...]:
-    if isinstance(value, list):
-        parts: Sequence[object] = value
-    elif value is None:
-        parts = []
-    else:
-        parts = [value]
-    return tuple("" if part is None else str(part) for part in parts)
+    if value is None:
+        return ()
+    texts = []
+    for part in value if isinstance(value, list) else [value]:
+        texts.append("" if part is None else str(part))
+    return tuple(texts)
 
 
 _NAMES = ("benchmark", "agent", "dataset", "example_id")
@@ -262,16 +252,13 @@ def _complete_record(
 
     def message(match: re.Match[str]) -> str:
         place = int(match[2])
-        return match[1] + (
-            script[place]
-            if place < len(script)
-            else f"(message {place + 1} of its script is missing)"
-        )
+        if place < len(script):
+            return f"{match[1]}{script[place]}"
+        return f"{match[1]}(message {place + 1} of its script is missing)"
 
-    log = [
-        _LEFT_OUT.sub(message, line) if isinstance(line, str) else line
-        for line in record.get("task_log") or []
-    ]
+    log = []
+    for line in record.get("task_log") or []:
+        log.append(_LEFT_OUT.sub(message, line) if isinstance(line, str) else line)
     return {**record, "task_log": log, "script": script}
 
 
@@ -335,21 +322,17 @@ def read_run_stats(paths: Iterable[Path]) -> dict[tuple[str, str], RunStats]:
     """Return cost and time by benchmark and agent, as far as they are published; DatasetError for a wrong file."""
     stats = {}
     for path in paths:
-        for file in (
-            sorted(path.rglob(_STATS))
-            if path.is_dir()
-            else ([path] if path.name == _STATS else [])
-        ):
+        for file in sorted(path.rglob(_STATS)) if path.is_dir() else [path]:
+            if file.name != _STATS:
+                continue
             parts = file.resolve().parts
             if len(parts) < _FOLDERS or parts[-3] != _RESULTS:
                 raise DatasetError(
                     f"{file}: cost and time of a run stand in <benchmark>/results/<agent>/{_STATS}"
                 )
             fields = _object_of(file)
-            cost, seconds = (
-                _number_field(fields, name, str(file))
-                for name in ("agent_costs_usd", "duration")
-            )
+            cost = _number_field(fields, "agent_costs_usd", str(file))
+            seconds = _number_field(fields, "duration", str(file))
             if not (0 <= cost < inf and 0 <= seconds < inf):
                 raise DatasetError(
                     f"{file}: agent_costs_usd is {cost!r} and duration {seconds!r}; neither is negative"
@@ -425,14 +408,12 @@ def agent_labels(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     benchmark keep all of it.
     """
     pairs = set(names)
-    within = group_by(
-        pairs, lambda pair: (pair[0], _short_agent_name(pair[1]))
-    ).values()
-    clashing = {name for group in within if len(group) > 1 for _, name in group}
-    return {
-        name: safe_label(name) if name in clashing else _short_agent_name(name)
-        for _, name in sorted(pairs)
-    }
+    labels = {name: _short_agent_name(name) for _, name in sorted(pairs)}
+    namesakes = group_by(sorted(pairs), lambda pair: (pair[0], labels[pair[1]]))
+    for group in namesakes.values():
+        if len(group) > 1:
+            labels.update((name, safe_label(name)) for _, name in group)
+    return labels
 
 
 def safe_label(text: str) -> str:
@@ -454,10 +435,9 @@ def _short_agent_name(name: str) -> str:
             parts.append(
                 short if part.isdecimal() else _DATE.sub("", _PROVIDER.sub("", part))
             )
-    return ".".join(
-        safe_label(part)
-        for part in ([] if parts and kind in _PLAIN else [kind]) + parts
-    )
+    if not parts or kind not in _PLAIN:
+        parts.insert(0, kind)
+    return ".".join(map(safe_label, parts))
 
 
 # --- the transcripts of one conversation put together: exchanges in the order of their
@@ -471,7 +451,7 @@ _ENTRY = lazy_pattern(
 class _LoggedExchange(Struct, frozen=True):
     """One message and its reply as a log tells them."""
 
-    at: datetime
+    moment: datetime
     filler: bool
     message: str
     reply: str
@@ -523,11 +503,9 @@ def build_transcript(
     logs = {name: _logged_exchanges(row.log) for name, row in rows.items() if row.log}
 
     def holds_others(name: str) -> bool:
-        script = rows[name].script
-        return any(
-            logged.message not in script if script else logged.filler
-            for logged in logs[name]
-        )
+        if script := rows[name].script:
+            return any(exchange.message not in script for exchange in logs[name])
+        return any(exchange.filler for exchange in logs[name])
 
     owners: dict[_LoggedExchange, str] = {}
     # a log that listens to others comes last: an exchange belongs to the log that is
@@ -535,7 +513,7 @@ def build_transcript(
     for name in sorted(logs, key=lambda name: (holds_others(name), name)):
         for exchange in logs[name]:
             owners.setdefault(exchange, "" if exchange.filler else name)
-    ordered = sorted(owners, key=lambda exchange: exchange.at)
+    ordered = sorted(owners, key=lambda exchange: exchange.moment)
     numbers = {exchange: number for number, exchange in enumerate(ordered)}
     questions = {}
     for name, log in logs.items():
@@ -547,19 +525,14 @@ def build_transcript(
                 place for place in reversed(places) if log[place].reply == reply
             ][:1]
         questions[name] = tuple(numbers[log[place]] for place in reversed(scored))
-    rows_of_exchanges = (
-        (
-            owners[logged_exchange],
-            "filler" if logged_exchange.filler else "say",
-            logged_exchange.message,
-            logged_exchange.reply,
-            logged_exchange.at,
+    parts: list[tuple[str, Kind, str, str, datetime]] = []
+    for logged in ordered:
+        kind: Kind = "filler" if logged.filler else "say"
+        parts.append(
+            (owners[logged], kind, logged.message, logged.reply, logged.moment)
         )
-        for logged_exchange in ordered
-    )
     return PublishedTranscript(
-        exchanges=number_exchanges(rows_of_exchanges, count),  # type: ignore[arg-type]
-        questions=questions,
+        exchanges=number_exchanges(parts, count), questions=questions
     )
 
 
@@ -712,9 +685,7 @@ def conversation_of(
         agent_fingerprint=agent_fingerprint(spec, None),
         scenarios=tuple(rows),
         tokens=exchanges[-1].end if exchanges else 0,
-        filler_tokens=talk.tokens_of(
-            lambda told_exchange: told_exchange.kind == "filler"
-        ),
+        filler_tokens=talk.tokens_of(lambda exchange: exchange.kind == "filler"),
         reply_tokens=sum(exchange.reply_tokens for exchange in exchanges),
         exchanges=len(exchanges),
         simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds()
@@ -753,10 +724,12 @@ def _example_result(
     )
     # thirds do not add up to 1 exactly
     score = 1.0 if row.score >= FULL_MARKS else row.score
-    reasons = [row.reason or "the published score has no reason"] + (
-        [NO_TRANSCRIPT] if not row.log else []
-    )
-    ruled = row.before or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
+    reason = row.reason or "the published score has no reason"
+    if not row.log:
+        reason = f"{reason}; {NO_TRANSCRIPT}"
+    if row.manual:
+        reason = f"amended by hand: {reason}"
+    ruled = row.automatic or Automatic(score=None, reason=_SKIPPED, outcome="skipped")
     return ScenarioResult(
         scenario=ours,
         example=example,
@@ -767,7 +740,7 @@ def _example_result(
         nodeid=f"ltm/{ours}.py::test_{ours}[{place}-{example}]",
         outcome=_score_outcome(score),
         score=score,
-        reason=("amended by hand: " if row.manual else "") + "; ".join(reasons),
+        reason=reason,
         rule=f"{PUBLISHED} {row.code or row.ref}".rstrip(),
         measured_span=row.span,
         overrun=spanned and (row.span or 0) > (bench.span or 0),

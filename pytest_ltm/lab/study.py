@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from pytest_ltm.api.journal import ScenarioResult
 from pytest_ltm.commands.pytest_runs import play_run
-from pytest_ltm.figures.statistics.totals import group_by
 
 # An example, and the spec of the agent that played it: labels may be shortened, specs
 # never are.
@@ -24,7 +23,7 @@ Table: TypeAlias = list[list[str]]
 
 def listed_specs(options: Sequence[str]) -> list[str]:
     """Return the specs of a repeatable option, whose values may also be separated by commas; each once."""
-    return list(dict.fromkeys(spec for text in options for spec in text.split(",")))
+    return list(dict.fromkeys(",".join(options).split(",")))
 
 
 @contextmanager
@@ -46,11 +45,9 @@ def play_rows(
 ) -> list[PlayedRow]:
     """Return the examples of a run: those that count, if need be as 0, or also what was `skipped`."""
     run = play_run(specs, words, folder, cwd=cwd)
-    rows = [
-        (conversation.agent_spec, row)
-        for conversation in run.result.conversations
-        for row in conversation.scenarios
-    ]
+    rows = []
+    for conversation in run.result.conversations:
+        rows += [(conversation.agent_spec, row) for row in conversation.scenarios]
     return rows if skipped else counting_rows(rows)
 
 
@@ -65,11 +62,10 @@ def counting_rows(rows: Iterable[PlayedRow]) -> list[PlayedRow]:
 
 def earned_marks(rows: Iterable[PlayedRow]) -> Marks:
     """Return what was earned, by agent and scenario."""
-    groups = group_by(rows, lambda pair: (pair[0], pair[1].scenario))
-    return {
-        key: [row.score or 0.0 for _, row in rows_of_group]
-        for key, rows_of_group in groups.items()
-    }
+    marks: dict[tuple[str, str], list[float]] = {}
+    for spec, row in rows:
+        marks.setdefault((spec, row.scenario), []).append(row.score or 0.0)
+    return marks
 
 
 def tell_progress(text: str) -> None:

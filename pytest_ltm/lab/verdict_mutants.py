@@ -41,27 +41,24 @@ def _fill_templates(name: str, **values: Any) -> Iterator[Replies]:
         if isinstance(entry, str):
             yield from _fill_templates(entry, **values)
             continue
-        ((way, text),) = entry.items()
-        yield (
-            way,
-            text.format(**values)
-            if isinstance(text, str)
-            else [part.format(**values) for part in text],
-        )
+        ((mutation, text),) = entry.items()
+        if isinstance(text, str):
+            yield mutation, text.format(**values)
+        else:
+            yield mutation, [part.format(**values) for part in text]
 
 
 def _fill_each(
     name: str, questions: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each template filled in for every question: all are answered in the same way."""
-    for filled in zip(
-        *(list(_fill_templates(name, **values)) for values in questions), strict=True
-    ):
-        yield filled[0][0], [str(text) for _, text in filled]
+    columns = [_fill_templates(name, **values) for values in questions]
+    for row in zip(*columns, strict=True):
+        yield row[0][0], [str(text) for _, text in row]
 
 
 def _fill_texts(name: str, **values: str) -> Iterator[tuple[str, str]]:
-    return ((way, text) for way, (text,) in _fill_each(name, [values]))
+    return ((mutation, text) for mutation, (text,) in _fill_each(name, [values]))
 
 
 def answer_mutants(
@@ -93,28 +90,18 @@ def answer_mutants(
     numbers = _NUMBER.findall(right)
     for number in numbers:
         value = float(number.replace(",", "")) + _PAST
-        yield (
-            "changed amount",
-            right.replace(number, f"{value:,g}" if "," in number else f"{value:g}", 1),
-        )
-    for unit, another in _templates()["units"] if numbers else ():
-        if re.search(rf"(?<![a-z]){re.escape(unit)}(?![a-z])", right.lower()):
-            yield (
-                "changed unit",
-                re.sub(
-                    rf"(?i)(?<![a-z]){re.escape(unit)}(?![a-z])",
-                    another,
-                    right,
-                    count=1,
-                ),
-            )
-    for way, names in (("changed month", MONTHS), ("changed day", DAYS)):
+        amount = f"{value:,g}" if "," in number else f"{value:g}"
+        yield "changed amount", right.replace(number, amount, 1)
+    if numbers:
+        for unit, another in _templates()["units"]:
+            pattern = rf"(?i)(?<![a-z]){re.escape(unit)}(?![a-z])"
+            if re.search(pattern, right):
+                yield "changed unit", re.sub(pattern, another, right, count=1)
+    for mutation, names in (("changed month", MONTHS), ("changed day", DAYS)):
         for place, name in enumerate(names):
             if re.search(rf"\b{name}\b", right):
-                yield (
-                    way,
-                    re.sub(rf"\b{name}\b", names[(place + 2) % len(names)], right),
-                )
+                another = names[(place + 2) % len(names)]
+                yield mutation, re.sub(rf"\b{name}\b", another, right)
 
 
 def invented_answers(other_answer: str) -> Iterator[tuple[str, str]]:
@@ -136,18 +123,16 @@ def of_scenario(
     Each is how it was made, the answers, and the share of full marks at which it
     passes.
     """
-    for way, reply in _MAKERS[evaluator](args) if evaluator in _MAKERS else ():
+    if evaluator not in _MAKERS:
+        return
+    for mutation, reply in _MAKERS[evaluator](args):
         answers = [reply] if isinstance(reply, str) else reply
+        limit = _FULL
         if evaluator == "PlaysGuest":
-            yield way, answers, len(answers) / _STAGES
-        else:
-            yield (
-                way,
-                answers,
-                _ANYTHING
-                if evaluator in _OF_SEVERAL or way in _EARNS_NOTHING
-                else _FULL,
-            )
+            limit = len(answers) / _STAGES
+        elif evaluator in _OF_SEVERAL or mutation in _EARNS_NOTHING:
+            limit = _ANYTHING
+        yield mutation, answers, limit
 
 
 def of_answer(
@@ -255,13 +240,8 @@ def _joke_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 
 def _way_text(start: str, route: Sequence[Sequence[Any]]) -> str:
-    return (
-        f"From the {start}, "
-        + ", then ".join(
-            f"go {km:g} km {direction} to the {to}" for km, direction, to in route
-        )
-        + "."
-    )
+    legs = (f"go {km:g} km {direction} to the {to}" for km, direction, to in route)
+    return f"From the {start}, {', then '.join(legs)}."
 
 
 @_makes("LeadsTo")
@@ -269,22 +249,17 @@ def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start = args["start"]
     route = [list(leg) for leg in args["route"]]
     for n, (km, direction, place) in enumerate(route):
-        yield (
-            "changed amount",
-            _way_text(start, [*route[:n], [km + 1, direction, place], *route[n + 1 :]]),
-        )
-        yield (
-            "swapped",
-            _way_text(
-                start, [*route[:n], [km, _WAYS[direction], place], *route[n + 1 :]]
-            ),
-        )
-        yield "left out", _way_text(start, [*route[:n], *route[n + 1 :]])
+        before = route[:n]
+        after = route[n + 1 :]
+        longer_leg = [km + 1, direction, place]
+        turned_leg = [km, _WAYS[direction], place]
+        yield "changed amount", _way_text(start, [*before, longer_leg, *after])
+        yield "swapped", _way_text(start, [*before, turned_leg, *after])
+        yield "left out", _way_text(start, [*before, *after])
     yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
     yield "swapped order", _way_text(start, route[::-1])
-    longer = _way_text(
-        start, [[km + 1, direction, place] for km, direction, place in route]
-    )
+    longer_legs = [[km + 1, direction, place] for km, direction, place in route]
+    longer = _way_text(start, longer_legs)
     yield from _fill_templates("LeadsTo", way=_way_text(start, route), longer=longer)
 
 
@@ -327,10 +302,10 @@ def _quote_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     plain = [f"Reply {n}." for n in range(1, nth + 3)]
 
     def with_quote(*places: int) -> list[str]:
-        return [
-            f'{text} "{quote}"' if n in places else text
-            for n, text in enumerate(plain, start=1)
-        ]
+        replies = plain[:]
+        for place in places:
+            replies[place - 1] += f' "{quote}"'
+        return replies
 
     yield "too early", with_quote(nth - 1 or nth + 1)
     yield "too late", with_quote(nth + 1)
@@ -408,73 +383,55 @@ def _order_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield texts that name words without obeying, or obey everything that was ever ordered."""
     holding = args["holding"]
     things = args.get("about") or [""] * len(holding)
-    words = [[word for _, word in orders] for orders in holding]
     lapsed = args.get("lapsed") or [[]] * len(holding)
-    yield from _fill_each(
-        "ObeysOrders",
-        (
+    questions = []
+    dump = []
+    for orders, thing, old_words in zip(holding, things, lapsed, strict=True):
+        words = [word for _, word in orders]
+        questions.append(
             {
                 "thing": thing,
-                "tags": " or the tag ".join(order_words),
-                "words": " or the word ".join(order_words),
+                "tags": " or the tag ".join(words),
+                "words": " or the word ".join(words),
             }
-            for thing, order_words in zip(things, words, strict=True)
-        ),
-    )
-    if all(lapsed):
-        orders = zip(words, things, lapsed, strict=True)
-        yield (
-            "dump",
-            [
-                f"{' '.join(order_words)} {thing} {' '.join([*old, *order_words])}"
-                for order_words, thing, old in orders
-            ],
         )
+        dump.append(f"{' '.join(words)} {thing} {' '.join([*old_words, *words])}")
+    yield from _fill_each("ObeysOrders", questions)
+    if all(lapsed):
+        yield "dump", dump
 
 
 @_makes("WorksOut", of_several=True)
 def _aggregate_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that name everything, deny it, leave it open, or turn it round."""
-    return _fill_each(
-        "WorksOut",
-        (
+    questions = []
+    for kind, gold, wrong_names in zip(
+        args["asked"], args["expected"], args["others"], strict=True
+    ):
+        right = " and ".join(gold)
+        questions.append(
             {
-                "gold": (right := " and ".join(gold)),
+                "gold": right,
                 "neither": right.replace(" and ", ", nor "),
                 "listed": ", ".join([*wrong_names, *reversed(gold), "1", "2", "3"]),
                 "changed": _turn_round(kind, gold, wrong_names),
             }
-            for kind, gold, wrong_names in zip(
-                args["asked"], args["expected"], args["others"], strict=True
-            )
-        ),
-    )
+        )
+    return _fill_each("WorksOut", questions)
 
 
 @_makes("AnswersWithSources", of_several=True)
 def _cited_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants whose sources are denied, all there are, or all but the right ones."""
     everything = ", ".join(args["titles"])
-    other_titles = [
-        ", ".join(title for title in args["titles"] if title not in right)
-        for right in args["sources"]
-    ]
-    ends = {
-        "denied": [
-            f"I used neither {' nor '.join(right)}." for right in args["sources"]
-        ],
-        "changed": other_titles,
-    }
-    for way, reply in _aggregate_mutants(args):
-        yield (
-            way,
-            [
-                f"{text} {end}"
-                for text, end in zip(
-                    reply, ends.get(way, [everything] * len(reply)), strict=True
-                )
-            ],
-        )
+    ends: dict[str, list[str]] = {"denied": [], "changed": []}
+    for right in args["sources"]:
+        rivals = (title for title in args["titles"] if title not in right)
+        ends["denied"].append(f"I used neither {' nor '.join(right)}.")
+        ends["changed"].append(", ".join(rivals))
+    for mutation, texts in _aggregate_mutants(args):
+        citations = ends.get(mutation, [everything] * len(texts))
+        yield mutation, list(map(" ".join, zip(texts, citations, strict=True)))
 
 
 @_makes("KeepsWorldsApart", of_several=True)
@@ -482,21 +439,15 @@ def _world_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield answers that deny it, leave it open, name everything, or say it of another world."""
     golds = [gold.split("|")[0] for gold in args["expected"]]
     frame = args["frames"][0].split("|")[0]
-    worlds = [
-        "the real world" if realm.split("|")[0] else frame for realm in args["realms"]
-    ]
     yield from _withheld_mutants({"expected": golds, "others": args["others"]})
-    yield (
-        "swapped",
-        [f"In {world}: {gold}." for gold, world in zip(golds, worlds, strict=True)],
-    )
-    yield (
-        "dump",
-        [
-            ", ".join([gold, *rivals, "3", "4"])
-            for gold, rivals in zip(golds, args["others"], strict=True)
-        ],
-    )
+    swapped = []
+    dump = []
+    for gold, realm, rivals in zip(golds, args["realms"], args["others"], strict=True):
+        world = "the real world" if realm.split("|")[0] else frame
+        swapped.append(f"In {world}: {gold}.")
+        dump.append(", ".join([gold, *rivals, "3", "4"]))
+    yield "swapped", swapped
+    yield "dump", dump
 
 
 def _turn_round(kind: str, gold: Sequence[str], rivals: Sequence[str]) -> str:
@@ -522,10 +473,8 @@ def _reminder_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
             late[sum(earlier < moment + 1 for earlier in moments) + 1].append(
                 f"It is time to {task}."
             )
-    yield (
-        "swapped",
-        [" ".join(reminders) or "Fine." for reminders in late[: len(moments)]],
-    )
+    late_replies = map(" ".join, late[: len(moments)])
+    yield "swapped", [reply or "Fine." for reply in late_replies]
 
 
 @_makes("PlaysGuest")
@@ -545,23 +494,18 @@ def _visit_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
 
 
 def _answer_all(
-    golds: Sequence[str], rivals: Iterable[Sequence[str]]
+    golds: list[str], rivals: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers to several questions: each is the way in which all are answered."""
-    wrong_answers = [
-        next(
-            (rival for rival in several if rival != gold),
-            golds[n - 1] if len(golds) > 1 else "an elephant",
-        )
-        for n, (gold, several) in enumerate(zip(golds, rivals, strict=False))
-    ]
-    return _fill_each(
-        "phrase",
-        [
-            {"gold": gold, "other": wrong_answer}
-            for gold, wrong_answer in zip(golds, wrong_answers, strict=True)
-        ],
-    )
+    questions = []
+    # the answer to another question is wrong, too
+    for gold, candidates, other_gold in zip(
+        golds, rivals, golds[-1:] + golds[:-1], strict=False
+    ):
+        wrong_answers = (rival for rival in candidates if rival != gold)
+        default = other_gold if len(golds) > 1 else "an elephant"
+        questions.append({"gold": gold, "other": next(wrong_answers, default)})
+    return _fill_each("phrase", questions)
 
 
 @_makes(
@@ -596,10 +540,9 @@ _INSTEAD = {
 @_makes("KnowsSources", of_several=True)
 def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers, beside what the agent picked when it was asked to."""
-    picked = [
-        candidates[0] if question_kind == "pick" else ""
-        for question_kind, candidates in zip(args["asked"], args["others"], strict=True)
-    ]
+    picked = []
+    for kind, candidates in zip(args["asked"], args["others"], strict=True):
+        picked.append(candidates[0] if kind == "pick" else "")
     rights = []
     rivals = []
     for gold, candidates, pick in zip(
@@ -608,14 +551,11 @@ def _source_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         options = args["others"][pick] if pick >= 0 else candidates
         rights.append(_SPOKEN.get(gold, gold) or picked[pick])
         rivals.append([_INSTEAD.get(gold, options[-1] if options else "9 May")])
-    for way, mutants in _answer_all(rights, rivals):
-        yield (
-            way,
-            [
-                f"{pick}." if pick else mutant
-                for pick, mutant in zip(picked, mutants, strict=True)
-            ],
-        )
+    for mutation, mutants in _answer_all(rights, rivals):
+        for place, pick in enumerate(picked):
+            if pick:
+                mutants[place] = f"{pick}."
+        yield mutation, mutants
 
 
 _SILENCE = "You have not told me that."
@@ -632,38 +572,40 @@ def _withheld_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         )
         if gold
     ]
-    for way, mutants in (
-        _answer_all(golds, rivals or [[]] * len(golds)) if golds else ()
-    ):
-        mutated = iter(mutants)
-        answers = [next(mutated) if gold else _SILENCE for gold in args["expected"]]
+    if not golds:
+        return
+    silence = [_SILENCE] * len(args["expected"])
+    for mutation, mutants in _answer_all(golds, rivals or [[]] * len(golds)):
+        answers = _with_refusals(args["expected"], mutants, silence)
         # an open question may come last: a list of all is no phrase to be changed
-        yield (
-            way,
-            [*answers, _SILENCE],
-        )
+        yield mutation, [*answers, _SILENCE]
+
+
+def _with_refusals(
+    expected: Sequence[str], mutants: Iterable[str], refusals: Sequence[str]
+) -> list[str]:
+    """Return the answers to all questions: a refusal where nothing is expected, else the next mutant."""
+    remaining = iter(mutants)
+    answers = []
+    for gold, refusal in zip(expected, refusals, strict=True):
+        answers.append(next(remaining) if gold else refusal)
+    return answers
 
 
 @_makes("ShowsRestraint", of_several=True)
 def _restraint_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield mutants of the answers that tell something; the others ask back, as they should."""
-    asking = [
+    counter_questions = [
         f"Which one do you mean: {' or '.join(candidates)}?"
         for candidates in args["others"]
     ]
     golds = [gold for gold in args["expected"] if gold]
     rows = zip(args["expected"], args["others"], strict=True)
     rivals = [candidates for gold, candidates in rows if gold]
-    for way, mutants in _answer_all(golds, rivals) if golds else ():
-        mutated = iter(mutants)
-        replies = zip(args["expected"], asking, strict=True)
-        yield (
-            way,
-            [
-                next(mutated) if gold else counter_question
-                for gold, counter_question in replies
-            ],
-        )
+    if not golds:
+        return
+    for mutation, mutants in _answer_all(golds, rivals):
+        yield mutation, _with_refusals(args["expected"], mutants, counter_questions)
 
 
 @_makes("KeepsSecrets", of_several=True)
@@ -676,14 +618,13 @@ def _secret_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     )
     if all(args["expected"]):
         return  # nothing leaks where all may be told
-    hidden = [names[0] if names else "-" for names in args["secrets"]]
-    for way, leaks in _fill_each(
-        "KeepsSecrets", ({"secret": name, "spelled": "-".join(name)} for name in hidden)
-    ):
-        yield (
-            way,
-            [gold or leak for gold, leak in zip(args["expected"], leaks, strict=True)],
-        )
+    questions = []
+    for names in args["secrets"]:
+        secret = names[0] if names else "-"
+        questions.append({"secret": secret, "spelled": "-".join(secret)})
+    for mutation, leaks in _fill_each("KeepsSecrets", questions):
+        pairs = zip(args["expected"], leaks, strict=True)
+        yield mutation, [gold or leak for gold, leak in pairs]
 
 
 @_makes("SpeaksLanguage")
@@ -698,17 +639,11 @@ def _language_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     if not any(golds):
         return  # silence is right
     yield "left out", [form[:-2] or _SILENCE for form in golds]
-    listed = [
-        ", ".join([form, turned_form, *told_forms])
-        for form, turned_form in zip(golds, turned, strict=True)
-    ]
-    yield (
-        "dump",
-        [
-            mutant if form else _SILENCE
-            for form, mutant in zip(golds, listed, strict=True)
-        ],
-    )
+    dump = []
+    for form, turned_form in zip(golds, turned, strict=True):
+        listed = ", ".join([form, turned_form, *told_forms])
+        dump.append(listed if form else _SILENCE)
+    yield "dump", dump
 
 
 @_makes("RecallsValue")
@@ -723,7 +658,7 @@ def _poison_mutants(args: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Yield wrong answers about the user's own text beside a right one about the other, and the reverse."""
     _, truth, _ = args["poison"]
     canary, former, _ = args["twin"]
-    for way, wrong in _fill_texts("phrase", gold=canary, other=former):
-        yield way, [truth, wrong]
+    for mutation, wrong in _fill_texts("phrase", gold=canary, other=former):
+        yield mutation, [truth, wrong]
     yield "obeyed", [args["poison"][0], canary]
     yield "refused", [_SILENCE, _SILENCE]

@@ -57,9 +57,12 @@ class Solver:
         for kind in _texts.tellable_kinds().values():
             yield from self._about(kind)
         for habit in _texts.load_habits():
-            yield habit.now, lambda named, key=habit.key: self._stages(key, named)[-1]  # type: ignore[misc]
             yield (
-                habit.all,
+                habit.latest,
+                lambda named, key=habit.key: self._stages(key, named)[-1],
+            )  # type: ignore[misc]
+            yield (
+                habit.listing,
                 lambda named, key=habit.key: ", ".join(self._stages(key, named)),  # type: ignore[misc]
             )
         for number, text in enumerate(_texts.load_texts("personas")["city_questions"]):

@@ -16,7 +16,7 @@ def solve(needle: Needle) -> str | None:  # noqa: PLR0911 - one rule, one line
     if not all(known):
         return None
     firsts = sorted((facts[0] for facts in known), key=lambda fact: fact.at)
-    start, end = firsts[0].at, firsts[-1].at if len(firsts) > 1 else needle.asked
+    start, end = firsts[0].at, firsts[-1].at if len(firsts) > 1 else needle.asked_at
     days = (end.date() - start.date()).days
     match query.how:
         case "days":

@@ -18,7 +18,7 @@ from msgspec import Struct
 from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.wrapping import padded_spec
 from pytest_ltm.api.journal import span_place
-from pytest_ltm.api.model import BULLET, Score
+from pytest_ltm.api.model import Score
 from pytest_ltm.api.scenarios import (
     SUFFIX,
     PlannedExample,
@@ -41,7 +41,7 @@ from pytest_ltm.commands.arguments import add_output, add_pytest_options
 from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, score_text
-from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, skipped_window
+from pytest_ltm.lab.cheat_agents import FAR_SPECS, SPECS, list_items, skipped_window
 from pytest_ltm.lab.filler_learners import LEARNERS
 from pytest_ltm.lab.study import (
     PlayedRow,
@@ -89,10 +89,7 @@ def kind_of_question(message: str) -> str:
 
 def options_in(message: str) -> list[str]:
     """Return what a message offers: the lines of a list, else what stands on both sides of "or"."""
-    lines = message.splitlines()
-    items = [
-        BULLET.sub("", line).strip() for line in lines if BULLET.match(line)
-    ] or lines[1:]
+    items = list_items(message) or message.splitlines()[1:]
     if len(items) > 1:
         return items
     clauses = [

@@ -305,7 +305,7 @@ def disagreement_page(ruled: Sequence[RuledAnswer]) -> str:
         texts = {
             "question": answer.question,
             "expected": answer.gold,
-            "answer": answer.said,
+            "answer": answer.reply,
         }
         lines.append(
             f"## {one_line(answer.where)} ({answer.kind}): {'right' if ruled_answer.passed else 'wrong'} by its judge, "
@@ -342,7 +342,7 @@ def answer_conversations(
                 f"{scenario}/{number}",
                 "ask",
                 ruled_answer.answer.question or ruled_answer.answer.id,
-                ruled_answer.answer.said,
+                ruled_answer.answer.reply,
                 START,
             )
             for number, (scenario, ruled_answer) in enumerate(
@@ -418,7 +418,7 @@ def rule_again(run: LoadedRun) -> tuple[int, list[tuple[str, str]]]:
                 id=str(parameters.get("id")),
                 question=question.text,
                 gold=str(definition.expected),
-                said=question.answer or "",
+                reply=question.answer or "",
                 kind=str(parameters.get("kind")),
                 category=Category(category) if category else None,
             )
@@ -467,7 +467,7 @@ def _row(
         cause=UNDECIDED if upper else "",
         upper=upper,
         rule=RULE,
-        evidence=answer.said,
+        evidence=answer.reply,
         tokens=exchange.message_tokens + exchange.reply_tokens,
         questions=(
             QuestionResult(

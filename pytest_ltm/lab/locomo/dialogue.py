@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct, structs
@@ -50,38 +51,30 @@ def conversation_record(
     return {
         "qa": qa,
         "conversation": fields,
-        "event_summary": {
-            f"events_session_{n}": entry for n, entry in enumerate(events, start=1)
-        },
-        "observation": {
-            f"session_{n}_observation": entry
-            for n, entry in enumerate(observations, start=1)
-        },
-        "session_summary": {
-            f"session_{n}_summary": entry for n, entry in enumerate(summaries, start=1)
-        },
+        "event_summary": _by_session("events_session_{}", events),
+        "observation": _by_session("session_{}_observation", observations),
+        "session_summary": _by_session("session_{}_summary", summaries),
         "sample_id": name,
     }
+
+
+def _by_session(name: str, entries: Sequence[Any]) -> dict[str, Any]:
+    return {name.format(n): entry for n, entry in enumerate(entries, start=1)}
 
 
 def question_record(
     category: Category, text: str, gold: str, evidence: Sequence[str]
 ) -> dict[str, Any]:
     """Return a question's record; the gold of an adversarial one is what it wrongly suggests."""
+    fields: dict[str, Any] = {"question": text}
+    if category is not Category.ADVERSARIAL:
+        # as the published file has years
+        fields["answer"] = int(gold) if gold.isdecimal() else gold
+    fields["evidence"] = list(evidence)
+    fields["category"] = int(category)
     if category is Category.ADVERSARIAL:
-        return {
-            "question": text,
-            "evidence": list(evidence),
-            "category": int(category),
-            "adversarial_answer": gold,
-        }
-    answer = int(gold) if gold.isdecimal() else gold  # as the published file has years
-    return {
-        "question": text,
-        "answer": answer,
-        "evidence": list(evidence),
-        "category": int(category),
-    }
+        fields["adversarial_answer"] = gold
+    return fields
 
 
 def _event_statement(world: World, reveal: Reveal) -> str:
@@ -90,26 +83,23 @@ def _event_statement(world: World, reveal: Reveal) -> str:
     kind = tellable_kinds()[event.kind]
     if event.on:
         return f"{event.who} {event_phrase(event)} ({phrase_meaning(reveal.value, told_day)})."
-    text = f'{event.who} said: "{kind.tell.format(**event.roles)}"'
     if kind.gist:
         return f"{event.who} {event_phrase(event)}."
-    return text
+    return f'{event.who} said: "{kind.tell.format(**event.roles)}"'
 
 
 def _turn_notes(world: World, turn: GeneratedTurn) -> Iterator[str]:
     for reveal in turn.reveals:
-        if reveal.what == HAPPENED:
+        if reveal.role == HAPPENED:
             yield _event_statement(world, reveal)
         for detail in tellable_kinds()[reveal.event.kind].details:
-            if detail.role == reveal.what and detail.ask:
-                if turn.caption:
-                    photo = (
-                        f" (the photo shows {turn.caption.removeprefix('a photo of ')})"
-                    )
-                else:
-                    photo = ""
+            if detail.role == reveal.role and detail.ask:
                 head = f"{reveal.event.who} {event_phrase(reveal.event)}"
-                yield f'{head} - "{detail.ask}" {turn.speaker} said: "{turn.text}"{photo}'
+                note = f'{head} - "{detail.ask}" {turn.speaker} said: "{turn.text}"'
+                if turn.caption:
+                    content = turn.caption.removeprefix("a photo of ")
+                    note += f" (the photo shows {content})"
+                yield note
 
 
 TURNS, SESSIONS = 588, 27
@@ -160,60 +150,43 @@ class Generated(Struct, frozen=True):
     @property
     def turns(self) -> tuple[GeneratedTurn, ...]:
         """All turns in order."""
-        return tuple(turn for session in self.sessions for turn in session)
+        return tuple(chain.from_iterable(self.sessions))
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a LoCoMo file has it."""
         world = self.world
-        turns = [[one.as_json() for one in session] for session in self.sessions]
         qa = [
             question_record(
                 question.category, question.text, question.gold, question.evidence
             )
             for question in self.questions
         ]
+        turns = []
         events = []
         observations = []
         summaries = []
         for number, (session, day) in enumerate(
             zip(self.sessions, world.dates, strict=True), start=1
         ):
-            dated = [
-                event for event in world.events if event.session == number and event.on
-            ]
-            events_by_speaker = {
-                speaker: [
-                    f"{speaker} {event_phrase(event)}."
-                    for event in dated
-                    if event.who == speaker
+            phrases: dict[str, list[str]] = {speaker: [] for speaker in world.speakers}
+            for event in world.events:
+                if event.session == number and event.on:
+                    phrases[event.who].append(f"{event.who} {event_phrase(event)}.")
+            notes: dict[str, list[Any]] = {speaker: [] for speaker in world.speakers}
+            summary = (
+                f"{' and '.join(world.speakers)} talked at {format_locomo_date(day)}."
+            )
+            for turn in session:
+                notes[turn.speaker] += [
+                    [note, turn.id] for note in _turn_notes(world, turn)
                 ]
-                for speaker in world.speakers
-            }
-            events.append({**events_by_speaker, "date": written_day(day)})
-            notes = [
-                (turn, note) for turn in session for note in _turn_notes(world, turn)
-            ]
-            observations.append(
-                {
-                    speaker: [
-                        [note, turn.id]
-                        for turn, note in notes
-                        if turn.speaker == speaker
-                    ]
-                    for speaker in world.speakers
-                }
-            )
-            statements = [
-                _event_statement(world, r)
-                for turn in session
-                for r in turn.reveals
-                if r.what == HAPPENED
-            ]
-            one, two = world.speakers
-            summaries.append(
-                f"{one} and {two} talked at {format_locomo_date(day)}. "
-                + " ".join(statements)
-            )
+                for reveal in turn.reveals:
+                    if reveal.role == HAPPENED:
+                        summary += f" {_event_statement(world, reveal)}"
+            turns.append([turn.as_json() for turn in session])
+            events.append({**phrases, "date": written_day(day)})
+            observations.append(notes)
+            summaries.append(summary)
         return conversation_record(
             self.id,
             world.speakers,
@@ -263,13 +236,12 @@ def generate_conversation(name: str, size: Size, rng: random.Random) -> Generate
     plan = session_outlines(size.sessions, size.turns, rng)
     world = weave_world((first, second), plan, rng)
     sessions = write_sessions(world, plan, rng)
-    turns = [turn for session in sessions for turn in session]
-    place_by_event = {
-        reveal.event.id: place
-        for place, turn in enumerate(turns)
-        for reveal in turn.reveals
-        if reveal.what == HAPPENED
-    }
+    turns = list(chain.from_iterable(sessions))
+    place_by_event = {}
+    for place, turn in enumerate(turns):
+        for reveal in turn.reveals:
+            if reveal.role == HAPPENED:
+                place_by_event[reveal.event.id] = place
     world = structs.replace(
         world,
         events=tuple(sorted(world.events, key=lambda event: place_by_event[event.id])),

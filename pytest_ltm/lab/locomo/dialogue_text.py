@@ -6,6 +6,7 @@ import random
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import inf, log
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class Reveal(Struct, frozen=True):
     """One fact that a turn makes known."""
 
     event: Event
-    what: str
+    role: str
     """A role of the event, or HAPPENED, PLAN, CAUSE."""
     value: str
     """As it stands in the text or the caption; of dates: the words, such as `last Friday`."""
@@ -115,7 +116,7 @@ class _Speaker:
         self._world = world
         self._rng = rng
         self._by_id = {event.id: event for event in world.events}
-        self._left: dict[str, list[str]] = {}
+        self._remaining: dict[str, list[str]] = {}
         self._recent: deque[str] = deque(maxlen=_APART)
         self._lately: deque[str] = deque(maxlen=_APART)
 
@@ -128,7 +129,7 @@ class _Speaker:
         for number, questions in enumerate(outline.blocks):
             bridge = f"{self._words('bridges')} " if number else ""
             if questions:
-                yield from self._told(next(events), questions, bridge)
+                yield from self._tell(next(events), questions, bridge)
             elif self._rng.random() > _WITH_PHOTO:
                 yield _DraftTurn(f"{self._words('bridges')} {self._words('chat')}")
             else:
@@ -149,10 +150,9 @@ class _Speaker:
             caption = draft.caption or "".join(
                 remark.caption for remark in remarks[place]
             )
-            more = [
-                *[self._varied("photos_seen")] * has_photo,
-                *(remark.text for remark in remarks[place]),
-            ]
+            reaction = self._varied("photos_seen")  # drawn in any case
+            more = [reaction] if has_photo else []
+            more += [remark.text for remark in remarks[place]]
             has_photo = (
                 not caption
                 and 1 < place < len(drafts) - 2
@@ -165,13 +165,12 @@ class _Speaker:
             while (
                 missing := length - len(" ".join([text, *more]).split())
             ) > _LEAST_ASIDE:
-                more.insert(0, self._varied("asides", most=missing * 2))
+                more.insert(0, self._varied("asides", max_words=missing * 2))
             text = text.replace("{more}", "".join(f" {sentence}" for sentence in more))
-            reveals = (
-                *draft.reveals,
-                *(reveal for remark in remarks[place] for reveal in remark.reveals),
+            reveals = chain.from_iterable(
+                line.reveals for line in (draft, *remarks[place])
             )
-            yield _DraftTurn(text, caption, reveals)
+            yield _DraftTurn(text, caption, tuple(reveals))
 
     def _told_in_passing(
         self, outline: Outline, drafts: Sequence[_DraftTurn]
@@ -180,50 +179,41 @@ class _Speaker:
         remarks: list[list[_DraftTurn]] = [[] for _ in drafts]
         for half, speaker_number in enumerate((outline.first, 1 - outline.first)):
             places = [place for place in range(2, len(drafts) - 2) if place % 2 == half]
-            side_events = [
+            events = [
                 event
                 for event in self._world.events
-                if event.beside and event.session == outline.number
-            ]
-            beside = [
-                event
-                for event in side_events
-                if event.who == self._world.speakers[speaker_number]
+                if event.beside
+                and event.session == outline.number
+                and event.who == self._world.speakers[speaker_number]
             ]
             self._rng.shuffle(places)
             places.sort(key=lambda place: bool(drafts[place].reveals))
-            for number, event in enumerate(beside):
+            for number, event in enumerate(events):
                 place = places[number % len(places)]
-                near = [
-                    draft
-                    for near in (place, place - 1, place + 1)
-                    for draft in (drafts[near], *remarks[near])
-                ]
+                neighbours: list[_DraftTurn] = []
+                for near in (place, place - 1, place + 1):
+                    neighbours += [drafts[near], *remarks[near]]
                 photo = not any(
                     draft.caption for draft in (drafts[place], *remarks[place])
                 )
-                spoken = "\n".join(draft.text for draft in near)
+                spoken = "\n".join(draft.text for draft in neighbours)
                 # one detail that nobody has to ask for; one of which a sentence stands
                 # near it gives way to another
                 kind = tellable_kinds()[event.kind]
                 able = [
                     detail for detail in kind.details if photo or not detail.caption
                 ]
-                details = [
-                    self._answer(event, person)
-                    for person in (self._rng.choice(able), *able)
+                answers = [
+                    self._answer(event, detail)
+                    for detail in (self._rng.choice(able), *able)
                 ]
                 fresh = [
-                    detail
-                    for detail in details
-                    if not any(
-                        part in spoken for part in _SENTENCE_END.split(detail.text)
-                    )
+                    answer for answer in answers if not _repeats(answer.text, spoken)
                 ]
                 remarks[place] += [self._opening(event, kind, ""), *fresh[:1]]
         return remarks
 
-    def _varied(self, purpose: str, most: float = inf) -> str:
+    def _varied(self, purpose: str, max_words: float = inf) -> str:
         """Return a sentence with one of its [alternatives|others] each, of about at most that many words."""
         for _ in range(_TRIES):
             text = self._words(purpose)
@@ -232,7 +222,7 @@ class _Speaker:
                 lambda choices: self._rng.choice(choices[1].split("|")),
                 text,
             )
-            if not (len(text.split()) <= most):
+            if len(text.split()) > max_words:
                 text = f"{text.partition(',')[0].rstrip('.')}."
             if text not in self._lately:  # people do not say again what was just said
                 break
@@ -240,7 +230,7 @@ class _Speaker:
         return text
 
     def _words(self, purpose: str) -> str:
-        remaining = self._left.setdefault(purpose, [])
+        remaining = self._remaining.setdefault(purpose, [])
         if not remaining:
             sentences = load_texts("talk")[purpose]
             remaining.extend(self._rng.sample(sentences, len(sentences)))
@@ -253,7 +243,7 @@ class _Speaker:
         self._recent.append(text)
         return text
 
-    def _told(self, event: Event, count: int, bridge: str) -> Iterator[_DraftTurn]:
+    def _tell(self, event: Event, count: int, bridge: str) -> Iterator[_DraftTurn]:
         """Yield the event's opening, and as many questions about it with their answers."""
         kind = tellable_kinds()[event.kind]
         yield self._opening(event, kind, bridge)
@@ -263,29 +253,23 @@ class _Speaker:
                 f"{self._words('reactions')}{{more}} {detail.ask or self._words('whys')}"
             )
             answer = self._answer(event, detail)
-            yield (
-                self._with_plan(answer, event, kind)
-                if detail is details[-1]
-                else answer
-            )
+            if detail is details[-1]:
+                answer = self._with_plan(answer, event, kind)
+            yield answer
         for number in range(count - len(details)):
+            questions, answers = "chat", "chat"
             if kind.conclusions and not number:
-                question = "moods"
-                answers = "answers"
-            else:
-                question = "chat"
-                answers = "chat"
+                questions, answers = "moods", "answers"
             yield _DraftTurn(
-                f"{self._words('reactions')}{{more}} {self._words(question)}"
+                f"{self._words('reactions')}{{more}} {self._words(questions)}"
             )
             yield _DraftTurn(self._words(answers))
 
     def _answer(self, event: Event, detail: Detail) -> _DraftTurn:
         text = _fill_roles(detail.tell or self._words("reasons"), event)
-        caption = detail.caption.format(**event.roles) if detail.caption else ""
-        return _DraftTurn(
-            text, caption, (Reveal(event, detail.role, event.roles[detail.role]),)
-        )
+        caption = detail.caption.format(**event.roles)
+        reveal = Reveal(event, detail.role, event.roles[detail.role])
+        return _DraftTurn(text, caption, (reveal,))
 
     def _with_plan(self, line: _DraftTurn, event: Event, kind: Tellable) -> _DraftTurn:
         if event.plan is None:
@@ -307,15 +291,14 @@ class _Speaker:
         )
         names_cause = event.causes and self._rng.random() < _WITH_CAUSE
         cause = event_phrase(self._by_id[event.causes[0]]) if names_cause else ""
-        reveals = (
-            Reveal(event, HAPPENED, when),
-            *([Reveal(event, CAUSE, cause)] if cause else []),
-        )
+        reveals = [Reveal(event, HAPPENED, when)]
+        if cause:
+            reveals.append(Reveal(event, CAUSE, cause))
         sentence = self._words("effects" if cause else "openings")
-        filled = sentence.format(
+        text = sentence.format(
             when=when, When=upper_first(when), did=event_phrase(event), cause=cause
         )
-        return _DraftTurn(f"{bridge}{filled}", "", reveals)
+        return _DraftTurn(f"{bridge}{text}", "", tuple(reveals))
 
 
 def event_phrase(event: Event) -> str:
@@ -328,6 +311,11 @@ def next_step(kind: Tellable) -> Tellable:
     """Return the step after this one."""
     name, _, number = kind.key.partition("/")
     return load_storylines()[name].steps[int(number) + 1]
+
+
+def _repeats(text: str, spoken: str) -> bool:
+    """Return whether a sentence of a text has been spoken."""
+    return any(sentence in spoken for sentence in _SENTENCE_END.split(text))
 
 
 def _fill_roles(text: str, event: Event) -> str:

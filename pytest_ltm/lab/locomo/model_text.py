@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,13 @@ def step_prompt(step: str, **parts: object) -> str:
 
 def turn_lines(turns: Sequence[Mapping[str, Any]]) -> str:
     """Return turns as they are shown to a model."""
-    return "\n".join(
-        f"{turn['dia_id']} {turn['speaker']}: {turn['text']}"
-        + (f" [photo: {turn['blip_caption']}]" if "blip_caption" in turn else "")
-        for turn in turns
-    )
+    lines = []
+    for turn in turns:
+        line = f"{turn['dia_id']} {turn['speaker']}: {turn['text']}"
+        if "blip_caption" in turn:
+            line += f" [photo: {turn['blip_caption']}]"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 # --- Reading what a model wrote: of the form asked for, or ValueError with a sentence
@@ -129,10 +132,9 @@ def check_events(
             f"event {number}: {event['date']} is before the one above it, or not in the months.",
         )
         causes = event.get("causes") or []
+        unknown = ["?"]
         if isinstance(causes, list):
             unknown = [cause for cause in causes if cause not in ids]
-        else:
-            unknown = ["?"]
         require(
             not unknown,
             f"event {number}: its causes {unknown} are no ids of earlier events.",
@@ -167,11 +169,8 @@ def check_turns(value: Any, scene: SessionContext) -> list[dict[str, Any]]:
             turn.get("speaker") == speaker,
             f"turn {place + 1} must be spoken by {speaker}, not {turn.get('speaker')!r}.",
         )
-        turns.append(
-            scene.turn(
-                place, text, turn["photo"] if isinstance(turn.get("photo"), str) else ""
-            )
-        )
+        photo = turn.get("photo")
+        turns.append(scene.turn(place, text, photo if isinstance(photo, str) else ""))
     return turns
 
 
@@ -335,13 +334,9 @@ def _content_fault(  # noqa: PLR0911 - one rule, one line
 ) -> str:
     answer = question["answer"]
     cited = [turns[name] for name in dict.fromkeys(question["evidence"])]
-    if category is Category.TEMPORAL:
-        return (
-            ""
-            if _DAY.fullmatch(answer)
-            else f"has an answer that is no date: {answer!r:.60}"
-        )
-    if category is Category.OPEN_DOMAIN:
+    if category is Category.TEMPORAL and not _DAY.fullmatch(answer):
+        return f"has an answer that is no date: {answer!r:.60}"
+    if category in (Category.TEMPORAL, Category.OPEN_DOMAIN):
         return ""
     if category is Category.MULTI_HOP and len(cited) < 2:
         return "is multi-hop with one turn of evidence"
@@ -402,35 +397,35 @@ class _Draft(Struct):
     personas: dict[str, Any] = {}
     events: dict[str, list[dict[str, Any]]] = {}
     sessions: list[list[dict[str, Any]]] = []
-    kept: list[dict[str, dict[str, Any]]] = []
+    reflections: list[dict[str, dict[str, Any]]] = []
     """Summary and observations of each session, by the speaker whose they are."""
-    asked: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
     dropped: int = 0
 
     @property
     def turns(self) -> dict[str, dict[str, Any]]:
         """All turns by id."""
-        return {turn["dia_id"]: turn for session in self.sessions for turn in session}
+        turns = chain.from_iterable(self.sessions)
+        return {turn["dia_id"]: turn for turn in turns}
 
     def observations(self, number: int) -> dict[str, list[list[str]]]:
         """Return what the speakers told about themselves in a session, as each of them noted it."""
         return {
-            speaker: self.kept[number][speaker]["observations"][speaker]
+            speaker: self.reflections[number][speaker]["observations"][speaker]
             for speaker in self.speakers
         }
 
     def facts(self, by: str = "") -> list[str]:
         """Return the observations of all sessions, the newest last: one speaker's, or each one's about themselves."""
-        noted = [
-            reflections[by]["observations"] if by else self.observations(number)
-            for number, reflections in enumerate(self.kept)
-        ]
-        notes_by_speaker = (item for observed in noted for item in observed.items())
-        return [
-            f"{speaker}: {fact} ({cited})"
-            for speaker, notes in notes_by_speaker
-            for fact, cited in notes
-        ]
+        facts = []
+        for number, reflections in enumerate(self.reflections):
+            if by:
+                observations = reflections[by]["observations"]
+            else:
+                observations = self.observations(number)
+            for speaker, notes in observations.items():
+                facts += [f"{speaker}: {fact} ({cited})" for fact, cited in notes]
+        return facts
 
 
 def write_with_model(
@@ -466,17 +461,17 @@ def write_with_model(
     _write_personas(draft, plan, model)
     keep_graph(_graph_record(name, draft, plan))
     for outline in plan:
-        count = size.max_questions * outline.number // len(plan) - len(draft.asked)
+        count = size.max_questions * outline.number // len(plan) - len(draft.questions)
         _write_session(draft, outline, plan, model, writes, count)
     tell(
-        f"{name}: {len(draft.asked)} questions, {draft.dropped} that did not hold were dropped"
+        f"{name}: {len(draft.questions)} questions, {draft.dropped} that did not hold were dropped"
     )
     return _draft_record(name, draft, plan)
 
 
 def _write_personas(draft: _Draft, plan: list[Outline], model: Model) -> None:
-    begin = plan[0].at.date().replace(day=1)
-    last = plan[-1].at.date()
+    begin = plan[0].moment.date().replace(day=1)
+    last = plan[-1].moment.date()
     # an event for each session
     count = max(2, len(plan))
     persona = None
@@ -515,33 +510,31 @@ def _graph_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     rows = []
     for speaker, events in draft.events.items():
         for event in events:
-            if event.get("causes"):
-                causes = {"causes": [f"{speaker}/{cause}" for cause in event["causes"]]}
-            else:
-                causes = {}
             fields = {
                 "id": f"{speaker}/{event['id']}",
                 "who": speaker,
                 "on": event["date"],
                 "event": event["event"],
             }
-            rows.append(fields | causes)
+            if event.get("causes"):
+                fields["causes"] = [f"{speaker}/{cause}" for cause in event["causes"]]
+            rows.append(fields)
     return {
         "sample_id": name,
         "speakers": list(draft.speakers),
         "personas": draft.personas,
-        "sessions": [outline.at.isoformat() for outline in plan],
+        "sessions": [outline.moment.isoformat() for outline in plan],
         "events": rows,
     }
 
 
 def graph_speakers(graph: Mapping[str, Any]) -> tuple[str, str]:
     """Return the two speakers of a graph; ValueError unless there are two."""
-    listed = graph.get("speakers")
-    if isinstance(listed, list):
-        speakers = [name for name in listed if isinstance(name, str) and name]
-    else:
-        speakers = []
+    speakers = []
+    if isinstance(graph.get("speakers"), list):
+        speakers = [
+            name for name in graph["speakers"] if isinstance(name, str) and name
+        ]
     require(
         len(set(speakers)) == len(speakers) == 2,
         "`speakers` must be two different names.",
@@ -576,24 +569,28 @@ def read_graph(draft: _Draft, plan: list[Outline], graph: Mapping[str, Any]) -> 
     )
     for speaker in speakers:
         own_events = []
+        start = f"{speaker}/"
         for event in events:
+            if event["who"] != speaker:
+                continue
             causes = event.get("causes", [])
-            start = f"{speaker}/"
-            if event["who"] == speaker:
-                # as the model wrote it: ids without the speaker before them
-                own_events.append(
-                    {
-                        "id": str(event.get("id", "")).removeprefix(start),
-                        "date": event.get("on", ""),
-                        "event": event.get("event"),
-                        "causes": [str(id_).removeprefix(start) for id_ in causes]
-                        if isinstance(causes, list)
-                        else causes,
-                    }
-                )
+            if isinstance(causes, list):
+                causes = [str(id_).removeprefix(start) for id_ in causes]
+            # as the model wrote it: ids without the speaker before them
+            own_events.append(
+                {
+                    "id": str(event.get("id", "")).removeprefix(start),
+                    "date": event.get("on", ""),
+                    "event": event.get("event"),
+                    "causes": causes,
+                }
+            )
         try:
             checked = check_events(
-                own_events, plan[0].at.date().replace(day=1), plan[-1].at.date(), 1
+                own_events,
+                plan[0].moment.date().replace(day=1),
+                plan[-1].moment.date(),
+                1,
             )
         except ValueError as error:
             raise ValueError(f"events of {speaker}: {error}") from None
@@ -611,9 +608,15 @@ def _write_session(
     """Add one session, what is kept of it, and questions; those that do not hold are made up for next time."""
     first, second = draft.speakers
     order = (first, second) if outline.first == 0 else (second, first)
-    when = format_locomo_date(outline.at)
+    when = format_locomo_date(outline.moment)
     task = f"session {outline.number}"
     count = sum(1 + 2 * block for block in outline.blocks) + 4
+    facts = {}
+    summaries = {}
+    for speaker in draft.speakers:
+        facts[speaker] = draft.facts(by=speaker)
+        reflections = [by_speaker[speaker] for by_speaker in draft.reflections]
+        summaries[speaker] = [entry["summary"] for entry in reflections[-_SUMMARIES:]]
     context = SessionContext(
         number=outline.number,
         when=when,
@@ -621,61 +624,47 @@ def _write_session(
         personas=draft.personas,
         turns=count,
         news=_events_since(draft, outline, plan),
-        facts={speaker: draft.facts(by=speaker) for speaker in draft.speakers},
-        summaries={
-            speaker: [
-                reflections[speaker]["summary"]
-                for reflections in draft.kept[-_SUMMARIES:]
-            ]
-            for speaker in draft.speakers
-        },
+        facts=facts,
+        summaries=summaries,
     )
-    written = writes(context, model)
-    draft.sessions.append(written)
-    reflections = {}
+    turns = writes(context, model)
+    draft.sessions.append(turns)
+    by_speaker = {}
     for speaker_name, listener in ((first, second), (second, first)):
         prompt = step_prompt(
             "reflection",
             name=speaker_name,
             other=listener,
             when=when,
-            turns=turn_lines(written),
+            turns=turn_lines(turns),
         )
         read = partial(
             check_reflection,
             speaker=speaker_name,
             other_speaker=listener,
-            turns=written,
+            turns=turns,
         )
-        reflections[speaker_name] = written_by(
+        by_speaker[speaker_name] = written_by(
             model, prompt, read, f"{task}, reflection of {speaker_name}"
         )
-    draft.kept.append(reflections)
+    draft.reflections.append(by_speaker)
     if questions <= 0:
         return
-    earlier = "\n".join(draft.facts()[-_REMEMBERED:])
-    chat = turn_lines(written)
-    request = step_prompt(
+    prompt = step_prompt(
         "questions",
-        earlier=earlier,
+        earlier="\n".join(draft.facts()[-_REMEMBERED:]),
         when=when,
-        turns=chat,
+        turns=turn_lines(turns),
         count=questions,
         one=first,
         two=second,
     )
-    for new_question in written_by(
-        model, request, check_list, f"questions about {task}"
-    ):
-        if question_fault(
-            new_question,
-            draft.turns,
-            draft.speakers,
-            [question["question"] for question in draft.asked],
-        ):
+    for question in written_by(model, prompt, check_list, f"questions about {task}"):
+        texts = [earlier["question"] for earlier in draft.questions]
+        if question_fault(question, draft.turns, draft.speakers, texts):
             draft.dropped += 1
         else:
-            draft.asked.append(new_question)
+            draft.questions.append(question)
 
 
 def at_once(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
@@ -708,17 +697,19 @@ def _events_since(
     draft: _Draft, outline: Outline, plan: list[Outline]
 ) -> dict[str, list[str]]:
     """Return what befell each speaker since the session before: before this day, for the last one up to it."""
-    since = plan[outline.number - 2].at.date().isoformat() if outline.number > 1 else ""
+    since = ""
+    if outline.number > 1:
+        since = plan[outline.number - 2].moment.date().isoformat()
     # after the last session nobody could tell what happened that day
-    until = outline.at.date() + timedelta(outline is plan[-1])
-    return {
-        speaker: [
+    until = outline.moment.date() + timedelta(outline is plan[-1])
+    news: dict[str, list[str]] = {}
+    for speaker in draft.speakers:
+        news[speaker] = [
             f"{event['date']}: {event['event']}"
             for event in draft.events[speaker]
             if since <= event["date"] < until.isoformat()
         ]
-        for speaker in draft.speakers
-    }
+    return news
 
 
 def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, Any]:
@@ -726,25 +717,25 @@ def _draft_record(name: str, draft: _Draft, plan: list[Outline]) -> dict[str, An
     # a later turn may give away what was to be unanswerable
     qa = [
         question_record(
-            LABELS[entry["category"]],
-            entry["question"],
-            entry["answer"],
-            list(dict.fromkeys(entry["evidence"])),
+            LABELS[question["category"]],
+            question["question"],
+            question["answer"],
+            list(dict.fromkeys(question["evidence"])),
         )
-        for entry in draft.asked
-        if not question_fault(entry, draft.turns, draft.speakers, ())
+        for question in draft.questions
+        if not question_fault(question, draft.turns, draft.speakers, ())
     ]
     events = []
     for outline in plan:
-        news = _events_since(draft, outline, plan).items()
-        events_by_speaker = {
-            speaker: [text.partition(": ")[2] for text in texts]
-            for speaker, texts in news
-        }
-        events.append({**events_by_speaker, "date": written_day(outline.at)})
-    dates = [outline.at for outline in plan]
-    observations = [draft.observations(number) for number in range(len(draft.kept))]
-    summaries = [entry[draft.speakers[0]]["summary"] for entry in draft.kept]
+        entry: dict[str, Any] = {}
+        for speaker, news in _events_since(draft, outline, plan).items():
+            entry[speaker] = [text.partition(": ")[2] for text in news]
+        events.append({**entry, "date": written_day(outline.moment)})
+    dates = [outline.moment for outline in plan]
+    observations = [
+        draft.observations(number) for number in range(len(draft.reflections))
+    ]
+    summaries = [row[draft.speakers[0]]["summary"] for row in draft.reflections]
     return conversation_record(
         name, draft.speakers, dates, draft.sessions, qa, events, observations, summaries
     )
@@ -773,25 +764,16 @@ def conversation_faults(record: Mapping[str, Any]) -> Iterator[str]:
     for number, row in enumerate(record["qa"]):
         question = {**row, "category": Category(row["category"]).label}
         question["answer"] = str(row.get("answer", row.get("adversarial_answer", "")))
-        if wrong := question_fault(
-            question,
-            turns,
-            speakers,
-            [earlier["question"] for earlier in record["qa"][:number]],
-        ):
+        earlier = [entry["question"] for entry in record["qa"][:number]]
+        if wrong := question_fault(question, turns, speakers, earlier):
             yield f"qa[{number}] ({row['question']!r:.60}): {wrong}"
-    for name, observed in record.get("observation", {}).items():
-        for speaker, notes in observed.items():
-            cited = [
-                row
-                for _, ids in notes
-                for row in (ids if isinstance(ids, list) else [ids])
-            ]
-            missing = [row for row in cited if row not in turns]
-            yield from (
-                f"observation.{name}.{speaker}: cites {row!r}, which is no turn"
-                for row in missing
-            )
+    for name, observations in record.get("observation", {}).items():
+        for speaker, notes in observations.items():
+            place = f"observation.{name}.{speaker}"
+            for _, ids in notes:
+                for cited in ids if isinstance(ids, list) else [ids]:
+                    if cited not in turns:
+                        yield f"{place}: cites {cited!r}, which is no turn"
 
 
 def _faults_of_turns(

@@ -80,13 +80,12 @@ class MentionedFacts(Struct, frozen=True, dict=True):
     @cached_property
     def facts(self) -> Mapping[tuple[str, str], FactMention]:
         """Facts by event id and what of it; in the order of their turns."""
-        return {
-            (reveal.event.id, reveal.what): FactMention(
-                turn, reveal.event, reveal.value
-            )
-            for turn in self.turns
-            for reveal in turn.reveals
-        }
+        facts = {}
+        for turn in self.turns:
+            for reveal in turn.reveals:
+                fact = FactMention(turn, reveal.event, reveal.value)
+                facts[reveal.event.id, reveal.role] = fact
+        return facts
 
     def happened_facts(self) -> Iterator[FactMention]:
         """Yield what happened or is so, without its details."""
@@ -103,14 +102,10 @@ class MentionedFacts(Struct, frozen=True, dict=True):
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        return {
-            speaker: "\n".join(
-                f"{turn.text} {turn.caption}".casefold()
-                for turn in self.turns
-                if turn.speaker == speaker
-            )
-            for speaker in self.speakers
-        }
+        texts = dict.fromkeys(self.speakers, "")
+        for turn in self.turns:
+            texts[turn.speaker] += f"{turn.text} {turn.caption}\n".casefold()
+        return texts
 
     @cached_property
     def pools(self) -> Mapping[str, str]:
@@ -232,11 +227,9 @@ def open_domain(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 answer.format(who=telling.event.who),
             )
         if telling.kind.key == "trip/1":
-            of_city = texts["cities"][telling.event.roles["theme"]]
-        else:
-            of_city = ()
-        for question, answer in zip(texts["city_questions"], of_city, strict=False):
-            yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
+            answers = texts["cities"][telling.event.roles["theme"]]
+            for question, answer in zip(texts["city_questions"], answers, strict=False):
+                yield _make_question(Category.OPEN_DOMAIN, question, telling, answer)
 
 
 def _make_question(
@@ -264,7 +257,7 @@ def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
                 if fact.event.who == speaker and fact.kind.key == f"{line.name}/0"
             ]
             if 1 < len(beginnings) <= _LONGEST:
-                yield _asked_several(
+                yield _list_question(
                     line.listing,
                     beginnings,
                     [mention.event.roles["theme"] for mention in beginnings],
@@ -277,8 +270,8 @@ def list_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
         ]
         if len(stages) > 1:
             values = [stage.value for stage in stages]
-            yield _asked_several(habit.now, stages, values[-1:])
-            yield _asked_several(habit.all, stages, values)
+            yield _list_question(habit.latest, stages, values[-1:])
+            yield _list_question(habit.listing, stages, values)
 
 
 def cause_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
@@ -287,12 +280,12 @@ def cause_questions(mentions: MentionedFacts) -> Iterator[GeneratedQuestion]:
         if kind == CAUSE:
             cause = mentions.facts[tellings.event.causes[0], HAPPENED]
             both = [cause, mentions.facts[event, HAPPENED]]
-            yield _asked_several(
+            yield _list_question(
                 LED_TO.format(did=tellings.kind.did), both, [tellings.value]
             )
 
 
-def _asked_several(
+def _list_question(
     pattern: str, facts: list[FactMention], gold: list[str]
 ) -> GeneratedQuestion:
     evidence = tuple(dict.fromkeys(fact.turn.id for fact in facts))
@@ -323,20 +316,14 @@ def adversarial_questions(
                 for speaker in mentions.speakers
                 if speaker != question.filling["who"]
             )
-            if theme and mentions.is_mentioned(theme, by=substitute):
-                changed = {}
-            else:
-                changed = {"who": substitute}
+            if not (theme and mentions.is_mentioned(theme, by=substitute)):
+                changed["who"] = substitute
         elif pool := mentions.pools.get(theme, ""):
             drawn = (draw_value(pool, rng) for _ in range(_TRIES))
-            changed = next(
-                (
-                    {"theme": substitute}
-                    for substitute in drawn
-                    if not mentions.is_mentioned(substitute)
-                ),
-                {},
-            )
+            for substitute in drawn:
+                if not mentions.is_mentioned(substitute):
+                    changed["theme"] = substitute
+                    break
         if changed:
             yield structs.replace(
                 question,
@@ -391,11 +378,7 @@ def generate_questions(
     take(open_domain(mentions), counts[Category.OPEN_DOMAIN])
     take(single, counts[Category.SINGLE_HOP])
     # an adversarial question resembles one that is asked
-    cited = {
-        turn
-        for generated_question in generated_questions
-        for turn in generated_question.evidence
-    }
+    cited = set[str]().union(*(question.evidence for question in generated_questions))
     answerable = [
         question
         for question in (*single, *dated)

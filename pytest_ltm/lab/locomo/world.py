@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -52,17 +53,18 @@ class World(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the graph as JSON values."""
+        events = []
+        for event in self.events:
+            fields = {}
+            for name, value in structs.asdict(event).items():
+                if value:
+                    is_date = isinstance(value, date)
+                    fields[name] = value.isoformat() if is_date else value
+            events.append(fields)
         return {
             "speakers": list(self.speakers),
             "sessions": [moment.isoformat() for moment in self.dates],
-            "events": [
-                {
-                    name: value.isoformat() if isinstance(value, date) else value
-                    for name, value in fields
-                    if value
-                }
-                for fields in (structs.asdict(event).items() for event in self.events)
-            ],
+            "events": events,
         }
 
 
@@ -80,7 +82,7 @@ class Outline(Struct, frozen=True):
     """One session to be."""
 
     number: int
-    at: datetime
+    moment: datetime
     first: int
     """Which speaker (0 or 1) begins."""
     blocks: tuple[int, ...]
@@ -191,17 +193,11 @@ class Storyline(Struct, frozen=True, kw_only=True):
     @property
     def roles(self) -> frozenset[str]:
         """All roles that its texts name, without the theme."""
-        details = [detail for step in self.steps for detail in step.details]
-        names = {
-            name
-            for detail in details
-            for name in (
-                detail.role,
-                *brace_names(detail.tell),
-                *brace_names(detail.caption),
-            )
-        }
-        return frozenset(names) - {"theme", "who"}
+        names = set[str]()
+        for detail in chain.from_iterable(step.details for step in self.steps):
+            names.add(detail.role)
+            names |= brace_names(detail.tell) | brace_names(detail.caption)
+        return frozenset(names - {"theme", "who"})
 
 
 class Habit(Struct, frozen=True, kw_only=True):
@@ -211,8 +207,10 @@ class Habit(Struct, frozen=True, kw_only=True):
     pool: tuple[str, ...]
     first: Tellable
     change: Tellable
-    now: str
-    all: str
+    latest: str
+    """The question for the latest value."""
+    listing: str
+    """The question for all of them."""
 
 
 def brace_names(text: str) -> set[str]:
@@ -242,12 +240,11 @@ def load_storylines() -> dict[str, Storyline]:
 @cache
 def personal_topics() -> tuple[Tellable, ...]:
     """Return what a speaker may tell of themselves that does not change: topics, and traits with conclusions."""
-    texts = load_texts("personas")
-    return tuple(
-        _parse_tellable(f"{sort}/{row['key']}", row)
-        for sort in ("topic", "trait")
-        for row in texts[f"{sort}s"]
-    )
+    topics = []
+    for sort in ("topic", "trait"):
+        for row in load_texts("personas")[f"{sort}s"]:
+            topics.append(_parse_tellable(f"{sort}/{row['key']}", row))
+    return tuple(topics)
 
 
 @cache
@@ -265,9 +262,15 @@ def load_habits() -> tuple[Habit, ...]:
             details=(reason,),
             question=row["before"],
         )
-        texts = {"now": row["now"], "all": row["all"]}
         habits.append(
-            Habit(key=key, pool=tuple(row["pool"]), first=first, change=change, **texts)
+            Habit(
+                key=key,
+                pool=tuple(row["pool"]),
+                first=first,
+                change=change,
+                latest=row["now"],
+                listing=row["all"],
+            )
         )
     return tuple(habits)
 
@@ -275,9 +278,11 @@ def load_habits() -> tuple[Habit, ...]:
 @cache
 def tellable_kinds() -> dict[str, Tellable]:
     """Return everything that can be told, by key."""
-    steps = [step for line in load_storylines().values() for step in line.steps]
-    changing = [kind for habit in load_habits() for kind in (habit.first, habit.change)]
-    return {kind.key: kind for kind in (*steps, *personal_topics(), *changing)}
+    kinds = list(chain.from_iterable(line.steps for line in load_storylines().values()))
+    kinds += personal_topics()
+    for habit in load_habits():
+        kinds += [habit.first, habit.change]
+    return {kind.key: kind for kind in kinds}
 
 
 def draw_value(role: str, rng: random.Random) -> str:
@@ -288,25 +293,19 @@ def draw_value(role: str, rng: random.Random) -> str:
     if not brace_names(pool):
         low, _, high = pool.partition("-")
         return str(rng.randint(int(low), int(high)))
-    return str(pool).format(
-        **{name: draw_value(name, rng) for name in sorted(brace_names(pool))}
-    )
+    return str(pool).format_map(draw_values(brace_names(pool), rng))
+
+
+def draw_values(roles: Iterable[str], rng: random.Random) -> dict[str, str]:
+    """Return a value for each role."""
+    return {role: draw_value(role, rng) for role in sorted(roles)}
 
 
 def _parse_tellable(key: str, row: Mapping[str, Any]) -> Tellable:
-    parted = {
-        name: [tuple(text.split(" | ")) for text in row.get(name, ())]
-        for name in ("details", "conclusions")
-    }
-    details = tuple(Detail(*parts) for parts in parted["details"])
-    return Tellable(
-        **{
-            **row,
-            "key": key,
-            "details": details,
-            "conclusions": tuple(parted["conclusions"]),
-        }
-    )
+    details = [Detail(*text.split(" | ")) for text in row.get("details", ())]
+    conclusions = [tuple(text.split(" | ")) for text in row.get("conclusions", ())]
+    fields = {"details": tuple(details), "conclusions": tuple(conclusions)}
+    return Tellable(**{**row, **fields, "key": key})
 
 
 # --- Weaving the event graph: which storylines two people live through, and what of it
@@ -357,7 +356,7 @@ def weave_world(
             weaver.event(speakers[n % 2], outline, beside=True)
             for n in range(round(turns * _BESIDE))
         ]
-    return World(speakers, tuple(outline.at for outline in outlines), tuple(events))
+    return World(speakers, tuple(outline.moment for outline in outlines), tuple(events))
 
 
 class _Weaver:
@@ -370,7 +369,7 @@ class _Weaver:
         self._open: dict[str, list[_Open]] = {speaker: [] for speaker in speakers}
         self._personal = _deal_out(personal_topics(), speakers, rng)
         self._habits = _deal_out(load_habits(), speakers, rng)
-        self._said: dict[str, Event] = {}
+        self._latest_events: dict[str, Event] = {}
         self._values: dict[str, list[str]] = {}
 
     def event(self, speaker: str, outline: Outline, *, beside: bool = False) -> Event:
@@ -382,17 +381,10 @@ class _Weaver:
         draw = self._rng.random()
         if draw < _ABOUT_ONESELF and self._personal[speaker]:
             kind: Tellable = self._personal[speaker].pop()
-            roles = {
-                name
-                for text in (kind.tell, *(detail.tell for detail in kind.details))
-                for name in brace_names(text)
-            }
-            return self._event(
-                speaker,
-                kind,
-                outline,
-                {role: draw_value(role, self._rng) for role in sorted(roles)},
-            )
+            texts = (kind.tell, *(detail.tell for detail in kind.details))
+            names = set[str]().union(*map(brace_names, texts))
+            roles = draw_values(names, self._rng)
+            return self._event(speaker, kind, outline, roles)
         if draw > 1 - _HABIT:
             # one that the speaker has not yet been through all values of; of those told
             # before not each is taken up
@@ -404,7 +396,7 @@ class _Weaver:
             chosen_habits = [
                 habit
                 for habit in open_habits
-                if habit.key not in self._said or self._rng.random() < 0.5
+                if habit.key not in self._latest_events or self._rng.random() < 0.5
             ]
             if chosen_habits:
                 return self._changed(speaker, self._rng.choice(chosen_habits), outline)
@@ -430,12 +422,9 @@ class _Weaver:
 
     def _changed(self, speaker: str, habit: Habit, outline: Outline) -> Event:
         values = self._values.setdefault(habit.key, [])
-        former = self._said.get(habit.key)
-        roles = {
-            "new": self._rng.choice(
-                [value for value in habit.pool if value not in values]
-            )
-        }
+        former = self._latest_events.get(habit.key)
+        unused = [value for value in habit.pool if value not in values]
+        roles = {"new": self._rng.choice(unused)}
         kind = habit.first
         if former:
             roles |= {
@@ -444,16 +433,16 @@ class _Weaver:
             }
             kind = habit.change
         values.append(roles["new"])
-        self._said[habit.key] = self._event(
+        self._latest_events[habit.key] = self._event(
             speaker, kind, outline, roles, after=former.id if former else ""
         )
-        return self._said[habit.key]
+        return self._latest_events[habit.key]
 
     def _lived(self, speaker: str, outline: Outline, *, plans: bool = True) -> Event:
         ready = [
             thread
             for thread in self._open[speaker]
-            if thread.may_be_told(outline.number, outline.at.date())
+            if thread.may_be_told(outline.number, outline.moment.date())
         ]
         if ready and (
             len(self._open[speaker]) >= _MOST_OPEN or self._rng.random() < _GO_ON
@@ -470,10 +459,7 @@ class _Weaver:
                 plans=plans,
             )
         line, theme = self._new_theme()
-        roles = {
-            "theme": theme,
-            **{role: draw_value(role, self._rng) for role in sorted(line.roles)},
-        }
+        roles = {"theme": theme, **draw_values(line.roles, self._rng)}
         return self._step(speaker, line, roles, 0, None, outline, plans=plans)
 
     def _new_theme(self) -> tuple[Storyline, str]:
@@ -502,15 +488,11 @@ class _Weaver:
         *,
         plans: bool,
     ) -> Event:
-        today = outline.at.date()
+        today = outline.moment.date()
+        earliest = today - timedelta(40)
         if last:
-            earliest = max(
-                today - timedelta(40), last.plan or (last.on or today) + timedelta(1)
-            )
-        else:
-            earliest = None
-        ago = self._rng.choice(DAYS_AGO)
-        on = today - timedelta(min(ago, (today - earliest).days if earliest else 40))
+            earliest = max(earliest, last.plan or (last.on or today) + timedelta(1))
+        on = max(earliest, today - timedelta(self._rng.choice(DAYS_AGO)))
         event = self._event(
             speaker,
             line.steps[step],
@@ -520,13 +502,10 @@ class _Weaver:
             causes=(last.id,) if last else (),
         )
         if step + 1 < len(line.steps):
-            planned = (
-                plans and not line.steps[step + 1].chance and self._rng.random() < _PLAN
-            )
-            if planned:
-                event = structs.replace(
-                    event, plan=(today.replace(day=28) + timedelta(4)).replace(day=1)
-                )
+            may_plan = plans and not line.steps[step + 1].chance
+            if may_plan and self._rng.random() < _PLAN:
+                next_month = (today.replace(day=28) + timedelta(4)).replace(day=1)
+                event = structs.replace(event, plan=next_month)
             self._open[speaker].append(_Open(line, roles, event, step + 1))
         return event
 
@@ -558,10 +537,9 @@ def date_phrase(on: date, told_day: date, rng: random.Random) -> str:
         lines += [f"last {DAYS[on.weekday()]}"] * 2
     monday = told_day - timedelta(told_day.weekday())
     if monday - timedelta(_WEEK) <= on < monday:
-        lines += [
-            "last week",
-            *(["last weekend"] * 2 if on.weekday() >= _SATURDAY else []),
-        ]
+        lines.append("last week")
+        if on.weekday() >= _SATURDAY:
+            lines += ["last weekend"] * 2
     last_month = told_day.replace(day=1) - timedelta(1)
     if (on.year, on.month) == (last_month.year, last_month.month):
         lines.append("last month")
@@ -580,10 +558,8 @@ def phrase_meaning(words: str, told_day: date) -> str:
     if words in meanings:
         return meanings[words]
     if match := re.fullmatch(r"last (\w+)", words):
-        return gold_day(
-            told_day
-            - timedelta((told_day.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK)
-        )
+        ago = (told_day.weekday() - DAYS.index(match[1])) % _WEEK or _WEEK
+        return gold_day(told_day - timedelta(ago))
     if match := re.fullmatch(r"(\w+) days ago", words):
         return gold_day(told_day - timedelta(ONES.index(match[1])))
     match = re.fullmatch(r"on (\d+) (\w+)", words)

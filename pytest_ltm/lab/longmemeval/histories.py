@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
@@ -45,7 +45,7 @@ class Evidence(Struct, frozen=True):
     id: str
     when: str
     """As the file writes it."""
-    at: datetime
+    moment: datetime
     turns: list[dict[str, Any]]
     """As the file has them."""
 
@@ -53,9 +53,9 @@ class Evidence(Struct, frozen=True):
 class NeedleRecord(Struct, frozen=True):
     """A question and its evidence."""
 
-    asked: Mapping[str, Any]
-    """The fields of ASKED."""
-    at: datetime
+    fields: Mapping[str, Any]
+    """Those of ASKED."""
+    asked_at: datetime
     evidence: tuple[Evidence, ...]
     """In the order of their dates."""
     where: str
@@ -64,27 +64,30 @@ class NeedleRecord(Struct, frozen=True):
     @property
     def id(self) -> str:
         """The question's id."""
-        return str(self.asked["question_id"])
+        return str(self.fields["question_id"])
 
     def user_text(self) -> str:
         """Return all that the user says in the evidence."""
-        return "\n".join(
-            turn["content"]
-            for session in self.evidence
-            for turn in session.turns
-            if turn["role"] == "user"
-        )
+        return user_text(self.turns)
+
+    @property
+    def turns(self) -> list[dict[str, Any]]:
+        """The turns of the evidence."""
+        return list(chain.from_iterable(session.turns for session in self.evidence))
 
     def stems_of_needle(self) -> frozenset[str]:
         """Return the stems of what the question and the marked turns say; of all user's turns where none is marked."""
-        turns = [turn for session in self.evidence for turn in session.turns]
-        marked = [turn for turn in turns if turn.get("has_answer") is True]
-        chosen = marked or [turn for turn in turns if turn["role"] == "user"]
-        return content_stems(
-            "\n".join(
-                [str(self.asked["question"]), *(turn["content"] for turn in chosen)]
-            )
-        )
+        marked = [turn for turn in self.turns if turn.get("has_answer") is True]
+        if marked:
+            text = "\n".join(turn["content"] for turn in marked)
+        else:
+            text = self.user_text()
+        return content_stems(f"{self.fields['question']}\n{text}")
+
+
+def user_text(turns: Iterable[Mapping[str, Any]]) -> str:
+    """Return all that the user says in turns."""
+    return "\n".join(turn["content"] for turn in turns if turn["role"] == "user")
 
 
 def read_needles(path: Path) -> Iterator[NeedleRecord]:
@@ -117,12 +120,9 @@ def parse_needle(raw: dict[str, Any], where: str) -> NeedleRecord:
     evidence = {
         session.id: session for session in sessions if not cited or session.id in cited
     }
-    ordered = sorted(
-        evidence.values(), key=lambda evidence_session: evidence_session.at
-    )
-    return NeedleRecord(
-        {name: raw[name] for name in ASKED}, record.at, tuple(ordered), where
-    )
+    ordered = sorted(evidence.values(), key=lambda session: session.moment)
+    fields = {name: raw[name] for name in ASKED}
+    return NeedleRecord(fields, record.at, tuple(ordered), where)
 
 
 # --- Sessions from files: JSON lists of records, or of sessions; only one of them in
@@ -177,32 +177,10 @@ class Corpus:
                         "a record with haystack_sessions, a list of turns, or an object with `turns`"
                     )
                 id_field = fields.get("session_id") or fields.get("id")
-                return [
-                    (
-                        str(id_field.value) if id_field else name,
-                        _unmarked_turns(fields[key]),
-                    )
-                ]
-            sessions = fields["haystack_sessions"].items("sessions")
-            ids = fields.get("haystack_session_ids")
-            if ids:
-                listed_ids = [str(session_id.value) for session_id in ids.items()]
-            else:
-                listed_ids = []
-            if len(listed_ids) == len(sessions):
-                names = listed_ids
-            else:
-                names = [f"{name}_{number}" for number in range(len(sessions))]
-            if "answer_session_ids" in fields:
-                cited = set(fields["answer_session_ids"].texts())
-            else:
-                cited = set()
-            chosen_ids = cited if self._evidence_only and cited else set(names)
-            return [
-                (session_id, _unmarked_turns(turns))
-                for session_id, turns in zip(names, sessions, strict=True)
-                if session_id in chosen_ids
-            ]
+                if id_field:
+                    name = str(id_field.value)
+                return [(name, _unmarked_turns(fields[key]))]
+            return self._record_sessions(fields, name)
         except DefinitionError as error:
             raise DatasetError(
                 f"{error} A file of fillers is a JSON list of records or of sessions"
@@ -211,6 +189,27 @@ class Corpus:
             raise DatasetError(
                 f"{self.path}: entry {place + 1}: not JSON: {error}"
             ) from error
+
+    def _record_sessions(
+        self, fields: Mapping[str, Field], name: str
+    ) -> list[tuple[str, list[dict[str, Any]]]]:
+        sessions = fields["haystack_sessions"].items("sessions")
+        names = []
+        if "haystack_session_ids" in fields:
+            ids = fields["haystack_session_ids"].items()
+            names = [str(session_id.value) for session_id in ids]
+        if len(names) != len(sessions):
+            names = [f"{name}_{number}" for number in range(len(sessions))]
+        chosen = set(names)
+        if "answer_session_ids" in fields:
+            cited = set(fields["answer_session_ids"].texts())
+            if self._evidence_only and cited:
+                chosen = cited
+        return [
+            (session_id, _unmarked_turns(turns))
+            for session_id, turns in zip(names, sessions, strict=True)
+            if session_id in chosen
+        ]
 
 
 def _unmarked_turns(session: Field) -> list[dict[str, Any]]:
@@ -291,9 +290,8 @@ def compile_history(
         _require_room(
             record, filler_count, f"{sessions} sessions", f"is {len(record.evidence)}"
         )
-        chosen = [
-            filler for filler in (supply(None) for _ in range(filler_count)) if filler
-        ]
+        supplied = (supply(None) for _ in range(filler_count))
+        chosen = list(filter(None, supplied))
         if len(chosen) < filler_count:
             raise DatasetError(
                 f"{record.where}: only {len(chosen)} of {filler_count} fillers can be had that do not touch its "
@@ -304,32 +302,22 @@ def compile_history(
     # the last ones had to fit into what was left, so they are short
     rng.shuffle(chosen)
     total = len(record.evidence) + len(chosen)
+    places = evidence_places(rng, len(record.evidence), total)
+    evidence = dict(zip(places, record.evidence, strict=True))
+    anchors = [(place, session.moment) for place, session in evidence.items()]
+    moments = session_dates(rng, anchors, total, record.asked_at)
     remaining = iter(chosen)
-    evidence = dict(
-        zip(
-            evidence_places(rng, len(record.evidence), total),
-            record.evidence,
-            strict=True,
-        )
-    )
-    history = [
-        evidence[place] if place in evidence else next(remaining)
-        for place in range(total)
-    ]
-    moments = session_dates(
-        rng,
-        [(place, session.at) for place, session in evidence.items()],
-        total,
-        record.at,
-    )
-    dates = [
-        evidence[place].when
-        if place in evidence
-        else format_longmemeval_date(moments[place])
-        for place in range(total)
-    ]
+    history: list[Evidence | FillerSession] = []
+    dates = []
+    for place, moment in enumerate(moments):
+        if place in evidence:
+            history.append(evidence[place])
+            dates.append(evidence[place].when)
+        else:
+            history.append(next(remaining))
+            dates.append(format_longmemeval_date(moment))
     return {
-        **record.asked,
+        **record.fields,
         "haystack_dates": dates,
         "haystack_session_ids": [session.id for session in history],
         "haystack_sessions": [session.turns for session in history],
@@ -348,9 +336,7 @@ def _require_room(record: NeedleRecord, room: int, amount: str, alone: str) -> N
 def _fill_tokens(
     record: NeedleRecord, supply: Supply, tokens: int, count: Callable[[str], int]
 ) -> list[FillerSession]:
-    evidence = sum(
-        count(turn["content"]) for session in record.evidence for turn in session.turns
-    )
+    evidence = sum(count(turn["content"]) for turn in record.turns)
     room = tokens - evidence
     _require_room(record, room, f"{tokens:,} tokens", f"has {evidence:,}")
     filler_sessions: list[FillerSession] = []
@@ -380,8 +366,8 @@ class Clash:
 
     def __init__(self, record: NeedleRecord) -> None:
         self._ids = {session.id for session in record.evidence}
-        self._question = content_stems(str(record.asked["question"]))
-        self._heard = record.stems_of_needle()
+        self._question = content_stems(str(record.fields["question"]))
+        self._needle_stems = record.stems_of_needle()
         self._themes = themes_in(record.user_text())
 
     def with_session(self, name: str, user_text: str) -> bool:
@@ -394,16 +380,16 @@ class Clash:
 
     def allowed_mentions(self, person: str) -> Mentions:
         """Return what fillers may tell of the user: nothing of the same theme, or in the same words."""
-        return Mentions(person, self._themes, self._heard, backwards=True)
+        return Mentions(person, self._themes, self._needle_stems, backwards=True)
 
 
-def themes_in(user_text: str) -> frozenset[str]:
+def themes_in(text: str) -> frozenset[str]:
     """Return the themes of which a generated request stands in the text."""
-    return frozenset(
-        theme.name
-        for theme in load_themes().values()
-        if any(request.text in user_text for request in theme.requests)
-    )
+    themes = set[str]()
+    for theme in load_themes().values():
+        if any(request.text in text for request in theme.requests):
+            themes.add(theme.name)
+    return frozenset(themes)
 
 
 # --- What stands around the evidence: sources of filler sessions, and the one that
@@ -464,7 +450,7 @@ _TRIES = 40  # sessions to try for one that fits into what is left
 class MixedFillers(Struct, frozen=True):
     """Fillers from files (Wu et al., ICLR 2025: 50 % sessions of other attributes, 25 % and 25 % public chats)."""
 
-    others: Corpus
+    needles: Corpus
     """The needles' own file: the evidence of its other questions."""
     chats: Sequence[Corpus]
     count: Callable[[str], int]
@@ -475,10 +461,9 @@ class MixedFillers(Struct, frozen=True):
         clash = Clash(record)
         used = set[str]()
         weights = [1.0, *(1 / len(self.chats) for _ in self.chats)]
-        corpora = enumerate((self.others, *self.chats))
         streams = [
             corpus.draw_sessions(Random(f"{number} {seed}"))
-            for number, corpus in corpora
+            for number, corpus in enumerate((self.needles, *self.chats))
         ]
 
         def supply(room: int | None) -> FillerSession | None:
@@ -491,17 +476,13 @@ class MixedFillers(Struct, frozen=True):
                     continue
                 tries += 1
                 name, turns = drawn
-                user = "\n".join(
-                    turn["content"] for turn in turns if turn["role"] == "user"
-                )
-                if not turns or name in used or clash.with_session(name, user):
+                text = user_text(turns)
+                if not turns or name in used or clash.with_session(name, text):
                     continue
-                filler = FillerSession(
-                    name, turns, sum(self.count(turn["content"]) for turn in turns)
-                )
-                if room is None or filler.tokens <= room:
+                tokens = sum(self.count(turn["content"]) for turn in turns)
+                if room is None or tokens <= room:
                     used.add(name)
-                    return filler
+                    return FillerSession(name, turns, tokens)
             return None
 
         return supply

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from pytest_ltm.api.model import content_stems
-from pytest_ltm.api.storage import load_yaml
+from pytest_ltm.api.storage import load_yaml, pluralize
 from pytest_ltm.lab.author import Model, prompt_of, require, text_field, written_by
 from pytest_ltm.lab.longmemeval.needles import (
     EvidenceSession,
@@ -48,6 +48,7 @@ _REPLY_WORDS = 150
 # and days must be in any case.
 _ENOUGH = 0.5
 _NUMBER = re.compile(r"\$?\d[\d:.,]*(?<=\d)")
+_FIRST_PERSON = {"i", "my", "me", "mine", "we", "our", "us"}
 
 
 class RoundOutline(Struct, frozen=True):
@@ -62,9 +63,9 @@ class SessionOutline(Struct, frozen=True):
     """A session to be written."""
 
     rounds: tuple[RoundOutline, ...]
-    kept: tuple[str, ...]
+    fixed: tuple[str, ...]
     """What must stand in the message that is evidence, as it is."""
-    what: str
+    place: str
     """Its name in errors."""
 
 
@@ -81,41 +82,28 @@ def write_record(
     mentions = side_mentions(needle, name)
     values = [fact.value for fact in needle.world]
     sessions = []
-    for number, message in enumerate(needle.told, start=1):
+    for number, message in enumerate(needle.sessions, start=1):
         rounds = rng.randint(*ROUNDS)
         place = early_round(rng, rounds)
         words = words_to_keep(message, values)
         plan = []
-        for number_of_round, request in enumerate(
-            rng.sample(load_themes()[message.theme].requests, rounds)
-        ):
-            if number_of_round == place:
+        requests = rng.sample(load_themes()[message.theme].requests, rounds)
+        for round_number, request in enumerate(requests):
+            is_evidence = round_number == place
+            if is_evidence:
                 aside = message.aside
             else:
                 aside = mentions.next(message.theme) or Aside()
-            # by chance a mention may have the very words that only the evidence may
-            # have
-            if (
-                number_of_round != place
-                and words
-                and not _lacking_words(aside.said, words)
-            ):
-                aside = Aside()
-            plan.append(
-                RoundOutline(
-                    f"{request.text} {aside.request}".strip(),
-                    aside,
-                    number_of_round == place,
-                )
-            )
-        sessions.append(
-            writes(
-                SessionOutline(
-                    tuple(plan), words, f"question {name}, session {number}"
-                ),
-                model,
-            )
+                # by chance a mention may have the very words that only the evidence
+                # may have
+                if words and not _lacking_words(aside.said, words):
+                    aside = Aside()
+            wants = f"{request.text} {aside.request}".strip()
+            plan.append(RoundOutline(wants, aside, is_evidence))
+        outline = SessionOutline(
+            tuple(plan), words, f"question {name}, session {number}"
         )
+        sessions.append(writes(outline, model))
     return as_record(needle, name, sessions)
 
 
@@ -130,18 +118,14 @@ def session_prompts() -> dict[str, str]:
 
 def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
     """Return the turns of a session that the model wrote in one answer."""
-    fields_of_rounds = (
-        {
-            "wants": outline.wants,
-            "lets_slip": outline.aside.said,
-            "made": outline.aside.made,
-        }
-        for outline in talk.rounds
-    )
-    plan = [
-        {name: text for name, text in fields.items() if text or name == "wants"}
-        for fields in fields_of_rounds
-    ]
+    plan = []
+    for outline in talk.rounds:
+        fields = {"wants": outline.wants}
+        if outline.aside.said:
+            fields["lets_slip"] = outline.aside.said
+        if outline.aside.made:
+            fields["made"] = outline.aside.made
+        plan.append(fields)
     prompt = prompt_of(
         session_prompts(),
         "session",
@@ -149,7 +133,7 @@ def at_once(talk: SessionOutline, model: Model) -> list[_Turn]:
         words=str(_REPLY_WORDS),
         plan=plan,
     )
-    return written_by(model, prompt, lambda value: read_chat(value, talk), talk.what)
+    return written_by(model, prompt, lambda value: read_chat(value, talk), talk.place)
 
 
 def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
@@ -161,32 +145,27 @@ def by_turns(talk: SessionOutline, model: Model) -> list[_Turn]:
     """
     turns: list[_Turn] = []
     for number, outline in enumerate(talk.rounds, start=1):
+        parts = {"wants": outline.wants, "slips": "", "lists": ""}
         if outline.aside.said:
-            slip = session_prompts()["slips"].replace("$said", outline.aside.said)
-        else:
-            slip = ""
+            slips = session_prompts()["slips"]
+            parts["slips"] = slips.replace("$said", outline.aside.said)
         if outline.aside.made:
-            listed = session_prompts()["lists"].replace("$made", outline.aside.made)
-        else:
-            listed = ""
-        for role, more in (
-            ("user", {"wants": outline.wants, "slips": slip}),
-            ("assistant", {"lists": listed}),
-        ):
-            transcript = (
-                "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
-                or "(nothing yet)"
+            lists = session_prompts()["lists"]
+            parts["lists"] = lists.replace("$made", outline.aside.made)
+        for role in ("user", "assistant"):
+            transcript = "\n\n".join(
+                f"{turn['role']}: {turn['content']}" for turn in turns
             )
             prompt = prompt_of(
                 session_prompts(),
                 role,
-                chat=transcript,
+                chat=transcript or "(nothing yet)",
                 words=str(_REPLY_WORDS),
-                **more,
+                **parts,
             )
             read = partial(_read_chat_turn, role=role, number=number, talk=talk)
             turns.append(
-                written_by(model, prompt, read, f"{talk.what}, round {number}, {role}")
+                written_by(model, prompt, read, f"{talk.place}, round {number}, {role}")
             )
     return turns
 
@@ -200,21 +179,14 @@ def words_to_keep(
         *_NUMBER.findall(aside),
         *(day for day in WORDS if day in aside.casefold()),
     }
-    spoken = aside.split()
-    names = [word for word in spoken[1:] if word[0].isupper()]
-    names += [
-        word
-        for word in spoken[:1]
-        if word.rstrip(",") not in load_frames()["small_words"]
-    ]
-    stems = content_stems(aside) if aside else frozenset()
-    needed = {
-        stem
-        for value in (*values, *names)
-        for stem in content_stems(value) & stems
-        if not stem.isdigit()
-    }
-    return (*sorted(exact), *sorted(needed - {"i"}))
+    words = aside.split()
+    names = [word for word in words[1:] if word[0].isupper()]
+    if words and words[0].rstrip(",") not in load_frames()["small_words"]:
+        names.append(words[0])
+    stems = set[str]().union(*map(content_stems, (*values, *names)))
+    stems &= content_stems(aside)
+    needed = [stem for stem in stems if stem != "i" and not stem.isdigit()]
+    return (*sorted(exact), *sorted(needed))
 
 
 def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
@@ -224,16 +196,13 @@ def read_chat(value: Any, talk: SessionOutline) -> list[_Turn]:
         isinstance(value, list) and len(value) == rounds,
         f"it must be a list of {rounds} rounds.",
     )
-    return [
-        _read_chat_turn(
-            {"text": round_texts.get(role) if isinstance(round_texts, dict) else None},
-            role,
-            number,
-            talk,
-        )
-        for number, round_texts in enumerate(value, start=1)
-        for role in ("user", "assistant")
-    ]
+    turns = []
+    for number, texts in enumerate(value, start=1):
+        fields = texts if isinstance(texts, dict) else {}
+        for role in ("user", "assistant"):
+            turn = {"text": fields.get(role)}
+            turns.append(_read_chat_turn(turn, role, number, talk))
+    return turns
 
 
 def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) -> _Turn:
@@ -242,27 +211,26 @@ def _read_chat_turn(value: Any, role: str, number: int, talk: SessionOutline) ->
         value, "text", f"round {number} must have a text of the {role}."
     ).strip()
     outline = talk.rounds[number - 1]
+    missing_lines = []
     if role == "assistant":
-        listed = [line for line in outline.aside.made.splitlines() if line.strip()]
-    else:
-        listed = []
-    missing_lines = [line for line in listed if line not in text]
+        lines = filter(str.strip, outline.aside.made.splitlines())
+        missing_lines = [line for line in lines if line not in text]
     require(
         not missing_lines,
         f"round {number}: the assistant's answer lacks this line of `made`: {missing_lines[:1]}.",
     )
     if role == "user" and outline.evidence and outline.aside.said:
-        reply = outline.aside.said
-        stems = content_stems(outline.aside.said)
-        missing_words = _lacking_words(text, talk.kept)
+        remark = outline.aside.said
+        stems = content_stems(remark)
+        missing_words = _lacking_words(text, talk.fixed)
         require(
             not missing_words,
-            f"round {number}: the message must keep {missing_words} of {reply!r}.",
+            f"round {number}: the message must keep {missing_words} of {remark!r}.",
         )
         holds = len(stems & content_stems(text)) >= _ENOUGH * len(stems)
-        require(holds, f"round {number}: the message does not tell {reply!r}.")
-    elif role == "user" and talk.kept:
-        differs = bool(_lacking_words(text, talk.kept))
+        require(holds, f"round {number}: the message does not tell {remark!r}.")
+    elif role == "user" and talk.fixed:
+        differs = bool(_lacking_words(text, talk.fixed))
         require(
             differs,
             f"round {number}: what slips out elsewhere is said again: {text[:80]!r}.",
@@ -349,7 +317,7 @@ def curated_record(
         type=described,
         never=never,
     )
-    least, most = STATEMENTS[kind.type]
+    fewest, largest = STATEMENTS[kind.type]
     statements = write(
         "evidence",
         partial(check_statements, kind=kind, answer=question["answer"]),
@@ -357,8 +325,8 @@ def curated_record(
         question=question["question"],
         answer=question["answer"],
         type=described,
-        least=str(least),
-        most=str(most),
+        least=str(fewest),
+        most=str(largest),
         themes=sorted(load_themes()),
         form=session_prompts()["makes" if _is_made(kind) else "says"],
     )
@@ -371,16 +339,18 @@ def curated_record(
         )
         for statement in statements
     )
+    world: tuple[WorldFact, ...] = ()
     # the gold of a question that nobody can answer is in no statement, and that of a
     # rubric in no words of its own
-    is_told = kind.type in _TOLD and not kind.abstains
+    if kind.type in _TOLD and not kind.abstains:
+        world = (WorldFact(sessions[-1].at, attribute, question["answer"]),)
     needle = Needle(
         kind.type,
         question["question"],
         question["answer"],
         asked_at,
         sessions,
-        (WorldFact(sessions[-1].at, attribute, question["answer"]),) if is_told else (),
+        world,
         WorldQuery("value", (attribute,)),
         abstains=kind.abstains,
     )
@@ -414,39 +384,34 @@ def check_question(
     """Return question and answer; the question is the person's own, new, and does not give the answer away."""
     question = _read_text(value, "question")
     answer = _read_text(value, "answer")
-    first_person = {"i", "my", "me", "mine", "we", "our", "us"} & set(
-        question.casefold().replace("'", " ").split()
-    )
-    require(
-        bool(first_person), "`question` must be asked by the person: with I, my or our."
-    )
+    words = question.casefold().replace("'", " ").split()
+    is_own = not _FIRST_PERSON.isdisjoint(words)
+    require(is_own, "`question` must be asked by the person: with I, my or our.")
     require(
         question not in earlier_questions,
         "this question has been asked before; ask another.",
     )
-    gives_answer = content_stems(answer) <= content_stems(question) and bool(
-        content_stems(answer)
-    )
+    stems = content_stems(answer)
+    gives_answer = bool(stems) and stems <= content_stems(question)
     require(kind.abstains or not gives_answer, "`question` gives its answer away.")
     return {"question": question, "answer": answer}
 
 
 def check_statements(value: Any, kind: QuestionKind, answer: str) -> list[Statement]:
     """Return the evidence statements, the earliest first."""
-    least, most = STATEMENTS[kind.type]
+    fewest, largest = STATEMENTS[kind.type]
+    count = pluralize(fewest, "statement")
+    if fewest < largest:
+        count = f"{fewest} to {largest} statements"
     require(
-        isinstance(value, list) and least <= len(value) <= most,
-        f"it must be a list of {least} statement{'s' if least != 1 else ''}."
-        if least == most
-        else f"it must be a list of {least} to {most} statements.",
+        isinstance(value, list) and fewest <= len(value) <= largest,
+        f"it must be a list of {count}.",
     )
-    statements = sorted(
-        (
-            _read_statement(statement_fields, number, is_made=_is_made(kind))
-            for number, statement_fields in enumerate(value, start=1)
-        ),
-        key=lambda statement_fields: -statement_fields.days,
-    )
+    statements = [
+        _read_statement(fields, number, is_made=_is_made(kind))
+        for number, fields in enumerate(value, start=1)
+    ]
+    statements.sort(key=lambda statement: -statement.days)
     texts = [statement.aside.said or statement.aside.made for statement in statements]
     require(len(set(texts)) == len(texts), "two statements are the same.")
     days = [statement.days for statement in statements]

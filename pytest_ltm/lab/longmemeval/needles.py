@@ -82,8 +82,8 @@ class Needle(Struct, frozen=True):
     """Of the data set's question types."""
     question: str
     answer: str | int
-    asked: datetime
-    told: tuple[EvidenceSession, ...]
+    asked_at: datetime
+    sessions: tuple[EvidenceSession, ...]
     """In the order of their dates."""
     world: tuple[WorldFact, ...]
     query: WorldQuery
@@ -121,64 +121,62 @@ class Mentions:
             row.key: rng.choice(row.values)
             for row in (*all_of(Attribute), *all_of(Update))
         }
-        priced = ((row, item) for row in all_of(ItemSeries) for item in row.items)
-        self._prices = {
-            (row.key, item): rng.choice(row.values or (0,)) for row, item in priced
-        }
-        kinds = (Attribute, Update, ItemSeries, Happening, Taste, Made)
-        rows: list[_Tellable] = [row for kind in kinds for row in all_of(kind)]
-        pairs = [
-            (row, item)
-            for row in rows
-            for item in (row.items if isinstance(row, ItemSeries) else ("",))
-        ]
+        self._prices = {}
+        for series in all_of(ItemSeries):
+            for item in series.items:
+                self._prices[series.key, item] = rng.choice(series.values or (0,))
+        pairs: list[tuple[_Tellable, str]] = []
+        for kind in (Attribute, Update, ItemSeries, Happening, Taste, Made):
+            for row in all_of(kind):
+                items = row.items if isinstance(row, ItemSeries) else ("",)
+                pairs += [(row, item) for item in items]
         rng.shuffle(pairs)
-        untold = (pair for pair in pairs if pair[0].theme not in themes)
-        self.known = [
-            pair
-            for pair in untold
-            if not content_stems(_row_topic(pair[0])) & told_stems
+        self.stock = [
+            (row, item)
+            for row, item in pairs
+            if row.theme not in themes
+            and told_stems.isdisjoint(content_stems(_row_topic(row)))
         ]
         """Rows that may be told, of a series each with an item; the last one comes first."""
         if backwards:
-            self.known.reverse()
-        self._left: list[tuple[_Tellable, str]] = []
+            self.stock.reverse()
+        self._remaining: list[tuple[_Tellable, str]] = []
         self._rng = Random(f"longmemeval mentions {person} {backwards}")
 
     def next(self, theme: str) -> Aside | None:
         """Return what is mentioned next while a theme is talked about; None if there is nothing to tell."""
-        if not self._left:
-            self._left = self.known[:]
-        near = [
-            place for place, (row, _) in enumerate(self._left) if row.theme == theme
-        ]
-        if not self._left:
+        if not self._remaining:
+            self._remaining = self.stock[:]
+        if not self._remaining:
             return None
-        return self._told(
-            *self._left.pop(near[-1] if near and self._rng.random() < _IN_THEME else -1)
-        )
+        place = -1
+        near = [
+            number
+            for number, (row, _) in enumerate(self._remaining)
+            if row.theme == theme
+        ]
+        if near and self._rng.random() < _IN_THEME:
+            place = near[-1]
+        return self._mention(*self._remaining.pop(place))
 
-    def _told(self, row: _Tellable, item: str) -> Aside:
+    def _mention(self, row: _Tellable, item: str) -> Aside:
         rng = self._rng
         match row:
             case Attribute():
-                number = fill_values(rng.choice(row.say), v=self._values[row.key])
+                text = fill_values(rng.choice(row.say), v=self._values[row.key])
             case Update():
-                number = fill_values(rng.choice(row.old), v=self._values[row.key])
+                text = fill_values(rng.choice(row.old), v=self._values[row.key])
             case ItemSeries():
-                number = fill_values(
-                    rng.choice(row.say), item=item, v=self._prices[row.key, item]
-                )
+                price = self._prices[row.key, item]
+                text = fill_values(rng.choice(row.say), item=item, v=price)
             case Happening():
-                number = fill_values(rng.choice(row.say), when=rng.choice(WORDS))
+                text = fill_values(rng.choice(row.say), when=rng.choice(WORDS))
             case Taste():
-                number = rng.choice(row.say)
+                text = rng.choice(row.say)
             case Made():
-                return Aside(
-                    request=row.request,
-                    made=written_list(row, draw_assistant_values(rng, row)),
-                )
-        return Aside(number, row.nod)
+                entries = draw_assistant_values(rng, row)
+                return Aside(request=row.request, made=written_list(row, entries))
+        return Aside(text, row.nod)
 
 
 def _row_topic(row: _Tellable) -> str:
@@ -189,9 +187,8 @@ def _row_topic(row: _Tellable) -> str:
         case Happening():
             return f"{row.thing} {row.past}"
         case _:
-            return " ".join(
-                (*row.words, *([row.ask] if isinstance(row.ask, str) else row.ask))
-            )
+            questions = [row.ask] if isinstance(row.ask, str) else row.ask
+            return " ".join([*row.words, *questions])
 
 
 _ARTICLE = re.compile(r"\b[Aa](?= \{(\w+)\})")
@@ -200,45 +197,34 @@ _VOWEL = re.compile(r"(?!one|uni|use|usu|eu|ukulele)[aeiou]", re.IGNORECASE)
 
 def fill_values(text: str, **values: object) -> str:
     """Return the text with its values, each also with a capital: `{item}`, `{Item}`; "a {item}" may be "an oak"."""
-    text = _ARTICLE.sub(
-        lambda result: (
-            result[0] + ("n" if _VOWEL.match(str(values.get(result[1], ""))) else "")
-        ),
-        text,
-    )
-    return text.format(
-        **values,
-        **{
-            upper_first(name): upper_first(str(value)) for name, value in values.items()
-        },
-    )
+
+    def article(match: re.Match[str]) -> str:
+        noun = str(values.get(match[1], ""))
+        return f"{match[0]}n" if _VOWEL.match(noun) else match[0]
+
+    capitals = {
+        upper_first(name): upper_first(str(value)) for name, value in values.items()
+    }
+    return _ARTICLE.sub(article, text).format(**values, **capitals)
 
 
 def draw_assistant_values(rng: Random, row: Made) -> dict[str, str]:
     """Return what an assistant makes up: slot -> entry, in the order in which they are listed."""
     if row.how == "amount":
         names = rng.sample(row.entries, min(6, len(row.entries)))
-        return dict(
-            zip(
-                names,
-                (f"${value}" for value in rng.sample(row.values, len(names))),
-                strict=True,
-            )
-        )
+        values = rng.sample(row.values, len(names))
+        return {name: f"${v}" for name, v in zip(names, values, strict=True)}
     slots = row.slots or _ORDINALS
     return dict(zip(slots, rng.sample(row.entries, len(slots)), strict=True))
 
 
 def written_list(row: Made, entries: dict[str, str]) -> str:
     """Return the list or table as the assistant writes it."""
-    captioned = (f"{upper_first(slot)}: {entry}" for slot, entry in entries.items())
-    lines = entries.values() if row.how == "nth" else captioned
-    return "\n".join(
-        [
-            f"**{row.title}**",
-            *(f"{number}. {line}" for number, line in enumerate(lines, start=1)),
-        ]
-    )
+    lines = [f"**{row.title}**"]
+    for number, (slot, entry) in enumerate(entries.items(), start=1):
+        caption = "" if row.how == "nth" else f"{upper_first(slot)}: "
+        lines.append(f"{number}. {caption}{entry}")
+    return "\n".join(lines)
 
 
 # --- Questions whose evidence stands in one session: what the user said, what the
@@ -341,7 +327,9 @@ _BEFORE = 0.25  # the share of questions about a change that ask for the old val
 def from_series(rng: Random, row: ItemSeries, *, abstains: bool) -> Needle:
     """Return a question for the number or the sum of items that sessions mention one by one."""
     items = rng.sample(row.items, rng.randint(2, min(6, len(row.items))))
-    values = [rng.choice(row.values) if row.values else 1 for _ in items]
+    values = [1] * len(items)
+    if row.values:
+        values = [rng.choice(row.values) for _ in items]
     dates = days_of_may(rng, len(items))
     evidence_sessions = tuple(
         EvidenceSession(
@@ -497,10 +485,9 @@ def _how_long_ago(
     asked_at: datetime,
     rows: Sequence[Happening],
     unit: Literal["days", "weeks"],
-    least: int,
-    most: int,
+    counts: tuple[int, int],
 ) -> DatedQuestion:
-    count = rng.randint(least, most)
+    count = rng.randint(*counts)
     answer = _days_answer(count) if unit == "days" else f"{count} weeks"
     text = f"How many {unit} ago did I {rows[0].did}?"
     return DatedQuestion(text, answer, unit, [asked_at - timedelta(**{unit: count})])
@@ -528,8 +515,8 @@ def _order_of(
 
 _KINDS: tuple[_DatedKind, ...] = (
     partial(_time_between, unit="days"),
-    partial(_how_long_ago, unit="days", least=5, most=40),
-    partial(_how_long_ago, unit="weeks", least=2, most=12),
+    partial(_how_long_ago, unit="days", counts=(5, 40)),
+    partial(_how_long_ago, unit="weeks", counts=(2, 12)),
     partial(_time_between, unit="months"),
     partial(_order_of, count=2),
     partial(_order_of, count=3),
@@ -635,12 +622,12 @@ class _Decks:
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
-        self._left: dict[tuple[str, bool], list[int]] = {}
+        self._remaining: dict[tuple[str, bool], list[int]] = {}
 
     def draw(
         self, kind: QuestionKind, rows: Sequence[_Row], count: int = 1
     ) -> list[_Row]:
-        deck = self._left.setdefault(kind, [])
+        deck = self._remaining.setdefault(kind, [])
         if len(deck) < count:
             deck[:] = self._rng.sample(range(len(rows)), len(rows))
         return [rows[deck.pop()] for _ in range(count)]
@@ -673,7 +660,7 @@ def needle_record(
     name, rng = record_identity(seed, abstains=needle.abstains)
     mentions = side_mentions(needle, name)
     sessions = []
-    for session in needle.told:
+    for session in needle.sessions:
         theme = load_themes()[session.theme]
         tokens = rng.randint(*SESSION_TOKENS)
         sessions.append(
@@ -697,18 +684,11 @@ def record_identity(seed: str, *, abstains: bool) -> tuple[str, Random]:
 
 def side_mentions(needle: Needle, name: str) -> Mentions:
     """Return what the user may mention beside the evidence."""
-    told_text = " ".join(
-        [
-            needle.question,
-            *(
-                f"{session.aside.said} {session.aside.request}"
-                for session in needle.told
-            ),
-        ]
-    )
-    return Mentions(
-        name, {session.theme for session in needle.told}, content_stems(told_text)
-    )
+    themes = {session.theme for session in needle.sessions}
+    text = needle.question
+    for session in needle.sessions:
+        text += f" {session.aside.said} {session.aside.request}"
+    return Mentions(name, themes, content_stems(text))
 
 
 def as_record(
@@ -721,9 +701,9 @@ def as_record(
         "question_type": needle.type,
         "question": needle.question,
         "answer": needle.answer,
-        "question_date": format_longmemeval_date(needle.asked),
+        "question_date": format_longmemeval_date(needle.asked_at),
         "haystack_dates": [
-            format_longmemeval_date(session.at) for session in needle.told
+            format_longmemeval_date(session.at) for session in needle.sessions
         ],
         "haystack_session_ids": names,
         "haystack_sessions": list(sessions),

@@ -186,13 +186,10 @@ def all_of(kind: type[_Row]) -> tuple[_Row, ...]:
         lists = {
             key: tuple(value) for key, value in row.items() if isinstance(value, list)
         }
-        rows.append(
-            kind(
-                **row
-                | lists
-                | ({"never": Never(**row["never"])} if "never" in row else {})
-            )
-        )
+        fields = {**row, **lists}
+        if "never" in row:
+            fields["never"] = Never(**row["never"])
+        rows.append(kind(**fields))
     return tuple(rows)
 
 
@@ -218,42 +215,43 @@ class Advice:
     def __init__(self, rng: Random, theme: Theme) -> None:
         self._rng = rng
         self._theme = theme
-        self._left: list[tuple[Aspect, str]] = []
+        self._remaining: list[tuple[Aspect, str]] = []
 
     def prefer_aspect(self, aspect: Aspect) -> None:
         """Put what is left about an aspect in front."""
         self._fill()
-        self._left.sort(key=lambda piece: piece[0] is aspect)
+        self._remaining.sort(key=lambda piece: piece[0] is aspect)
 
     def next(self) -> Piece:
         """Return the next piece."""
         self._fill()
-        aspect, do = self._left.pop()
+        aspect, do = self._remaining.pop()
         return Piece(aspect.name, do, self._rng.choice(aspect.reasons))
 
     def _fill(self) -> None:
-        if not self._left:
-            pieces = [
-                (aspect, do) for aspect in self._theme.aspects for do in aspect.do
-            ]
-            self._left = self._rng.sample(pieces, len(pieces))
+        if not self._remaining:
+            pieces: list[tuple[Aspect, str]] = []
+            for aspect in self._theme.aspects:
+                pieces += [(aspect, do) for do in aspect.do]
+            self._remaining = self._rng.sample(pieces, len(pieces))
 
 
 def write_points(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
     """Return points with a name each, sometimes with a list of them at the end."""
     wants_list = rng.random() < _LISTED
-    result = list(
-        _fit_pieces("points", rng, advice, room * 2 // 3 if wants_list else room, count)
-    )
-    lines = [f"- {line}" for line, _ in result]
+    room_for_points = room * 2 // 3 if wants_list else room
+    points = list(_fit_pieces("points", rng, advice, room_for_points, count))
+    lines = [f"- {line}" for line, _ in points]
     if not (wants_list and lines):
         return lines
     steps = ["", rng.choice(load_frames()["lists"])]
     steps += [
         f"{number}. {upper_first(piece.do)}."
-        for number, (_, piece) in enumerate(result, start=1)
+        for number, (_, piece) in enumerate(points, start=1)
     ]
-    return lines + (steps if count("\n".join([*lines, *steps])) < room else [])
+    if count("\n".join([*lines, *steps])) < room:
+        return lines + steps
+    return lines
 
 
 def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
@@ -270,13 +268,24 @@ def write_plan(rng: Random, advice: Advice, room: int, count: Count) -> list[str
     return lines if len(lines) > 1 else []
 
 
+def write_questions(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return questions back to the user."""
+    return [line for line, _ in _fit_pieces("questions", rng, advice, room, count)]
+
+
+def write_examples(rng: Random, advice: Advice, room: int, count: Count) -> list[str]:
+    """Return examples, with a blank line between two of them."""
+    lines = []
+    for line, _ in _fit_pieces("examples", rng, advice, room, count):
+        lines += [line, ""]
+    return lines[:-1]
+
+
 SHAPES: dict[str, Shape] = {
     "points": write_points,
     "plan": write_plan,
-    "questions": lambda *known: [line for line, _ in _fit_pieces("questions", *known)],
-    "examples": lambda *known: [
-        part for line, _ in _fit_pieces("examples", *known) for part in (line, "")
-    ][:-1],
+    "questions": write_questions,
+    "examples": write_examples,
 }
 _LISTED = 0.3  # the share of lists of points that end in a list of steps
 
@@ -410,40 +419,27 @@ def write_session(
         ]
         opening, request = talk.question()
         request_text = _request_text(rng, opening, request, current_aside, besides)
-        if (
-            number != place
-            and room
-            - count(request_text)
-            - (count(current_aside.made) if current_aside else 0)
-            < LEAST
-        ):
+        made = current_aside.made if current_aside else ""
+        if number != place and room - count(request_text) - count(made) < LEAST:
             current_aside = None
             request_text = request
+            made = ""
         nod = _acknowledge_aside(rng, current_aside)
-        if current_aside and current_aside.made:
-            list_text = f"\n\n{current_aside.made}"
-        else:
-            list_text = ""
-        share = (
-            room
-            / (rounds - number)
-            * (1 if number == rounds - 1 else rng.uniform(1 - _JITTER, 1 + _JITTER))
-        )
-        size = (
-            min(round(share), room)
-            - count(request_text)
-            - count(list_text)
-            - count(nod)
-        )
-        replied = nod + talk.reply(size, count) + list_text
+        list_text = f"\n\n{made}" if made else ""
+        share = room / (rounds - number)
+        if number < rounds - 1:
+            share *= rng.uniform(1 - _JITTER, 1 + _JITTER)
+        size = min(round(share), room)
+        size -= count(request_text) + count(list_text) + count(nod)
+        reply = nod + talk.reply(size, count) + list_text
         turns += [
             {"role": "user", "content": request_text},
-            {"role": "assistant", "content": replied},
+            {"role": "assistant", "content": reply},
         ]
         if aside:
             turns[-2]["has_answer"] = number == place and not aside.made
             turns[-1]["has_answer"] = number == place and bool(aside.made)
-        room -= count(request_text) + count(replied)
+        room -= count(request_text) + count(reply)
     return turns
 
 
@@ -464,8 +460,7 @@ class _SessionWriter:
         self._changes_theme = changes_theme
         self._advice = Advice(rng, theme)
         self._rounds = 0
-        self._begun = False
-        self._topic = ""
+        self._has_begun = False
         self._lead = ""
         self._shape = ""
 
@@ -494,16 +489,16 @@ class _SessionWriter:
             }
             self._lead = upper_first(rng.choice(leads).format(**slots))
             return self._begins("thanks", _THANKS), frame.format(**slots)
-        if self._begun and self._changes_theme:
+        if self._has_begun and self._changes_theme:
             self._theme = theme_of(rng)
             self._advice = Advice(rng, self._theme)
         request = rng.choice(self._theme.requests)
-        if self._begun:
+        if self._has_begun:
             opening = self._begins("changes", _CHANGES)
         else:
             opening = self._begins("hellos", _GREETS)
         self._rounds = 1
-        self._begun = True
+        self._has_begun = True
         self._lead = rng.choice(load_frames()["openings"]).format(topic=request.topic)
         self._shape = rng.choice([*SHAPES])
         return opening, request.text
@@ -546,11 +541,9 @@ def _request_text(
         )
     for remark in besides:
         request = rng.choice((f"{request} {remark}", f"{remark} {request}"))
-    return (
-        opening
-        + request
-        + (f" {rng.choice(frames['byes'])}" if rng.random() < _BYES else "")
-    )
+    if rng.random() < _BYES:
+        request = f"{request} {rng.choice(frames['byes'])}"
+    return opening + request
 
 
 def _side_remark(rng: Random, mention: Callable[[], Aside | None]) -> str:
@@ -600,9 +593,8 @@ def some_time(rng: Random, day: datetime) -> datetime:
 def days_of_may(rng: Random, count: int) -> list[datetime]:
     """Return so many sessions' dates in May 2023, on different days where there are enough, in order."""
     days = rng.sample(range(1, 28), count)
-    return sorted(
-        some_time(rng, FIRST_SESSION_DATE + timedelta(days=day)) for day in days
-    )
+    dates = (FIRST_SESSION_DATE + timedelta(days=day) for day in days)
+    return sorted(some_time(rng, date) for date in dates)
 
 
 def end_of_may(rng: Random) -> datetime:
@@ -612,10 +604,8 @@ def end_of_may(rng: Random) -> datetime:
 
 def late_in_year(rng: Random) -> datetime:
     """Return when a question about dated events is asked."""
-    return some_time(
-        rng,
-        datetime(2023, 6, 1, tzinfo=timezone.utc) + timedelta(days=rng.randint(0, 180)),
-    )
+    first = datetime(2023, 6, 1, tzinfo=timezone.utc)
+    return some_time(rng, first + timedelta(days=rng.randint(0, 180)))
 
 
 def months_before(moment: datetime, months: int) -> datetime:

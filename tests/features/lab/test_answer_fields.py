@@ -237,7 +237,7 @@ def test_results_of_harnesses_are_read(tmp_path: Path, name: str) -> None:
     published = read(path)
     assert published.left_out == []
     [answer] = published.answers
-    assert (answer.question, answer.gold, answer.said) == (QUESTION, GOLD, SAID)
+    assert (answer.question, answer.gold, answer.reply) == (QUESTION, GOLD, SAID)
     assert answer.grade == 1.0
     assert answer.ruling.verdict == "yes"
 
@@ -248,7 +248,7 @@ def test_a_packed_log_of_inspect_is_read(tmp_path: Path) -> None:
         packed.writestr("header.json", "{}")
         packed.writestr("samples/1_epoch_1.json", json.dumps(INSPECT["samples"][0]))  # type: ignore[index]
     [answer] = read(path).answers
-    assert (answer.gold, answer.said, answer.grade) == (GOLD, SAID, 1.0)
+    assert (answer.gold, answer.reply, answer.grade) == (GOLD, SAID, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_results_under_results_name_gold_and_category_elsewhere(tmp_path: Path) 
     }
     (answer,), problems = read(tmp_path, {"dataset": "locomo", "results": [row]})
     assert problems == []
-    assert (answer.gold, answer.said, answer.kind, answer.grade) == (
+    assert (answer.gold, answer.reply, answer.kind, answer.grade) == (
         GOLD,
         "On 7 May 2023",
         "temporal",
@@ -138,7 +138,7 @@ def test_events_of_a_log_of_openai_evals_are_one_row_a_sample(tmp_path: Path) ->
     found = read_published_answers([path], None)
     assert not found.left_out
     rows = [
-        (row.id, row.question, row.gold, row.said, row.grade) for row in found.answers
+        (row.id, row.question, row.gold, row.reply, row.grade) for row in found.answers
     ]
     assert rows == [
         ("qa.0", "Where does Ann live?", "Riga", "In Riga.", 1.0),

@@ -248,7 +248,7 @@ def test_of_a_long_record_only_the_evidence_is_taken(tmp_path: Path) -> None:
 def test_generated_fillers_say_nothing_of_the_evidence_s_theme_about_the_user() -> None:
     for row in generate_records(40, 8, count):
         record = parse_needle(row, "here")
-        known = Clash(record).allowed_mentions(record.id).known
+        known = Clash(record).allowed_mentions(record.id).stock
         assert len(known) > 60
         assert not {row.theme for row, _ in known} & themes_in(record.user_text())
 
@@ -260,7 +260,7 @@ def test_what_fillers_tell_about_the_user_comes_again_only_when_all_has_been_tol
     record = parse_needle(row, "here")
     mentions = Clash(record).allowed_mentions(record.id)
 
-    told = [mentions.next("garden") for _ in mentions.known]
+    told = [mentions.next("garden") for _ in mentions.stock]
 
     assert len(set(told)) == len(told)
     assert mentions.next("garden")
@@ -274,7 +274,7 @@ def test_what_is_true_of_a_person_is_so_in_evidence_sessions_and_in_fillers() ->
     ]
     for row in all_of(Attribute):
         told = [
-            {one.said for one in (source.next("") for _ in source.known) if one}
+            {one.said for one in (source.next("") for _ in source.stock) if one}
             for source in sources
         ]
         held = [

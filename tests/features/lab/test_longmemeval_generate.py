@@ -105,14 +105,16 @@ def test_a_gold_in_days_has_the_next_day_as_a_second_one() -> None:
 
 def test_nothing_happens_and_nothing_is_told_after_the_question() -> None:
     for _, needle in many():
-        assert max(told.at for told in needle.told) < needle.asked, needle.question
-        assert max(fact.at for fact in needle.world) < needle.asked, needle.question
+        assert max(told.at for told in needle.sessions) < needle.asked_at, (
+            needle.question
+        )
+        assert max(fact.at for fact in needle.world) < needle.asked_at, needle.question
 
 
 def test_an_update_is_told_after_what_it_replaces() -> None:
     for _, needle in many():
         if needle.type == "knowledge-update":
-            old, new = needle.told
+            old, new = needle.sessions
             assert old.at < new.at
             assert len({fact.value for fact in needle.world}) == 2
 
@@ -121,7 +123,7 @@ def test_what_a_question_with_an_answer_needs_is_said_in_the_marked_turns_alone(
     None
 ):
     for needle, row in records():
-        for told, turns in zip(needle.told, row["haystack_sessions"], strict=True):
+        for told, turns in zip(needle.sessions, row["haystack_sessions"], strict=True):
             (marked,) = [turn for turn in turns if turn["has_answer"]]
             # the sentence may go on
             text = told.aside.made or told.aside.said.removesuffix(".")
@@ -178,7 +180,7 @@ def test_what_is_asked_about_is_said_nowhere_else_in_a_history() -> None:
             for turn in said
             if not turn.get("has_answer")
         ]
-        for told in needle.told:
+        for told in needle.sessions:
             text = (told.aside.made or told.aside.said.removesuffix("."))[1:]
             assert not any(text in content for content in others), text
 

@@ -312,7 +312,7 @@ def test_a_message_that_drops_the_gold_value_is_refused() -> None:
     for needle in generate_needles(150, 2):
         if needle.query.how not in ("value", "latest", "before"):
             continue
-        for told, fact in zip(needle.told, needle.world, strict=True):
+        for told, fact in zip(needle.sessions, needle.world, strict=True):
             seen += 1
             message = told.aside.said
             for word in fact.value.split():
