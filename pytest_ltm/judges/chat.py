@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import Any
 
 from pytest_ltm.agents.unbuilt import ENCODING, FRAME
-from pytest_ltm.api.model import Reply, Usage, token_counter, usage_of
-from pytest_ltm.api.scenarios import CUT, JudgeRequest
+from pytest_ltm.api.model import Reply, Unscored, Usage, token_counter, usage_of
+from pytest_ltm.api.scenarios import CUT, Inquiry, JudgeRequest
 from pytest_ltm.api.storage import AgentFault, ConfigurationError, text_of
 from pytest_ltm.providers import Completions, ModelSpec, Used, open_model, read_model
 from pytest_ltm.providers.completions import Message
@@ -48,7 +48,7 @@ class JudgeModelClient:
         self._extras = ["response_format", "seed"]
         """What the server is given until it refuses it, in the order in which it is left out."""
         self._failures = 0
-        """Errors of the server in a row, while it was given all of that."""
+        """Errors of the server, and forms that were not filled, in a row."""
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what its replies depend on; no key."""
@@ -63,41 +63,41 @@ class JudgeModelClient:
         if self._completions is None:
             # only now, because where limits are shared is known once the run has begun
             self._completions = open_model(self._model)
+        wants_form = not question.verbatim
         while True:
-            try:
-                extras_given = {
-                    "response_format": _grade_schema(*question.form),
-                    "seed": (self._model.seed or 0)
-                    + question.draw,  # each vote is drawn anew, and as in the last run
-                }
-                extras: dict[str, Any] = {
-                    extra: extras_given[extra] for extra in self._extras
-                }
+            extras = self._extras_for(question, wants_form=wants_form)
+            has_form = wants_form and "response_format" in extras
+            text = f"{question.text}\n\n{question.as_json if has_form else ''}".rstrip()
+            if question.verbatim:
                 text = question.text
-                if question.verbatim:
-                    extras.pop("response_format", None)
-                    extras |= question.parameters
-                elif "response_format" in extras:
-                    text = f"{text}\n\n{question.as_json}".rstrip()
-                else:
-                    text = text.rstrip()
-                messages = [{"role": "user", "content": text}]
-                answer = self._completions.complete(messages, **extras)
-                if "response_format" in extras and _is_unfilled(
-                    answer.text, question.form[1]
-                ):
-                    self._extras.remove("response_format")
-                    continue
-                self._failures = 0
-                # a cut reply may lack its grade: who reads it should know why
-                text = answer.text + CUT if answer.was_cut else answer.text
-                return Reply(text, _request_usage(answer.used, messages, answer.text))
+            messages = [{"role": "user", "content": text}]
+            try:
+                reply = _ask(self._completions, messages, extras)
             except Exception as error:
                 if self._leave_out(error):
                     continue
                 if self._completions.lost is not None and isinstance(error, AgentFault):
                     error.usage = _request_usage(self._completions.lost, messages, "")
                 raise
+            if not has_form:
+                return reply
+            if _is_filled(reply.text, question):
+                self._failures = 0
+                return reply
+            wants_form = False
+            self._note_unfilled()
+
+    def _extras_for(
+        self, question: JudgeRequest, *, wants_form: bool
+    ) -> dict[str, Any]:
+        """Return the fields of a request that a server may refuse, and those of a user's own prompt."""
+        # each vote is drawn anew, and as in the last run
+        seed = (self._model.seed or 0) + question.draw
+        extras = {"response_format": _grade_schema(*question.form), "seed": seed}
+        if not wants_form:
+            del extras["response_format"]
+        kept = {name: extras[name] for name in self._extras if name in extras}
+        return {**kept, **question.parameters} if question.verbatim else kept
 
     def own_client(self) -> JudgeModelClient:
         """Return another that asks the same model, over connections of its own, and knows what the server refuses."""
@@ -110,6 +110,12 @@ class JudgeModelClient:
         if self._completions is not None:
             self._completions.close()
             self._completions = None
+
+    def _note_unfilled(self) -> None:
+        """Ask for no form any more where one after the other is not filled."""
+        self._failures += 1
+        if self._failures >= _MOST_FAILURES and "response_format" in self._extras:
+            self._extras.remove("response_format")
 
     def _leave_out(self, error: Exception) -> bool:
         """Leave out what the server has refused from now on; false if there is nothing that could be."""
@@ -135,6 +141,15 @@ class JudgeModelClient:
         return True
 
 
+def _ask(
+    completions: Completions, messages: Sequence[Message], extras: Mapping[str, Any]
+) -> Reply:
+    answer = completions.complete(messages, **extras)
+    # a cut reply may lack its grade: who reads it should know why
+    text = answer.text + CUT if answer.was_cut else answer.text
+    return Reply(text, _request_usage(answer.used, messages, answer.text))
+
+
 def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
     """Return what a request took, estimated where the server does not report it."""
     count = token_counter(ENCODING).count
@@ -146,13 +161,19 @@ def _request_usage(used: Used, messages: Sequence[Message], text: str) -> Usage:
 _MOST_FAILURES = 2
 
 
-def _is_unfilled(text: str, fields: Mapping[str, Any]) -> bool:
-    """Return whether a text is a JSON object without any of these fields: `{}`, or the schema itself."""
+def _is_filled(text: str, question: JudgeRequest) -> bool:
+    """Return whether a reply in the form that was asked for says what was asked, in whatever form."""
+    if isinstance(question, Inquiry):
+        return not isinstance(question.grade_in(text), Unscored)
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and fields.keys().isdisjoint(value)
+        return True
+    fields = value if isinstance(value, dict) else {}
+    return any(fields.get(name) not in _EMPTY for name in question.form[1])
+
+
+_EMPTY: tuple[Any, ...] = (None, "", {}, [])
 
 
 def _grade_schema(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,15 +47,16 @@ def sort_refusal(status: int, text: str) -> Chance:
     named = _PHRASE.search(words)
     if named and not 400 <= status < 500:
         status = _STATUSES[named[0]]
-    words = _STATE_DENIED.sub("", _PHRASE.sub("", words))
+    stated = _PHRASE.sub("", words)
+    words = _STATE_DENIED.sub("", stated)
+    is_busy = has_word("busy", words) or words != stated
     if has_word("again", words):
-        passes = has_word("busy", words) or not _is_refused(status)
-        return "passing" if passes else "final"
+        return "passing" if is_busy or not _is_refused(status) else "final"
     if has_word("paid", words):
         return "final"
     if has_word("final", words):
         return "passing" if status in _PASSING_4XX else "final"
-    if has_word("busy", words):
+    if is_busy:
         return "passing"
     if _is_refused(status) or has_word("key", words):
         return "final"

@@ -149,6 +149,43 @@ def test_what_a_server_does_not_take_is_left_out_from_then_on(
     assert ("JSON" in last.last) is ("response_format" not in refused)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says(""),
+        says("\n" * 40, finish_reason="length"),
+        says("{}"),
+        says("```json\n{}\n```"),
+        says("null"),
+        says('{"thoughts": "It does.", "grade": ""}'),
+        says('{"thoughts": "It does."}'),
+        says('{"thoughts": "\\n\\n\\n', finish_reason="length"),
+        says('{"type": "object", "properties": {"grade": {"enum": ["yes", "no"]}}}'),
+        says('{"thoughts": "It does.", "grade": ["yes", "no"]}'),
+        says("<think>It does.</think>"),
+        says("I cannot write JSON."),
+    ],
+)
+def test_who_does_not_fill_the_form_is_asked_again_without_one(
+    chat_server: ChatServer, reply: Any
+) -> None:
+    chat_server.next(reply)
+    chat_server.default = "It does. GRADE: yes"
+    call = judge_at(chat_server)
+    assert call(inquiry()).text == "It does. GRADE: yes"
+    assert len(chat_server.requests) == 2
+    assert "response_format" not in chat_server.requests[1].body
+
+
+def test_who_fills_no_form_is_asked_for_none_any_more(chat_server: ChatServer) -> None:
+    chat_server.default = "It does."
+    call = judge_at(chat_server)
+    for _ in range(3):
+        call(inquiry())
+    asked = ["response_format" in request.body for request in chat_server.requests]
+    assert asked == [True, False, True, False, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",

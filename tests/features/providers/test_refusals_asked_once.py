@@ -143,6 +143,9 @@ def test_a_refusal_is_sorted_by_its_words_and_its_status_in_any_dress(
         ({"message": "See page", "code": "40101"}, "final"),
         ({"message": "See page", "code": 42901}, "passing"),
         ({"error": {"status": "TOO_MANY_REQUESTS", "message": "See page"}}, "passing"),
+        ({"error": {"code": 429, "message": "Exhausted (check quota)."}}, "passing"),
+        ({"error": {"code": 424, "message": "It is not ready. Try again."}}, "passing"),
+        ({"error": {"code": 400, "message": "Mend it, and try again."}}, "final"),
     ],
 )
 def test_a_status_that_a_body_names_counts_as_one(body: Any, chance: str) -> None:
