@@ -24,8 +24,8 @@ def check_calls(
     label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, wanted)}".strip()
     if sameness is SAME:
         return Check(label, ok=True, acted=True)
-    found = f"{label}: {_show_made(calls)}"
-    return Check(found, ok=False, open=sameness is UNKNOWN, acted=True)
+    label += f": {_show_made(calls)}"
+    return Check(label, ok=False, open=sameness is UNKNOWN, acted=True)
 
 
 _RULE_WORDS: Mapping[CallRule, str] = {
@@ -43,8 +43,8 @@ def _judge(
 ) -> Sameness:
     if rule in _OF_ALL:
         return _OF_ALL[rule](wanted, made)
-    [call] = wanted
-    fits = [compare_calls(call, other) for other in made]
+    [wanted_call] = wanted
+    fits = [compare_calls(wanted_call, call) for call in made]
     if rule == "called":
         return _any(fits)
     if rule == "not called":
@@ -83,9 +83,9 @@ def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness
         return OTHER
     unmatched = list(made)
     fits: list[Sameness] = []
-    for call in wanted:
+    for wanted_call in wanted:
         ranked = {
-            compare_whole_calls(call, other): other for other in reversed(unmatched)
+            compare_whole_calls(wanted_call, call): call for call in reversed(unmatched)
         }
         best = _any(list(ranked))
         fits.append(best)
@@ -97,12 +97,7 @@ def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness
 def _match_in_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
     if len(wanted) != len(made):
         return OTHER
-    return _all(
-        [
-            compare_whole_calls(call, other)
-            for call, other in zip(wanted, made, strict=True)
-        ]
-    )
+    return _all(list(map(compare_whole_calls, wanted, made)))
 
 
 _OF_ALL: Mapping[
@@ -143,7 +138,7 @@ def _is_empty(value: object) -> bool:
     return value is None or value in ("", [], {})
 
 
-def compare_arguments(wanted: object, made: object, name: str = "") -> Sameness:
+def compare_arguments(wanted: object, made: object, name: str) -> Sameness:
     """Return whether an argument means the wanted value: "10:00" is "10 am", 4 is "four", a list has equal items.
 
     A function that is wanted says itself whether a value will do. `name` is that of the
@@ -191,7 +186,7 @@ def _compare_lists(
     unmatched = list(made)
     fits: list[Sameness] = []
     for value in wanted:
-        ranked = [compare_arguments(value, other, name) for other in unmatched]
+        ranked = [compare_arguments(value, item, name) for item in unmatched]
         best = _any(ranked)
         fits.append(best)
         if best is not OTHER:
@@ -247,9 +242,9 @@ def _show_call(name: str, arguments: Mapping[str, object]) -> str:
 def _show_made(calls: Sequence[AnsweredCall]) -> str:
     if not calls:
         return "called nothing"
-    shown_calls = [
-        f"{call} (refused)" if call.refused else str(call)
-        for call in calls[:_MOST_SHOWN]
-    ]
-    hidden = len(calls) - len(shown_calls)
-    return f"called {', '.join(shown_calls)}{f' and {hidden} more' if hidden else ''}"
+    texts = []
+    for call in calls[:_MOST_SHOWN]:
+        texts.append(f"{call} (refused)" if call.refused else str(call))
+    text = f"called {', '.join(texts)}"
+    hidden = len(calls) - len(texts)
+    return f"{text} and {hidden} more" if hidden else text

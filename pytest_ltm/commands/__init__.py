@@ -15,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_ltm.api.storage import ConfigurationError, LtmError, Screen, did_you_mean
@@ -273,9 +274,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         ),
     },
 }
-COMMANDS: Mapping[str, Command] = {
-    name: command for group in GROUPS.values() for name, command in group.items()
-}
+COMMANDS: Mapping[str, Command] = dict(
+    chain.from_iterable(group.items() for group in GROUPS.values())
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -146,16 +146,12 @@ def read_retrieved(path: str) -> frozenset[str]:
 
     ConfigurationError where it cannot be read.
     """
-    dump = read_dump(Path(path))
-    return frozenset(text for row in dump.rows for text in _iter_texts(row))
+    return frozenset(_iter_texts(read_dump(Path(path)).rows))
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for member in value.values():
-            yield from _iter_texts(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _iter_texts(member)
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _iter_texts(part)
     elif isinstance(value, (str, int)):
         yield str(value)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -22,10 +24,17 @@ from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.figures.statistics.comparison import COLLAPSES
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
-from pytest_ltm.gate.changes import CompareHints, compare_sides, one_agent
+from pytest_ltm.gate.changes import (
+    Changes,
+    CompareHints,
+    GateSide,
+    compare_sides,
+    one_agent,
+)
+from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.markdown import comparison_markdown
 from pytest_ltm.gate.sides import AGENT, find_side
-from pytest_ltm.gate.verdict import STATUS, decide_gate
+from pytest_ltm.gate.verdict import STATUS, GateVerdict, decide_gate
 from pytest_ltm.reports.markdown import add_to_step_summary
 from pytest_ltm.reports.verification import DIFFERS, discrepancy_sentences
 
@@ -71,6 +80,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_ltm_dir(parser)
 
 
+# A later side, what moved, and what the rules say of that.
+_Compared: TypeAlias = tuple[GateSide, Changes, GateVerdict | None]
+
+
 def compare_results(arguments: Namespace) -> int:
     """Compare results of equal plans: examples are paired by scenario, example, span and trial.
 
@@ -109,16 +122,12 @@ def compare_results(arguments: Namespace) -> int:
     looks = sum(moved.looks for moved in changes)
     shared = [structs.replace(moved, looks=looks) for moved in changes]
     allow_blind = arguments.compare_blind == "allow"
-    result = [
-        (
-            side,
-            moved,
-            decide_gate(side.result, rules, moved, allow_blind=allow_blind)
-            if rules
-            else None,
-        )
-        for side, moved in zip(sides[1:], shared, strict=True)
-    ]
+    result: list[_Compared] = []
+    for side, moved in zip(sides[1:], shared, strict=True):
+        verdict = None
+        if rules:
+            verdict = decide_gate(side.result, rules, moved, allow_blind=allow_blind)
+        result.append((side, moved, verdict))
     if arguments.json:
         values = [
             change_report.changes_json(moved)
@@ -134,31 +143,29 @@ def compare_results(arguments: Namespace) -> int:
             )
         )
     else:
-        if rules:
-            lines: list[str] = ["rules:", *change_report.rule_lines(rules, WIDTH), ""]
-        else:
-            lines = []
-        for side, moved, verdict in result:
-            lines += [
-                f"{side.name} against {moved.before}",
-                *change_report.change_lines(moved, WIDTH),
-            ]
-            lines += (
-                ["", *change_report.verdict_lines(verdict, WIDTH)] if verdict else []
-            )
-            lines += [""] if side is not sides[-1] else []
-        print("\n".join(lines))
+        print("\n".join(_text_lines(rules, result)))
     for side, moved, verdict in result:
         problem = add_to_step_summary(comparison_markdown(side.result, moved, verdict))
         # on stderr: what is printed may be piped into a file
-        lines = [
-            *([problem] if problem else []),
-            *(change_report.github_annotations(verdict) if verdict else []),
-        ]
-        for line in lines:
+        if problem:
+            print(problem, file=sys.stderr)
+        for line in change_report.github_annotations(verdict) if verdict else ():
             print(line, file=sys.stderr)
     statuses = {
         STATUS[verdict.state] for _, _, verdict in result if verdict is not None
     }
     # a broken rule outweighs what could not be measured
     return FAILED if FAILED in statuses else max(statuses, default=0)
+
+
+def _text_lines(rules: Sequence[Rule], compared: Sequence[_Compared]) -> Iterator[str]:
+    """Yield the rules, and what moved on each later side."""
+    if rules:
+        yield from ["rules:", *change_report.rule_lines(rules, WIDTH), ""]
+    for number, (side, moved, verdict) in enumerate(compared):
+        if number:
+            yield ""
+        yield f"{side.name} against {moved.before}"
+        yield from change_report.change_lines(moved, WIDTH)
+        if verdict:
+            yield from ["", *change_report.verdict_lines(verdict, WIDTH)]

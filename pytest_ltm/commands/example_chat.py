@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -226,7 +227,7 @@ def _has_evidence(exchanges: Sequence[Exchange], evidence: str) -> bool:
 
 
 def _all_needles(result: ScenarioResult) -> list[NeedleRef]:
-    return [needle for question in result.questions for needle in question.needles]
+    return list(chain.from_iterable(question.needles for question in result.questions))
 
 
 def _needles_of(result: ScenarioResult, exchange: Exchange) -> list[NeedleRef]:
@@ -290,17 +291,18 @@ def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
 
 
 def _needles_json(result: ScenarioResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "question": question.number,
-            "needle": needle.number,
-            "retrieved_rank": needle.rank,
-            "gap_tokens": needle.gap,
-            "gap_seconds": needle.seconds_passed,
-        }
-        for question in result.questions
-        for needle in question.needles
-    ]
+    entries = []
+    for question in result.questions:
+        for needle in question.needles:
+            entry = {
+                "question": question.number,
+                "needle": needle.number,
+                "retrieved_rank": needle.rank,
+                "gap_tokens": needle.gap,
+                "gap_seconds": needle.seconds_passed,
+            }
+            entries.append(entry)
+    return entries
 
 
 def _exchange_json(

@@ -36,7 +36,8 @@ def choose_result(
         found = [row for row in rows if item in row.nodeid or item in row.id]
     narrowed = _options_text(arguments)
     if not found:
-        names = {name for row in run.scenarios for name in (row.nodeid, row.id)}
+        names = {row.nodeid for row in run.scenarios}
+        names |= {row.id for row in run.scenarios}
         part = ", part of one," if parts else ""
         raise ConfigurationError(
             f"run {run.run_id} has no item {item!r}{narrowed}.{did_you_mean(item, names)} "

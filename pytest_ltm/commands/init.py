@@ -299,8 +299,9 @@ def _refuse_stand_in(folder: Path, spec: str) -> None:
     named = spec
     if AGENT in spec and adapter.is_file():
         named += read_text(adapter, errors="replace")
-    stubs = [stub["files"].values() for stub in TEMPLATE_FILES["stubs"].values()]
-    stand_ins = {text for texts in stubs for text in texts}
+    stand_ins: set[str] = set()
+    for stub in TEMPLATE_FILES["stubs"].values():
+        stand_ins.update(stub["files"].values())
     for framework in load_frameworks().values():
         stand_ins |= {framework.stand_in, framework.adapter}
     for path in sorted(folder.glob("ltm_*")):
@@ -365,12 +366,11 @@ def _environment_of(keys: list[str]) -> str:
 
 def _tests_folder(folder: Path) -> Path:
     """Return where pytest looks for the tests of a project: the first folder of `testpaths`, else the project's."""
-    words = [
-        word
-        for name in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
-        for word in _test_paths(folder / name)
-    ]
-    return next((folder / word for word in words if (folder / word).is_dir()), folder)
+    for name in ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
+        for word in _test_paths(folder / name):
+            if (folder / word).is_dir():
+                return folder / word
+    return folder
 
 
 def _test_paths(path: Path) -> list[str]:
@@ -407,7 +407,9 @@ def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:
             if {word, word.removesuffix("s")} & {*subject["words"]}
         ]
 
-    subject = max(TEMPLATE_FILES["subjects"], key=lambda each: len(mentioned(each)))
+    subject = max(
+        TEMPLATE_FILES["subjects"], key=lambda subject: len(mentioned(subject))
+    )
     return subject, list(dict.fromkeys(mentioned(subject)))
 
 

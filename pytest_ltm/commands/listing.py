@@ -79,17 +79,11 @@ def list_scenarios() -> Iterator[str]:
     """Yield the lines about the built-in scenarios: name, skills, version and what it asks of an agent."""
     for name in _suite.scenario_names():
         function: Any = getattr(_suite.import_scenario(name), f"test_{name}")
-        marks = [
-            mark.kwargs
-            for mark in getattr(function, "pytestmark", ())
-            if mark.name == "ltm"
-        ]
-        # the nearest wins
-        values = {
-            key: value
-            for keywords in reversed(marks)
-            for key, value in keywords.items()
-        }
+        values: dict[str, Any] = {}
+        for mark in getattr(function, "pytestmark", ()):
+            if mark.name == "ltm":
+                # the nearest comes first, and wins
+                values = mark.kwargs | values
         facts = ", ".join(
             f"{key} {values[key]}" for key in ("skills", "version") if values.get(key)
         )

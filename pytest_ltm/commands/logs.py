@@ -30,7 +30,11 @@ from pytest_ltm.datasets.converters.messages import Splitting
 from pytest_ltm.datasets.converters.shapes import LAYOUTS
 from pytest_ltm.datasets.dataset_registry import KINDS, reader_of
 from pytest_ltm.datasets.interchange import History, HistoryReader, write_interchange
-from pytest_ltm.datasets.logs.log_file import LogsFile, iter_numbered_lines
+from pytest_ltm.datasets.logs.log_file import (
+    LogsFile,
+    SessionOffset,
+    iter_numbered_lines,
+)
 from pytest_ltm.datasets.logs.log_suite import EXAMPLE, file_notes
 from pytest_ltm.datasets.logs.redaction import SHORTEST_SALT, Redactor, names_in
 from pytest_ltm.figures.statistics.totals import group_by
@@ -58,24 +62,23 @@ def check_logs(arguments: Namespace) -> int:
     if file.faults:
         print("\n".join(file.faults))
         return 1
-    places = [place for user in file.users.values() for place in user.sessions.values()]
-    questions = [
-        question for user in file.users.values() for question in user.questions.values()
-    ]
+    sessions = _list_sessions(file)
+    questions = list(
+        chain.from_iterable(user.questions.values() for user in file.users.values())
+    )
+    sizes = pluralize(len(sessions), "session")
     if "" not in file.users:
-        of_users = f" of {pluralize(len(file.users), 'user')}"
-    else:
-        of_users = ""
-    turns = sum(place.turns for place in places)
-    dates = [place.at for place in places]
-    sizes = f"{pluralize(len(places), 'session')}{of_users}, {pluralize(turns, 'turn')}"
+        sizes += f" of {pluralize(len(file.users), 'user')}"
+    turns = sum(session.turns for session in sessions)
+    dates = [session.at for session in sessions]
+    sizes += f", {pluralize(turns, 'turn')}"
     print(f"{file.path}: {sizes}, {min(dates):%Y-%m-%d} to {max(dates):%Y-%m-%d}")
-    for kind, of_kind in sorted(group_by(questions, lambda row: row.kind).items()):
-        gold = sum(bool(question.golds) for question in of_kind)
-        never = sum(question.never_told for question in of_kind)
-        cited = sum(bool(question.evidence) for question in of_kind)
+    for kind, group in sorted(group_by(questions, lambda row: row.kind).items()):
+        gold = sum(bool(question.golds) for question in group)
+        never = sum(question.never_told for question in group)
+        cited = sum(bool(question.evidence) for question in group)
         counts = f"gold answers: {gold}, never told: {never}, with evidence: {cited}"
-        print(f"  {kind}: {pluralize(len(of_kind), 'question')}; {counts}")
+        print(f"  {kind}: {pluralize(len(group), 'question')}; {counts}")
     notes = [] if questions else [f"no questions yet: add lines such as {EXAMPLE}"]
     notes += file_notes(file)
     # any salt will do: these stand-ins are thrown away
@@ -85,6 +88,12 @@ def check_logs(arguments: Namespace) -> int:
     for note in notes:
         print(f"  {note}")
     return 0
+
+
+def _list_sessions(file: LogsFile) -> list[SessionOffset]:
+    return list(
+        chain.from_iterable(user.sessions.values() for user in file.users.values())
+    )
 
 
 # --- logs-redact
@@ -111,9 +120,11 @@ def redact_logs(arguments: Namespace) -> int:
     file = LogsFile(arguments.file)
     # a line that cannot be read might hide what has to be taken out
     file.check()
-    names = [name for path in arguments.names for name in names_in(path)]
+    names = list(chain.from_iterable(map(names_in, arguments.names)))
     if not arguments.keep_speakers:
-        turns = (turn for row in _iter_rows(file.path) for turn in row.get("turns", ()))
+        turns = chain.from_iterable(
+            row.get("turns", ()) for row in _iter_rows(file.path)
+        )
         names += {str(turn["name"]) for turn in turns if "name" in turn}
     path = arguments.salt
     try:
@@ -213,9 +224,10 @@ def convert_data(arguments: Namespace) -> int:
         )
         file = LogsFile(arguments.output)
         file.check()
-    places = [place for user in file.users.values() for place in user.sessions.values()]
+    sessions = _list_sessions(file)
+    turns = sum(session.turns for session in sessions)
     question_count = sum(len(user.questions) for user in file.users.values())
-    text = f"{pluralize(len(places), 'session')}, {pluralize(sum(place.turns for place in places), 'turn')}"
+    text = f"{pluralize(len(sessions), 'session')}, {pluralize(turns, 'turn')}"
     _print_note(f"{arguments.output}: {text}, {pluralize(question_count, 'question')}")
     for reason, count in sorted((+counts).items()):
         _print_note(f"{count:>9,}  {reason}")

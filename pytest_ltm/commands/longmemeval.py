@@ -118,22 +118,18 @@ def score_longmemeval(arguments: Namespace) -> int:
 def _judge_answers(
     answered: Sequence[Answered], arguments: Namespace
 ) -> list[tuple[Answered, Ruling]]:
+    ruled: list[tuple[Answered, Ruling]] = []
     if arguments.labels:
         if silent := next(
             (answer for answer in answered if answer.label is None), None
         ):
             reason = f"no {LABELS[0]}: {arguments.file} holds no judge's verdicts. Leave out the option"
             raise DatasetError(f"{silent.where}: {reason}")
-        return [
-            (
-                answer,
-                Ruling(
-                    "yes" if answer.label else "no",
-                    f"as {answer.judge or 'its judge'} said",
-                ),
-            )
-            for answer in answered
-        ]
+        for answer in answered:
+            reason = f"as {answer.judge or 'its judge'} said"
+            ruling = Ruling("yes" if answer.label else "no", reason)
+            ruled.append((answer, ruling))
+        return ruled
     ruled = [
         (
             answer,
@@ -372,26 +368,24 @@ def _add_choice(parser: ArgumentParser, kinds: str = RUN) -> None:
 def export_hypotheses(arguments: Namespace) -> int:
     """Write the answers of a run as LongMemEval's official file: JSON lines with question_id and hypothesis."""
     run = read_run(find_run(arguments.run, arguments.ltm_dir))
-    result = [
-        {
-            "question_id": str(facts["id"]),
-            "hypothesis": row.questions[-1].answer if row.questions else None,
-        }
-        for _, row, facts in _asked_questions(_choose_conversations(run, arguments))
-    ]
-    if not result:
+    questions = list(_asked_questions(_choose_conversations(run, arguments)))
+    if not questions:
         raise DatasetError(f"{run.path}: holds no LongMemEval questions")
-    lines = [json.dumps(row) + "\n" for row in result if row["hypothesis"] is not None]
+    lines = []
+    for _, row, facts in questions:
+        if row.questions:
+            answer = row.questions[-1].answer
+            record = {"question_id": str(facts["id"]), "hypothesis": answer}
+            lines.append(json.dumps(record) + "\n")
     if arguments.output is None:
         sys.stdout.writelines(lines)
     else:
         write_output(arguments.output, for_file("".join(lines)))
-    missing = len(result) - len(lines)
-    sys.stderr.write(
-        f"{len(lines):,} answers"
-        + (f", {missing:,} questions without one" if missing else "")
-        + "\n"
-    )
+    missing = len(questions) - len(lines)
+    text = f"{len(lines):,} answers"
+    if missing:
+        text += f", {missing:,} questions without one"
+    print(text, file=sys.stderr)
     return 0
 
 
@@ -443,10 +437,9 @@ def measure_retrieval(arguments: Namespace) -> int:
             f"{run.path}: no answer to a LongMemEval question with marked evidence says what was retrieved: the agent "
             "needs a method retrieved()"
         )
-    means = {
-        name: fmean(metrics[name] for metrics in values.values())
-        for name in next(iter(values.values()))
-    }
+    means = {}
+    for name in next(iter(values.values())):
+        means[name] = fmean(metrics[name] for metrics in values.values())
     if arguments.json:
         listed = [
             {"question_id": name, "metrics": metrics}
@@ -484,9 +477,9 @@ def _ranking_metrics(fields: dict[str, Field], *, turns: bool) -> dict[str, Any]
     measures = {"metrics": evaluation.retrieval_scores}
     if turns or "turn2session" in fields:
         measures["turn2session"] = evaluation.turns_as_sessions
-    return {
-        name: {
+    metrics: dict[str, Any] = {}
+    for name, measure in measures.items():
+        metrics[name] = {
             str(k): asdict(measure(ranked, corpus, gold, k)) for k in evaluation.DEPTHS
         }
-        for name, measure in measures.items()
-    }
+    return metrics

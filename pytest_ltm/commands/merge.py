@@ -6,7 +6,7 @@ import json
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
-from itertools import product, starmap
+from itertools import chain, product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,10 @@ from pytest_ltm.api.storage import (
     json_text,
     pluralize,
     read_regular,
-    to_record,
 )
 from pytest_ltm.commands.arguments import RUN, add_ltm_dir, new_run_folder
 from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun, read_run
-from pytest_ltm.figures.statistics.totals import agent_paces
+from pytest_ltm.figures.statistics.totals import agent_paces, group_by
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.records.amendments import Amendment
 from pytest_ltm.reports.summary import rewrite_summary, write_summary, write_verdicts
@@ -77,11 +76,9 @@ def merge_runs(arguments: Namespace) -> int:
     if something is missing, 2 if nothing was written.
     """
     # a run that is named twice counts once
-    folders = {
-        path.resolve(): path
-        for path in (find_run(text, arguments.ltm_dir) for text in arguments.runs)
-    }
-    runs = [read_run(path) for path in folders.values()]
+    paths = [find_run(text, arguments.ltm_dir) for text in arguments.runs]
+    folders = {path.resolve(): path for path in paths}
+    runs = list(map(read_run, folders.values()))
     target = new_run_folder(arguments.output, arguments.ltm_dir)
     chosen, repeated, missing = merge_parts(runs)
     # The amendments of all runs; ConfigurationError if two say different things of one
@@ -104,23 +101,14 @@ def merge_runs(arguments: Namespace) -> int:
                 ignore=shutil.ignore_patterns(".lock"),
             )
         if amendments:
-            text = json_text(
-                {
-                    nodeid: to_record(entry)
-                    for nodeid, entry in sorted(amendments.items())
-                }
-            )
+            text = _amendments.amendments_text(amendments)
             (beside / _amendments.FILE).write_bytes(text.encode())
         # How each part was started is kept for verifying: a merged run cannot be
         # started again as one.
-        names: dict[Path, list[str]] = {}
-        for part in chosen:
-            names.setdefault(part.path.parent, []).append(part.path.name)
-        if part_records := [
-            part_record
-            for run, folder_names in names.items()
-            for part_record in run_parts(run, folder_names)
-        ]:
+        part_records: list[Any] = []
+        for run_path, parts in group_by(chosen, lambda part: part.path.parent).items():
+            part_records += run_parts(run_path, [part.path.name for part in parts])
+        if part_records:
             (beside / PARTS).write_bytes(json_text({"parts": part_records}).encode())
         merged = _summed_up(target, beside, runs, missing)
     joined = f"{pluralize(len(chosen), 'conversation')}, {pluralize(len(merged.result.scenarios), 'example')}"
@@ -144,8 +132,9 @@ def merge_parts(
     Raises ConfigurationError that says which plans differ, and in what, where they
     cannot be one run, or which journals are damaged.
     """
-    folders = [folder for run in runs for folder in run.conversations]
-    if damages := [damage for part in folders if (damage := part.damage())]:
+    folders = list(chain.from_iterable(run.conversations for run in runs))
+    damages = list(filter(None, (folder.damage() for folder in folders)))
+    if damages:
         raise ConfigurationError("\n  ".join(["journals are damaged:", *damages]))
     _refuse_strangers(folders)
     chosen: dict[str, ConversationFolder] = {}
@@ -155,15 +144,13 @@ def merge_parts(
         if first is part:
             continue
         name = part.path.name
-        where = f"{part.path.name} is in {first.path.parent} and in {part.path.parent}"
-        journals = [candidate.path / "journal.jsonl" for candidate in (first, part)]
-        contents = [read_regular(path) if path.is_file() else None for path in journals]
+        where = f"{name} is in {first.path.parent} and in {part.path.parent}"
         complete = [
             candidate
             for candidate in (first, part)
             if candidate.result.ended == "complete"
         ]
-        if first.result == part.result and contents[0] == contents[1]:
+        if first.result == part.result and _has_journal_of(first, part):
             repeated.append(f"{where}: the same, taken once")
         elif len(complete) == 1:
             chosen[name] = complete[0]
@@ -176,6 +163,15 @@ def merge_parts(
                 f"or take the folder {name} out of one of them"
             )
     return list(chosen.values()), repeated, _missing_parts(runs, chosen.values())
+
+
+def _has_journal_of(first: ConversationFolder, second: ConversationFolder) -> bool:
+    """Return whether two folders have equal journals, or none."""
+    contents = []
+    for folder in (first, second):
+        path = folder.path / "journal.jsonl"
+        contents.append(read_regular(path) if path.is_file() else None)
+    return contents[0] == contents[1]
 
 
 def _refuse_strangers(folders: Sequence[ConversationFolder]) -> None:
@@ -240,9 +236,11 @@ def _missing_parts(
     plans = [plan for plan in summaries if isinstance(plan, dict)]
     shards = {str(plan["shard"]) for plan in plans if "shard" in plan}
     missing = []
-    for of in sorted({text.partition("/")[2] for text in shards}):
-        if of.isdecimal():
-            expected_shards = [f"{number}/{of}" for number in range(1, int(of) + 1)]
+    for count in sorted({text.partition("/")[2] for text in shards}):
+        if count.isdecimal():
+            expected_shards = [
+                f"{number}/{count}" for number in range(1, int(count) + 1)
+            ]
             missing += [
                 f"no run is shard {text}"
                 for text in expected_shards
@@ -259,10 +257,9 @@ def _missing_parts(
         )
         expected.update(dict.fromkeys(starmap(ConversationName, places)))
     names = [name.folder for name in expected if name not in have]
-    return [
-        *missing,
-        *([f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}"] if names else []),
-    ]
+    if names:
+        missing.append(f"no run has {join_some(names, MAX_LISTED_DIFFERENCES)}")
+    return missing
 
 
 # --- writing it
@@ -274,22 +271,20 @@ def _summed_up(
     """Write summary and verdicts of the merged run, which is still `beside` its place, and return it."""
     plans = [dict(run.summary.get("plan") or {}) for run in runs]
     # of settings that differ, those of the first run count
-    joined: dict[str, Any] = {
-        name: value for plan in reversed(plans) for name, value in plan.items()
-    }
-    for name in ("agents", "spans"):
-        joined[name] = {
-            label: value
-            for plan in plans
-            for label, value in (plan.get(name) or {}).items()
-        }
+    joined: dict[str, Any] = {}
+    for plan in reversed(plans):
+        joined |= plan
+    joined |= {"agents": {}, "spans": {}}
+    for plan in plans:
+        joined["agents"] |= plan.get("agents") or {}
+        joined["spans"] |= plan.get("spans") or {}
     joined["trials"] = max((plan.get("trials") or 1 for plan in plans), default=1)
     # the whole is no shard
     joined.pop("shard", None)
     write_summary(beside / "summary.json", {"plan": joined})  # the order of the agents
     merged = read_run(beside)
     paces, untimed = _merged_paces(beside, merged)
-    notices = [notice for run in runs for notice in run.result.notices]
+    notices = list(chain.from_iterable(run.result.notices for run in runs))
     notices += [f"merged: {sentence}" for sentence in missing]
     notices += [
         f"{reason.replace(str(beside), str(target))}: seconds are summed over the rest"
@@ -300,7 +295,7 @@ def _summed_up(
         run_id=target.resolve().name,
         folder=str(target),
         notices=tuple(dict.fromkeys(notices)),
-        prechecks=tuple(precheck for run in runs for precheck in run.result.prechecks),
+        prechecks=tuple(chain.from_iterable(run.result.prechecks for run in runs)),
         paces=paces,
     )
     # shards are played at the same time, so the longest counts

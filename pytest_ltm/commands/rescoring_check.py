@@ -147,11 +147,11 @@ def _copy_conversations(run: Path, source: Path, names: Sequence[str]) -> None:
 
 def _read_rows(run: Path, names: Sequence[str]) -> list[tuple[str, ScenarioResult]]:
     """Return the results of conversations, each with the name of its own."""
-    return [
-        (name, row)
-        for name in names
-        for row in read_results(run / name / RESULTS).scenarios
-    ]
+    rows: list[tuple[str, ScenarioResult]] = []
+    for name in names:
+        results = read_results(run / name / RESULTS)
+        rows += [(name, row) for row in results.scenarios]
+    return rows
 
 
 def _printed_reason(printed: Sequence[str]) -> str:

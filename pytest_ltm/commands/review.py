@@ -23,7 +23,7 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.model import Unscored
 from pytest_ltm.api.scenarios import PROMPTS, parse_grade
-from pytest_ltm.api.storage import LtmError, one_line, pluralize
+from pytest_ltm.api.storage import LtmError, fields_of, one_line, pluralize
 from pytest_ltm.commands.arguments import (
     add_baselines,
     add_json,
@@ -68,12 +68,11 @@ def review_run(arguments: Namespace) -> int:
     `ltm show RUN ITEM` prints one as a chat, `ltm lab amend` corrects it.
     """
     path = find_run(arguments.run, arguments.ltm_dir)
+    baseline = None
     if arguments.compare:
-        baseline = find_side(arguments.compare, arguments.baselines, arguments.ltm_dir)[
-            0
-        ]
-    else:
-        baseline = None
+        baseline, _ = find_side(
+            arguments.compare, arguments.baselines, arguments.ltm_dir
+        )
     cases = read_cases(path, baseline)
     if arguments.json:
         print(json.dumps(_cases_json(cases), indent=1))
@@ -85,12 +84,12 @@ def review_run(arguments: Namespace) -> int:
 def _queue_lines(cases: Cases, limit: int) -> Iterator[str]:
     """Yield how many verdicts deserve a look and why, and the first of them."""
     yield f"{pluralize(len(cases.cases), 'verdict')} of run {cases.run_id}, {len(cases.queue):,} deserve a look"
+    counts: Counter[Kind] = Counter()
+    for case in cases.queue:
+        counts.update({reason.kind for reason in case.why})
     for kind in KINDS:
-        of_kind = sum(
-            any(reason.kind == kind for reason in case.why) for case in cases.queue
-        )
-        if of_kind:
-            yield f"  {of_kind:>6,}  {kind}: {MEANING[kind]}"
+        if counts[kind]:
+            yield f"  {counts[kind]:>6,}  {kind}: {MEANING[kind]}"
     for case in cases.queue[:limit]:
         score = verdict_text(case.row, "none")
         yield clip_text(f"{score:>5}  {one_line(case.row.nodeid)}", _WIDTH)
@@ -104,20 +103,11 @@ def _queue_lines(cases: Cases, limit: int) -> Iterator[str]:
 
 
 def _cases_json(cases: Cases) -> dict[str, Any]:
-    return {
-        "run": cases.run_id,
-        "verdicts": len(cases.cases),
-        "queue": [
-            {
-                "nodeid": case.row.nodeid,
-                "score": case.row.score,
-                "why": [
-                    {"kind": reason.kind, "text": reason.text} for reason in case.why
-                ],
-            }
-            for case in cases.queue
-        ],
-    }
+    queue = []
+    for case in cases.queue:
+        reasons = list(map(structs.asdict, case.why))
+        queue.append({**fields_of(case.row, "nodeid", "score"), "why": reasons})
+    return {"run": cases.run_id, "verdicts": len(cases.cases), "queue": queue}
 
 
 # --- Which verdicts deserve a look.
@@ -320,24 +310,19 @@ def _split_votes(journal: Path, conversation: ConversationResult) -> dict[str, s
             continue
         with suppress(LtmError):
             event = events.decode_event(strip_checksum(line), "")
-            if isinstance(event, events.JudgeAsked):
-                prompt = PROMPTS.get(event.name)
-            else:
-                prompt = None
-            if (
-                isinstance(event, events.JudgeAsked)
-                and event.reply is not None
-                and prompt is not None
-            ):
+            if not isinstance(event, events.JudgeAsked) or event.reply is None:
+                continue
+            prompt = PROMPTS.get(event.name)
+            if prompt is not None:
                 grade = parse_grade(event.reply, prompt.grades)
                 vote = "no grade" if isinstance(grade, Unscored) else grade
                 votes.setdefault((event.example, event.prompt), Counter())[vote] += 1
-    return {
-        example: "the judge's votes: "
-        + ", ".join(f"{count} x {grade}" for grade, count in tally.most_common())
-        for (example, _), tally in votes.items()
-        if len(tally) > 1
-    }
+    sentences = {}
+    for (example, _), tally in votes.items():
+        if len(tally) > 1:
+            counts = [f"{count} x {grade}" for grade, count in tally.most_common()]
+            sentences[example] = f"the judge's votes: {', '.join(counts)}"
+    return sentences
 
 
 def _case_key(row: ScenarioResult) -> tuple[str, ...]:

@@ -302,7 +302,7 @@ def _ways_out(
         ("merge with others", f"{PROGRAM} merge {name} OTHER -o NEW", no_results),
     ]
     return [
-        Way(what=what, command="" if why_not else command, why_not=why_not)
+        Way(what=what, why_not=why_not) if why_not else Way(what=what, command=command)
         for what, command, why_not in ways
     ]
 

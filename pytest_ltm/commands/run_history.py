@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_ltm.api.journal import find_run
 from pytest_ltm.api.storage import (
@@ -100,58 +100,53 @@ def list_runs(arguments: Namespace) -> int:
         past_run.name: _state_text(past_run, arguments.folder) for past_run in result
     }
     if arguments.json:
-        names = (
-            "agent",
-            "span_label",
-            "span",
-            "low",
-            "high",
-            "full",
-            "plan",
-            "complete",
-            "lost",
-        )
-        values = [
-            {
-                "run": past.name,
-                "path": str(past.path),
-                "begun": past.at and past.at.isoformat(),
-                "state": past.state,
-                "gate": past.gate or None,
-                "told": states[past.name],
-                "why": past.why,
-                "notes": list(past.notes),
-                "commit": past.source and past.source.commit,
-                "branch": past.source and past.source.branch,
-                "results": [
-                    fields_of(standing, *names) | {"examples": len(standing.rows)}
-                    for standing in past.standings
-                ],
-            }
-            for past in result
-        ]
+        values = [_past_json(past, states[past.name]) for past in result]
         print(json.dumps(values, indent=1))
         return 0
     if not result:
-        filters = [
-            f" --{name}={value}"
-            for name in ("agent", "since")
-            if (value := getattr(arguments, name))
-        ]
-        print(
-            for_screen(
-                f"no runs in {arguments.folder}{' with' if filters else ''}{''.join(filters)}"
-            )
-        )
+        text = f"no runs in {arguments.folder}"
+        options = {"agent": arguments.agent, "since": arguments.since}
+        filters = [f"--{name}={value}" for name, value in options.items() if value]
+        if filters:
+            text += f" with {' '.join(filters)}"
+        print(for_screen(text))
         return 0
-    print(
-        "\n".join(
-            _run_lines(
-                result, states, max(shutil.get_terminal_size().columns, NARROWEST)
-            )
-        )
-    )
+    width = max(shutil.get_terminal_size().columns, NARROWEST)
+    print("\n".join(_run_lines(result, states, width)))
     return 0
+
+
+_OF_STANDING = (
+    "agent",
+    "span_label",
+    "span",
+    "low",
+    "high",
+    "full",
+    "plan",
+    "complete",
+    "lost",
+)
+
+
+def _past_json(past: Past, state: str) -> dict[str, Any]:
+    """Return a run as JSON values; `state`: in words."""
+    return {
+        "run": past.name,
+        "path": str(past.path),
+        "begun": past.at and past.at.isoformat(),
+        "state": past.state,
+        "gate": past.gate or None,
+        "told": state,
+        "why": past.why,
+        "notes": list(past.notes),
+        "commit": past.source and past.source.commit,
+        "branch": past.source and past.source.branch,
+        "results": [
+            fields_of(standing, *_OF_STANDING) | {"examples": len(standing.rows)}
+            for standing in past.standings
+        ],
+    }
 
 
 def parse_moment(text: str) -> datetime:
@@ -172,28 +167,20 @@ def parse_moment(text: str) -> datetime:
 
 def _state_text(past: Past, ltm_dir: Path) -> str:
     """Return the state in words, with what the gate said and whether the run can be resumed."""
-    lines = (
-        [past.state]
-        if past.state != "finished" or not past.gate
-        else [f"gate {past.gate}"]
-    )
+    parts: list[str] = [past.state]
     if past.state == "finished":
-        lines += list(
-            dict.fromkeys(
-                standing.unmeasured
-                for standing in past.standings
-                if standing.unmeasured
-            )
-        )
+        if past.gate:
+            parts = [f"gate {past.gate}"]
+        parts += dict.fromkeys(standing.unmeasured for standing in past.standings)
     elif past.state == "interrupted":
+        parts.append(past.why)
         # whether it can be resumed takes reading its journals, which is left out for
         # runs that ended
-        lines += ([past.why] if past.why else []) + ["can be resumed"] * is_resumable(
-            past.path, ltm_dir
-        )
+        if is_resumable(past.path, ltm_dir):
+            parts.append("can be resumed")
     elif past.why:
-        lines = [f"{past.state}: {past.why}"]
-    return one_line(", ".join([*lines, *past.notes]))
+        parts = [f"{past.state}: {past.why}"]
+    return one_line(", ".join(filter(None, [*parts, *past.notes])))
 
 
 def _run_lines(
@@ -220,28 +207,27 @@ def _run_lines(
         rows = sorted(
             past.standings, key=lambda standing: past.spans.index(standing.span_label)
         )
-        agents = group_by(rows, lambda standing: standing.agent).items()
-        points = ", ".join(
-            f"{one_line(agent)} {' '.join(row.points for row in standings)}"
-            for agent, standings in agents
-        )
+        points = []
+        for agent, standings in group_by(rows, lambda row: row.agent).items():
+            points.append(
+                " ".join([one_line(agent), *(row.points for row in standings)])
+            )
+        totals = ", ".join(points)
         full = {row.full for row in rows if row.low is not None}
-        of = f" of {full.pop()}" if len(full) == 1 else ""
+        if len(full) == 1:
+            totals += f" of {full.pop()}"
         if rows:
-            totals = f"{points}{of} at {', '.join(map(one_line, past.spans))}"
-        else:
-            totals = ""
+            totals += f" at {', '.join(map(one_line, past.spans))}"
         state_text = states[past.name]
-        line = [
+        if totals:
+            state_text = pad_right(clip_text(state_text, state), state)
+        cells = [
             pad_right(clip_text(name, room), room),
             pad_right(time_text, len(_DATE)),
+            state_text,
+            totals,
         ]
-        line += (
-            [pad_right(clip_text(state_text, state), state), totals]
-            if totals
-            else [state_text]
-        )
-        yield from _fit_totals(_GAP.join(line).rstrip(), totals, width)
+        yield from _fit_totals(_GAP.join(cells).rstrip(), totals, width)
     yield pluralize(len(pasts), "run")
 
 

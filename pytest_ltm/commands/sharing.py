@@ -61,7 +61,7 @@ from pytest_ltm.reports.history import (
 )
 from pytest_ltm.reports.html.page import build_report
 from pytest_ltm.reports.markdown import run_markdown
-from pytest_ltm.reports.verification import DIFFERS, mark_discrepancies
+from pytest_ltm.reports.verification import discrepancy_notices, mark_discrepancies
 
 T = TypeVar("T")
 UNMEASURABLE = "unmeasurable"
@@ -221,15 +221,15 @@ def write_report(arguments: Namespace) -> int:
     folders = [find_run(text, arguments.ltm_dir) for text in arguments.runs or [LATEST]]
     build_report(folders, arguments.output)
     print(f"{arguments.output} ({arguments.output.stat().st_size / 1_000_000:.1f} MB)")
-    damaged = [
-        damage
-        for folder in folders
-        for part in results_in(folder)[0]
-        if (damage := part.damage())
-    ]
-    for damage in damaged:
-        print(redact_secrets(f"left out of the report: {damage}"), file=sys.stderr)
-    return 1 if damaged else 0
+    status = 0
+    for folder in folders:
+        for conversation in results_in(folder)[0]:
+            damage = conversation.damage()
+            if damage:
+                text = redact_secrets(f"left out of the report: {damage}")
+                print(text, file=sys.stderr)
+                status = 1
+    return status
 
 
 # --- export
@@ -327,12 +327,7 @@ def export_runs(arguments: Namespace) -> int:
     with _exporting(arguments.to):
         for target in written:
             print(target)
-    differs = [
-        text
-        for run in results.runs
-        for text in run.result.notices
-        if text.startswith(DIFFERS)
-    ]
+    differs = discrepancy_notices(results.runs)
     for text in [
         *(f"missing: {text}" for text in results.missing),
         *map(one_line, differs),

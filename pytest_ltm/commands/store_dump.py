@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,10 @@ def dump_store(spec: str, users: Sequence[str]) -> Dump:
         parts = [_part(subject, power, user) for user in users or [""]]
     finally:
         subject.close()
-    rows = [row for part in parts for row in part.rows]
+    rows = list(chain.from_iterable(part.rows for part in parts))
     if not rows:
         raise ConfigurationError(f"{spec} holds no memories that {power}() shows")
-    return Dump(spec, rows, [place for part in parts for place in part.places])
+    return Dump(spec, rows, list(chain.from_iterable(part.places for part in parts)))
 
 
 def _part(subject: Subject, power: str, user: str) -> Dump:
@@ -59,10 +60,12 @@ def _part(subject: Subject, power: str, user: str) -> Dump:
         dump = dump_of_value(user, exported)
         if dump.rows and isinstance(dump.rows[0], dict) and len(dump.rows[0]) > 1:
             return _of_user(dump, user)
-    kinds = subject.listed(power, scope)
-    hits = [(kind, hit) for kind in kinds for hit in kinds[kind]]
-    rows = [_row(hit) for _, hit in hits]
-    places = [f"{kind}[{number}]" for number, (kind, _) in enumerate(hits)]
+    rows: list[Mapping[str, Any]] = []
+    places = []
+    for kind, hits in subject.listed(power, scope).items():
+        for hit in hits:
+            places.append(f"{kind}[{len(rows)}]")
+            rows.append(_row(hit))
     return _of_user(Dump(user, rows, places), user)
 
 

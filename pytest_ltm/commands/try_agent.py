@@ -29,6 +29,7 @@ from pytest_ltm.api.storage import (
     START,
     AgentError,
     AgentFault,
+    fields_of,
     one_line,
     pluralize,
     redact_secrets,
@@ -467,12 +468,9 @@ class DistanceSearch:
         return self._tokens_from(0)
 
     def _tokens_from(self, exchange: int) -> int:
-        texts = [
-            text
-            for part in self._talk.exchanges[exchange:]
-            for text in (part.message, part.reply)
-        ]
-        return sum(map(self._trial.count, texts))
+        count = self._trial.count
+        exchanges = self._talk.exchanges[exchange:]
+        return sum(count(part.message) + count(part.reply) for part in exchanges)
 
     def distance(self, number: int) -> int:
         """Return the tokens between a code and what is said next."""
@@ -664,18 +662,11 @@ def try_agent(arguments: Namespace) -> int:
     finally:
         close_loops()
     if arguments.json:
-        rows = [
-            {
-                "topic": finding.topic,
-                "text": finding.text,
-                "good": finding.good,
-                "tokens": finding.tokens,
-                "talk": [
-                    [exchange.message, exchange.reply] for exchange in finding.talk
-                ],
-            }
-            for finding in findings
-        ]
+        rows = []
+        for finding in findings:
+            talk = [[exchange.message, exchange.reply] for exchange in finding.talk]
+            fields = fields_of(finding, "topic", "text", "good", "tokens")
+            rows.append({**fields, "talk": talk})
         print(redact_secrets(json.dumps({"agent": spec, "findings": rows}, indent=1)))
         return 0
     _print_rest(spec, findings, arguments.show)

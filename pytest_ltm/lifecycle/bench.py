@@ -76,6 +76,10 @@ class Bench:
         served = f"served {shown(hits[0].text)} first" if hits else "served nothing"
         return f"search({query!r}) as {scope.user!r} does not find {fact.text!r}; it {served}"
 
+    def any_missing(self, facts: Iterable[Fact], scope: Scope) -> str:
+        """Look whether all of the facts are found."""
+        return first_of(self.missing(fact, scope) for fact in facts)
+
     def present(
         self, fact: Fact, scope: Scope, ownership: str, question: str = ""
     ) -> str:
@@ -100,27 +104,18 @@ class Bench:
 
 def found_in(hits: Sequence[Hit], fact: Fact, how: str, ownership: str) -> str:
     """Return what is wrong with records of which one has a fact that must not be there."""
-    text = next((hit.text for hit in hits if fact.is_in(hit.text)), None)
-    if text is None:
-        return ""
-    return f"{how} served {shown(text)}, {ownership}"
+    for hit in hits:
+        if fact.is_in(hit.text):
+            return f"{how} served {shown(hit.text)}, {ownership}"
+    return ""
 
 
-def asserted_in(
-    hits: Sequence[Hit], old: Fact, how: str, newer: Sequence[Fact] = ()
-) -> str:
+def asserted_in(hits: Sequence[Hit], old: Fact, how: str, newer: Sequence[Fact]) -> str:
     """Return what is wrong with records of which one asserts an old value as current."""
-    text = next(
-        (
-            hit.text
-            for hit in hits
-            if not hit.is_past and old.is_current_in(hit.text, *newer)
-        ),
-        None,
-    )
-    if text is None:
-        return ""
-    return f"{how} served {shown(text)} as if {old.value} were current"
+    for hit in hits:
+        if not hit.is_past and old.is_current_in(hit.text, *newer):
+            return f"{how} served {shown(hit.text)} as if {old.value} were current"
+    return ""
 
 
 def shown(text: str) -> str:

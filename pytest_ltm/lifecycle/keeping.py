@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from statistics import median
 
 from pytest_ltm.agents.memory.scopes import Scope
@@ -28,25 +29,19 @@ def find_what_was_written(bench: Bench) -> None:
     subject = bench.subject
     facts = bench.make_facts.facts(5)
     bench.tell(facts, scope)
-    row.control("at once", first_of(bench.missing(fact, scope) for fact in facts))
+    row.control("at once", bench.any_missing(facts, scope))
     bench.tell(bench.make_facts.facts(20), scope)
-    row.expect(
-        "after 20 others", first_of(bench.missing(fact, scope) for fact in facts)
-    )
+    row.expect("after 20 others", bench.any_missing(facts, scope))
     later = bench.user("ann", session="2")
-    row.expect("next session", first_of(bench.missing(fact, later) for fact in facts))
+    row.expect("next session", bench.any_missing(facts, later))
     subject.pass_time(7 * DAY)
-    row.expect("a week later", first_of(bench.missing(fact, later) for fact in facts))
+    row.expect("a week later", bench.any_missing(facts, later))
     with bench.look("after maintain"):
         subject.maintain(scope)
-        row.expect(
-            "after maintain", first_of(bench.missing(fact, scope) for fact in facts)
-        )
+        row.expect("after maintain", bench.any_missing(facts, scope))
     with bench.look("after reopening"):
         subject.reopen()
-        row.expect(
-            "after reopening", first_of(bench.missing(fact, scope) for fact in facts)
-        )
+        row.expect("after reopening", bench.any_missing(facts, scope))
 
 
 def serve_at_most_k(bench: Bench) -> None:
@@ -80,23 +75,19 @@ def trace_what_is_served(bench: Bench) -> None:
         subject.add(fact.text, scope)
         subject.pass_time(DAY)
     subject.settle(scope)
-    row.control("found", first_of(bench.missing(fact, scope) for fact in facts))
+    row.control("found", bench.any_missing(facts, scope))
     row.expect("source", first_of(_untold(bench, fact, scope) for fact in facts))
-    dated = [
-        (fact, hit)
-        for fact in facts
-        for hit in subject.search(fact.question, scope)
-        if hit.at is not None and fact.is_in(hit.text)
-    ]
-    if dated:
-        row.expect(
-            "time",
-            first_of(
-                f"{shown(hit.text)} was said at {times[fact.value]}, and is dated {hit.at}"
-                for fact, hit in dated
-                if hit.text == fact.text and hit.at != times[fact.value]
-            ),
-        )
+    is_dated = False
+    problems = []
+    for fact in facts:
+        for hit in subject.search(fact.question, scope):
+            is_dated |= hit.at is not None and fact.is_in(hit.text)
+            if hit.text == fact.text and hit.at not in (None, times[fact.value]):
+                problems.append(
+                    f"{shown(hit.text)} was said at {times[fact.value]}, and is dated {hit.at}"
+                )
+    if is_dated:
+        row.expect("time", first_of(problems))
     else:
         row.lacks("time", "search() returns no times")
     with bench.look("after maintain"):
@@ -191,12 +182,8 @@ def grow_with_facts(bench: Bench) -> None:
     hits = subject.search(both, scope)
     copies = sum(hit.text == often.text for hit in hits)
     hidden = not any(rare.is_in(hit.text) for hit in hits)
-    row.expect(
-        "repeated",
-        f"of {len(hits)} texts {copies} are copies of {often.text!r}; {rare.text!r} is not among them"
-        if hidden and copies > 1
-        else "",
-    )
+    problem = f"of {len(hits)} texts {copies} are copies of {often.text!r}; {rare.text!r} is not among them"
+    row.expect("repeated", problem if hidden and copies > 1 else "")
     with bench.look("loop of recall"):
         subject.need("export")
         record_count = _count_records(bench, scope)
@@ -257,7 +244,7 @@ def survive_a_crash(bench: Bench) -> None:
     subject = bench.subject
     facts = bench.make_facts.facts(6)
     bench.tell(facts, scope)
-    row.control("before", first_of(bench.missing(fact, scope) for fact in facts))
+    row.control("before", bench.any_missing(facts, scope))
     with bench.look("after a crash"):
         subject.need("reopen")
         # Told and acknowledged, but neither settled nor closed.
@@ -266,7 +253,7 @@ def survive_a_crash(bench: Bench) -> None:
         subject.reopen()
         row.expect(
             "after a crash",
-            first_of(bench.missing(fact, scope) for fact in (*facts, last)),
+            bench.any_missing([*facts, last], scope),
         )
         newer = bench.make_facts.fact()
         bench.tell([newer], scope)
@@ -287,8 +274,7 @@ def take_concurrent_writers(bench: Bench) -> None:
         row.lacks("all found", f"another thread may not write: {raised}")
         return
     subject.settle(scope)
-    facts = [fact for part in parts for fact in part]
-    row.expect("all found", first_of(bench.missing(fact, scope) for fact in facts))
+    row.expect("all found", bench.any_missing(chain.from_iterable(parts), scope))
 
 
 def _write(bench: Bench, facts: list[Fact], scope: Scope) -> None:

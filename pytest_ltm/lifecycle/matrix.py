@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
+from operator import attrgetter
 from textwrap import wrap
 from typing import Any
 
 from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run, percentiles
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lifecycle.row import SIGNS, Cell
 from pytest_ltm.lifecycle.subject import Usage
 
@@ -64,9 +67,9 @@ def _thin(values: Sequence[float]) -> list[float]:
 
 def matrix_lines(lines: Sequence[Line], width: int) -> Iterator[str]:
     """Yield the matrix of one agent, and what its calls took."""
-    for group in dict.fromkeys(line.group for line in lines):
+    for group, group_lines in group_by(lines, attrgetter("group")).items():
         yield f"{group}:"
-        for line in (line for line in lines if line.group == group):
+        for line in group_lines:
             cells = " · ".join(map(_cell_text, line.cells))
             if len(line.cells) == 1 and line.cells[0].state == "lacks":
                 cells = f"{SIGNS['lacks']} {line.cells[0].evidence}"
@@ -85,13 +88,13 @@ def _cell_text(cell: Cell) -> str:
 def usage_lines(lines: Sequence[Line]) -> Iterator[str]:
     """Yield what calls of a store took, and how long a write could not be found."""
     for name in ("add", "search"):
-        values = [
-            value for line in lines for value in line.usage["seconds"].get(name, ())
-        ]
+        values: list[float] = []
+        for line in lines:
+            values += line.usage["seconds"].get(name, ())
         calls = sum(line.usage["calls"].get(name, 0) for line in lines)
         if values:
             yield f"{name} in s, p50/p95/p99: {percentiles(values)} ({calls:,} calls)"
-    lags = [value for line in lines for value in line.usage["lags"]]
+    lags = list(chain.from_iterable(line.usage["lags"] for line in lines))
     missed = sum(line.usage["missed"] for line in lines)
     pace = pace_of_run()
     if sentence := lag_sentence(lags, missed, pace.limit if pace.polls else 0):

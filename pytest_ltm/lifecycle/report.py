@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from pytest_ltm.api.journal import RunResult, Section, as_sections
 from pytest_ltm.api.session import option_value
 from pytest_ltm.api.storage import LtmError, write_output
+from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lifecycle.matrix import Line, usage_lines
 from pytest_ltm.lifecycle.row import State
 
@@ -30,8 +33,7 @@ _STATES: Mapping[State, str] = {
 
 def lifecycle_sections(lines: Sequence[Line]) -> Iterator[Section]:
     """Yield the matrix of each agent as a section."""
-    for agent in dict.fromkeys(line.agent for line in lines):
-        agent_lines = [line for line in lines if line.agent == agent]
+    for agent, agent_lines in group_by(lines, attrgetter("agent")).items():
         yield Section(
             title=f"The life of a memory: {agent}",
             sentences=(LEGEND, *usage_lines(agent_lines)),
@@ -50,15 +52,16 @@ def _test_record(line: Line) -> dict[str, Any]:
 
 
 def _tables(lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
-    for group in dict.fromkeys(line.group for line in lines):
-        rows = [_row(line) for line in lines if line.group == group]
+    failures: list[list[str]] = []
+    for line in lines:
+        failures += [
+            [line.test, cell.look, cell.evidence]
+            for cell in line.cells
+            if cell.state == "fails"
+        ]
+    for group, group_lines in group_by(lines, attrgetter("group")).items():
+        rows = list(map(_row, group_lines))
         yield _table(group.capitalize(), ["test", *_STATES.values()], rows)
-    failures = [
-        [line.test, cell.look, cell.evidence]
-        for line in lines
-        for cell in line.cells
-        if cell.state == "fails"
-    ]
     if failures:
         yield _table("What fails", ["test", "look", "evidence"], failures)
 
@@ -118,7 +121,7 @@ class LifecycleReport:
         answers = self._config.hook.pytest_ltm_report_sections(
             result=result, status=status
         )
-        return [section for answer in answers for section in as_sections(answer)]
+        return list(chain.from_iterable(map(as_sections, answers)))
 
     def _write_page(self, sections: Sequence[Section]) -> list[str]:
         path: Path | None = option_value(self._config, "ltm_report")

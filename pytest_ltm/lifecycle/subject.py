@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -466,18 +466,17 @@ def _kinds_of(exported: Any) -> dict[str, list[Hit]]:
         return {"records": [Hit(line) for line in text.splitlines()]}
     if not isinstance(exported, Mapping):
         return {"records": _hits_of(exported, "export")}
-    kinds = {}
+    kinds: dict[str, list[Hit]] = {}
     for kind, records in exported.items():
         is_list = isinstance(records, Iterable) and not isinstance(
             records, (str, Mapping)
         )
-        listed = list(records) if is_list else [records]
-        kinds[str(kind)] = [
-            _hit_of(record)
-            if _has_text(record)
-            else Hit(" ".join(_texts_within(record)))
-            for record in listed
-        ]
+        hits = kinds[str(kind)] = []
+        for record in records if is_list else [records]:
+            if _has_text(record):
+                hits.append(_hit_of(record))
+            else:
+                hits.append(Hit(" ".join(_texts_within(record))))
     return kinds
 
 
@@ -487,12 +486,13 @@ def _has_text(record: Any) -> bool:
     return isinstance(record, str)
 
 
-def _texts_within(made: Any) -> list[str]:
-    """Return all texts within a JSON-like value."""
-    if isinstance(made, str):
-        return [made]
-    if isinstance(made, Mapping):
-        return [text for value in made.values() for text in _texts_within(value)]
-    if isinstance(made, Iterable) and not isinstance(made, (bytes, bytearray)):
-        return [text for value in made for text in _texts_within(value)]
-    return [str(made)]
+def _texts_within(record: Any) -> Iterator[str]:
+    """Yield all texts within a JSON-like value."""
+    is_parted = isinstance(record, Iterable) and not isinstance(
+        record, (str, bytes, bytearray)
+    )
+    if not is_parted:
+        yield str(record)
+        return
+    for part in record.values() if isinstance(record, Mapping) else record:
+        yield from _texts_within(part)

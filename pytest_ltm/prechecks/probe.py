@@ -135,19 +135,12 @@ class Probe:
             return "it can serve one conversation only"
         if "Stateless" in capabilities_of(source.given):
             return "it is stateless"
-        recorded = conversations_in(self._path.parent, JOURNAL).items()
-        recorded_events = (
-            event
-            for name, path in recorded
-            if name.agent == label
-            for event in events.iter_readable_events(path)
-        )
-        has_begun = any(
-            isinstance(event, (events.ReplyReceived, events.FillerSent))
-            for event in recorded_events
-        )
-        if has_begun:
-            return "its conversations had begun without it"
+        for name, path in conversations_in(self._path.parent, JOURNAL).items():
+            if name.agent != label:
+                continue
+            for event in events.iter_readable_events(path):
+                if isinstance(event, (events.ReplyReceived, events.FillerSent)):
+                    return "its conversations had begun without it"
         return ""
 
     def _definitions(

@@ -108,15 +108,12 @@ def _forecast_time(
     """Say about how long the agent's conversations take if each reply takes as long as those of the probe did."""
     terminal = run.config.pluginmanager.get_plugin("terminalreporter")
     profile = profile_of(source)
-    steps = {
-        name: sum(isinstance(step, (Say, Ask)) for step in definition.steps)
-        for name, definition in definitions.items()
-    }
+    counts = {}
+    for name, definition in definitions.items():
+        counts[name] = sum(isinstance(step, (Say, Ask)) for step in definition.steps)
     messages = 0
     for group in groups:  # the opening, what its examples say, and what else is told
-        messages += 1 + sum(
-            steps.get(ltm_item.scenario, _MESSAGES) for ltm_item in group
-        )
+        messages += 1 + sum(counts.get(item.scenario, _MESSAGES) for item in group)
         if "AcceptsHistory" not in profile.capabilities:
             messages += _count_told(run.settings, group, profile.max_message_tokens)
     at_once = min(max(1, run.of_agent.get(groups[0][0].place.agent, 1)), len(groups))

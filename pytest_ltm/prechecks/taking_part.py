@@ -37,7 +37,7 @@ class TakingPart:
         ]
         for label in dict.fromkeys(item.place.agent for item in wanting):
             own_items = [item for item in wanting if item.place.agent == label]
-            needed = {name for item in own_items for name in item.marks.requires}
+            needed = set().union(*(item.marks.requires for item in own_items))
             lacking_names: set[str] = _find_lacking(
                 self._run.sources[label], needed & NAMED_WHERE_NEEDED
             )

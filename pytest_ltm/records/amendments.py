@@ -95,36 +95,30 @@ def write_amendment(run_folder: Path, nodeid: str, amendment: Amendment | None) 
     from filelock import FileLock
 
     with FileLock(str(run_folder / LOCK)):
-        other_amendments = {
-            name: entry
-            for name, entry in read_amendments(run_folder).items()
-            if name != nodeid
-        }
-        if amendment is None:
-            amendments = other_amendments
-        else:
-            amendments = other_amendments | {nodeid: amendment}
-        text = json_text(
-            {name: to_record(entry) for name, entry in sorted(amendments.items())}
-        )
-        write_whole(run_folder / FILE, text.encode())
+        amendments = read_amendments(run_folder)
+        amendments.pop(nodeid, None)
+        if amendment is not None:
+            amendments[nodeid] = amendment
+        write_whole(run_folder / FILE, amendments_text(amendments).encode())
+
+
+def amendments_text(amendments: Mapping[str, Amendment]) -> str:
+    """Return the text of a run's amendments, sorted by node id."""
+    return json_text(
+        {nodeid: to_record(entry) for nodeid, entry in sorted(amendments.items())}
+    )
 
 
 def apply_amendments(run: RunResult, amendments: Mapping[str, Amendment]) -> RunResult:
     """Return the run with the amended verdicts in place of the automatic ones, which each row keeps."""
-    conversations = tuple(
-        replace(
-            conversation,
-            scenarios=tuple(
-                amend_result(row, amendments[row.nodeid])
-                if row.nodeid in amendments
-                else row
-                for row in conversation.scenarios
-            ),
-        )
-        for conversation in run.conversations
-    )
-    return structs.replace(run, conversations=conversations)
+    conversations = []
+    for conversation in run.conversations:
+        rows = []
+        for row in conversation.scenarios:
+            amendment = amendments.get(row.nodeid)
+            rows.append(amend_result(row, amendment) if amendment else row)
+        conversations.append(replace(conversation, scenarios=tuple(rows)))
+    return structs.replace(run, conversations=tuple(conversations))
 
 
 def amend_result(row: ScenarioResult, amendment: Amendment) -> ScenarioResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class Budget:
 
     def total_spending(self) -> SpentBudget:
         """Return what all have spent together."""
-        return _sum_spent(self.ledger.read())
+        return sum_spent(self.ledger.read())
 
     def doubled_limits(self) -> str:
         """Return the options of a budget twice as large as this one, or as what was spent if that is more."""
@@ -74,12 +75,12 @@ class Budget:
         """Begin the ledger with what was spent before the run was resumed; what was being sent counts for good."""
 
         def alter(before: dict[str, Any]) -> dict[str, Any]:
-            value: dict[str, Any] = {
-                side: {key: structs.astuple(spent) for key, spent in of.items()}
-                for side, of in spent_before.items()
-            }
-            for being in ("gone", "reserved"):
-                for key, row in before.get(being, {}).items():
+            value: dict[str, Any] = {side: {} for side in spent_before}
+            for side, conversations in spent_before.items():
+                for key, spent in conversations.items():
+                    _add_spent(value, side, key, spent)
+            for name in ("gone", "reserved"):
+                for key, row in before.get(name, {}).items():
                     _add_spent(value, "gone", key, SpentBudget(*row))
             return value
 
@@ -120,7 +121,7 @@ class BudgetAccount:
         if reserved is not None and not self._reserved:
             # of a process that has died: it was sent, and counts for good
             _add_spent(value, "gone", self._conversation, SpentBudget(*reserved))
-        spent = _sum_spent(value)  # what others have reserved counts as spent
+        spent = sum_spent(value)  # what others have reserved counts as spent
         limits = self._budget.limits
         over = []
         if limits.usd is not None and spent.usd >= limits.usd:
@@ -263,11 +264,10 @@ def _add_bought(
             )
 
 
-def _sum_spent(value: Mapping[str, Any]) -> SpentBudget:
-    return sum(
-        (SpentBudget(*row) for side in value.values() for row in side.values()),
-        SpentBudget(),
-    )
+def sum_spent(ledger: Mapping[str, Any]) -> SpentBudget:
+    """Return what all conversations have spent together, by a ledger's JSON values."""
+    rows = chain.from_iterable(side.values() for side in ledger.values())
+    return sum((SpentBudget(*row) for row in rows), SpentBudget())
 
 
 def _add_spent(

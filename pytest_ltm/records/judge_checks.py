@@ -205,13 +205,13 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
             if rate.missed >= _NAMED
         ]
         why += f", {' and '.join(named)} ones" if named else ""
-        shown = "; ".join(
-            f"to {check.question!r} it {'fails' if check.passes else 'passes'} {check.answer!r}"
-            for check in missed[:_SHOWN]
-        )
-        why += f": {shown}" + (
-            f"; and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
-        )
+        examples = []
+        for check in missed[:_SHOWN]:
+            verb = "fails" if check.passes else "passes"
+            examples.append(f"to {check.question!r} it {verb} {check.answer!r}")
+        if len(missed) > _SHOWN:
+            examples.append(f"and {len(missed) - _SHOWN} more")
+        why += f": {'; '.join(examples)}"
     costs = [check.cost_usd for check in checks if check.cost_usd is not None]
     uses = [check.usage for check in checks if check.usage is not None]
     return [

@@ -233,21 +233,21 @@ def agent_differences(recording: Recording, agent: AgentRecord) -> list[str]:
     # An equal fingerprint says that spec and configuration, which come first, are the
     # same: records hide secrets.
     for name in events.AgentFacts.__struct_fields__[2 if same else 0 :]:
-        then = getattr(recording.header.agent, name, None)
-        now = getattr(facts, name)
-        if isinstance(then, dict) and isinstance(now, dict):
-            texts += value_changes(then, now, "The agent's configuration, {}:")
+        recorded = _listed(getattr(recording.header.agent, name, None))
+        current = _listed(getattr(facts, name))
+        if isinstance(recorded, dict) and isinstance(current, dict):
+            texts += value_changes(recorded, current, "The agent's configuration, {}:")
         else:
-            recorded, today = (
-                {name: list(fact) if isinstance(fact, tuple) else fact}
-                for fact in (then, now)
-            )
-            texts += value_changes(recorded, today, "The agent's {}")
+            texts += value_changes({name: recorded}, {name: current}, "The agent's {}")
     if not same and not texts:
         texts.append(
             "The agent's configuration differs in a value that is not shown because it may be secret."
         )
     return texts
+
+
+def _listed(fact: object) -> object:
+    return list(fact) if isinstance(fact, tuple) else fact
 
 
 def _comparable_facts(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from msgspec import structs
@@ -90,6 +91,12 @@ def mark_discrepancies(run: LoadedRun) -> LoadedRun:
     """Return a run with a notice for each file in its folder that does not hold."""
     # Read again: a run that goes on was given results that are in none of its files.
     return _add_marks(run, discrepancy_sentences(read_run(run.path)))
+
+
+def discrepancy_notices(runs: Iterable[LoadedRun]) -> list[str]:
+    """Return the notices of runs on what does not hold."""
+    notices = chain.from_iterable(run.result.notices for run in runs)
+    return [notice for notice in notices if notice.startswith(DIFFERS)]
 
 
 def _add_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:

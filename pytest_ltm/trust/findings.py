@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def run_findings(result: RunResult) -> list[PoisonFinding]:
     if not any(is_poison(row) for row in result.scenarios):
         return []
     folders, _ = results_in(Path(result.folder))
-    return [finding for folder in folders for finding in folder_findings(folder)]
+    return list(chain.from_iterable(map(folder_findings, folders)))
 
 
 def folder_findings(folder: ConversationFolder) -> Iterator[PoisonFinding]:

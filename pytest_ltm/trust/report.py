@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, starmap
 from typing import Any
 
 from pytest_ltm.api.journal import Curve, RunResult, Section, at_span
@@ -24,11 +25,11 @@ def trust_section(result: RunResult) -> Section | None:
     findings = run_findings(result)
     if not findings:
         return None
-    lines = [line for agent in _agents(findings) for line in _agent_lines(*agent)]
+    agents = _agents(findings)
     return Section(
         title=TITLE,
-        sentences=[LEGEND, *lines],
-        json={"agents": [_agent_json(*agent) for agent in _agents(findings)]},
+        sentences=[LEGEND, *chain.from_iterable(starmap(_agent_lines, agents))],
+        json={"agents": list(starmap(_agent_json, agents))},
         curves=tuple(_curves(findings)),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,24 +34,21 @@ JOURNAL = "journal.jsonl"
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
     """Return one file with a SARIF run for each run; LtmError if none of them planted anything."""
-    found = {run.path: _run_findings(run) for run in results.runs}
-    if not any(found.values()):
+    runs = []
+    for run in results.runs:
+        findings = list(chain.from_iterable(map(folder_findings, run.conversations)))
+        if findings:
+            runs.append(_run_json(run, findings))
+    if not runs:
         # An empty file would look like a clean one.
         raise LtmError(
             "nothing to export: no run has a verdict on planted texts. "
             "Play some: pytest --ltm-suite=trust --ltm-agent=mypkg.bot:Bot"
         )
-    runs = [_run_json(run, found[run.path]) for run in results.runs if found[run.path]]
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     path = to if to.suffix else to.with_suffix(".sarif")
     return [ExportTarget(path, lambda place: write_output(place, for_file(text)))]
-
-
-def _run_findings(run: LoadedRun) -> list[PoisonFinding]:
-    return [
-        finding for folder in run.conversations for finding in folder_findings(folder)
-    ]
 
 
 def _run_json(run: LoadedRun, findings: Sequence[PoisonFinding]) -> dict[str, Any]:

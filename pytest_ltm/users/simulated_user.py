@@ -195,15 +195,12 @@ class ModelledUser:
     def _left(self) -> int:
         return self.turns - len(self._said)
 
+    def _has_told(self, fact: str) -> bool:
+        return any(has_phrase(space_delimited(text), fact) for text in self._said)
+
     def _next(self) -> UserMessage:
         """Return the next message; UserError if the model does not write one in some tries."""
-        untold = tuple(
-            fact
-            for fact in self.facts
-            if not any(
-                has_phrase(space_delimited(message), fact) for message in self._said
-            )
-        )
+        untold = tuple(fact for fact in self.facts if not self._has_told(fact))
         prompt = self._prompt(untold)
         wrong = ""
         # What was wrong with a message is told to the model before its next try.

@@ -39,7 +39,7 @@ from pytest_ltm.api.storage import (
     open_regular,
     stopwatch_seconds,
 )
-from pytest_ltm.records.budget import SpentBudget
+from pytest_ltm.records.budget import sum_spent
 from pytest_ltm.reports.history import read_past
 from pytest_ltm.web import page_parts
 
@@ -542,8 +542,7 @@ class FollowedRun:
                 ledger = Shared(self.path / LEDGER).read()
             else:
                 ledger = {}
-            rows = [row for side in ledger.values() for row in side.values()]
-            spent = sum((SpentBudget(*row) for row in rows), SpentBudget())
+            spent = sum_spent(ledger)
         except (LtmError, OSError, TypeError, AttributeError):
             return fields
         units = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -172,7 +173,7 @@ def _is_wanted(row: RunRow, words: Sequence[str], chosen: Mapping[str, str]) -> 
 
 def _values_of(rows: Sequence[RunRow], name: str) -> list[str]:
     """Return what can be chosen, in order."""
-    values = {value for row in rows for value in CHOICES[name](row)}
+    values = set(chain.from_iterable(map(CHOICES[name], rows)))
     return sorted(values - {""})
 
 
@@ -199,12 +200,12 @@ def _score_text(score: HistoricalScore) -> str:
 
 def _standings(pasts: Sequence[Past]) -> list[dict[str, Any]]:
     """Return what is shown of each agent, of those under test where there are any; the newest first."""
-    measured = [
-        (past, score)
-        for past in pasts
-        for score in past.standings
-        if past.state == "finished" and not score.unmeasured
-    ]
+    measured: list[tuple[Past, HistoricalScore]] = []
+    for past in pasts:
+        if past.state == "finished":
+            measured += [
+                (past, score) for score in past.standings if not score.unmeasured
+            ]
     tested = [(past, score) for past, score in measured if score.own] or measured
     by_agent = group_by(tested, lambda pair: pair[1].agent)
     agents = list(by_agent.items())[:MOST_STANDINGS]

@@ -94,11 +94,11 @@ def find_fields(dump: Dump, text: str = "", scope: Sequence[str] = ()) -> Fields
 
 def _choose_text(columns: Mapping[str, Sequence[Any]], dump: Dump) -> str:
     """Return the field with the most words a row."""
-    words = {
-        name: sum(value.count(" ") for value in values if isinstance(value, str))
-        for name, values in columns.items()
-        if any(isinstance(value, str) for value in values)
-    }
+    words = {}
+    for name, values in columns.items():
+        texts = [value for value in values if isinstance(value, str)]
+        if texts:
+            words[name] = sum(text.count(" ") for text in texts)
     if not words:
         raise ConfigurationError(
             f"{dump.name}: no field holds texts. It has {', '.join(columns) or 'no fields'}"
@@ -134,7 +134,7 @@ def _choose_scope(columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
         name
         for name, values in columns.items()
         if _is_named(name, "scope_fields")
-        and len({str(value) for value in values}) < max(2, len(values))
+        and len(set(map(str, values))) < max(2, len(values))
     )
 
 

@@ -8,7 +8,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -196,13 +196,13 @@ def _find_near(
     Two texts that share a share s of their words have one of the (1 - s) n + 1 rarest
     words of either in common, so only these are looked up.
     """
-    counts = Counter(word for place in places for word in set(wordings[place].plain))
+    words_by_place = {place: set(wordings[place].plain) for place in places}
+    counts = Counter(chain.from_iterable(words_by_place.values()))
     holders: dict[str, list[int]] = defaultdict(list)
-    for place in places:
-        words = set(wordings[place].plain)
+    for place, words in words_by_place.items():
         rarest = sorted(words, key=lambda word: (counts[word], word))
         rarest = rarest[: int((1 - SIMILAR) * len(words)) + 1]
-        candidates = {earlier for word in rarest for earlier in holders[word]}
+        candidates = set(chain.from_iterable(holders[word] for word in rarest))
         for earlier in sorted(candidates):
             if _are_near(wordings[place], wordings[earlier]):
                 evidence = quote_safely(memories[place].text)

@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -202,19 +203,16 @@ def _rows_of_database(path: Path) -> Iterator[tuple[str, Row]]:
 def _rows_of_table(connection: sqlite3.Connection, name: str) -> list[Row]:
     quoted = name.replace('"', '""')
     rows = connection.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608 - a name of the file's own, quoted
-    return [
-        {column: row[column] for column in row.keys() if row[column] is not None}  # noqa: SIM118 - a Row is no mapping
-        for row in rows
-    ]
+    records: list[Row] = []
+    for row in rows:
+        pairs = zip(row.keys(), row, strict=True)
+        records.append({column: value for column, value in pairs if value is not None})
+    return records
 
 
 def _count_words(rows: Sequence[Row]) -> int:
-    return sum(
-        value.count(" ")
-        for row in rows
-        for value in row.values()
-        if isinstance(value, str)
-    )
+    values = chain.from_iterable(row.values() for row in rows)
+    return sum(value.count(" ") for value in values if isinstance(value, str))
 
 
 def _rows_of_prose(text: str) -> Iterator[tuple[str, Row]]:

@@ -165,11 +165,11 @@ class CardPlay:
     def _export(self, user: str) -> dict[str, tuple[str, ...]]:
         for power in ("export", "list"):
             if self.subject.can(power):
+                texts = {}
                 kinds = self.subject.listed(power, self._scope(user))
-                return {
-                    kind: tuple(hit.text for hit in hits)
-                    for kind, hits in kinds.items()
-                }
+                for kind, hits in kinds.items():
+                    texts[kind] = tuple(hit.text for hit in hits)
+                return texts
         return {}
 
     def _wait_until_settled(self) -> None:

@@ -23,7 +23,7 @@ from pytest_ltm.figures.text import text_of
 from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reports.exports.output import ExportTarget
 from pytest_ltm.reports.html.details import expected_answers, plan_definitions
-from pytest_ltm.reports.verification import DIFFERS
+from pytest_ltm.reports.verification import discrepancy_notices
 
 SCHEMA_VERSION = "0.2.2"
 # Nothing says which model an agent calls, and how.
@@ -77,8 +77,9 @@ def aggregate_json(part: RunSlice) -> dict[str, Any]:
     """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
     column = part.column
     facts = part.facts()
-    differs = [text for text in part.run.result.notices if text.startswith(DIFFERS)]
-    facts |= {"unverified": differs} if differs else {}
+    differs = discrepancy_notices([part.run])
+    if differs:
+        facts["unverified"] = differs
     place = "" if column.span_label == "all" else f" at {column.span_label}"
     total = {"score": column.total, "details": _texts(part.figures())}
     results = [_result(f"{_suite(part)}{place}", total, most=max(column.out_of, 1))]

@@ -74,7 +74,7 @@ from pytest_ltm.reports.html.score_tables import (
     worst_scenarios,
 )
 from pytest_ltm.reports.section_tables import section_tables
-from pytest_ltm.reports.verification import DIFFERS, read_marked_run
+from pytest_ltm.reports.verification import discrepancy_notices, read_marked_run
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -389,12 +389,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             first_rows=FIRST_ROWS,
             rules=deciding_rules(material),
             origins=[run_origin(run) for run in material.runs],
-            marks=[
-                text
-                for run in material.runs
-                for text in run.result.notices
-                if text.startswith(DIFFERS)
-            ],
+            marks=discrepancy_notices(material.runs),
             graded=[row.result for row in material.rows if row.result.is_contested],
             # The first contested answers alone: the run's folder has all.
             most_graded=200,
