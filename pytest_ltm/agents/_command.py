@@ -81,8 +81,9 @@ class CommandAgent:
         self._settings = settings
         self._process: LineProcess | None = None
         self._stderr = stderr
-        self._now = ""
-        self._told: list[tuple[str, str, str]] = []
+        self._time = ""
+        self._exchanges: list[tuple[str, str, str]] = []
+        """Message, reply and user of each."""
         self._state: tuple[int, Any] | None = None
         sources.grant_capabilities(
             self, settings.capabilities, settings.max_message_tokens
@@ -108,100 +109,101 @@ class CommandAgent:
     def _reset(self) -> None:
         # One that was never started has nothing to forget.
         if self._is_running:
-            self._asked({"reset": True}, "ok")
-        self._told = []
+            self._ask({"reset": True}, "ok")
+        self._exchanges = []
         self._state = None
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        reply = self._replied(
-            _message_fields(message=message, user=user, now=self._now)
-        )
-        self._told.append((message, reply.text, user))
+        fields = _message_fields(message=message, user=user, time=self._time)
+        reply = self._ask_reply(fields)
+        self._exchanges.append((message, reply.text, user))
         return reply
 
     def _reply_with_tools(
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
-        fields = _message_fields(message=message, user=user, now=self._now)
-        reply = self._replied({**fields, **shown_tools(tools or Tools())})
+        fields = _message_fields(message=message, user=user, time=self._time)
+        reply = self._ask_reply({**fields, **shown_tools(tools or Tools())})
         if not reply.calls:
-            self._told.append((message, reply.text, user))
+            self._exchanges.append((message, reply.text, user))
         return reply
 
     def _compact(self) -> Reply:
-        return self._replied({"compact": True})
+        return self._ask_reply({"compact": True})
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._replied(
-            {**_message_fields(message=message, user="", now=self._now), "alone": True}
-        )
+        fields = _message_fields(message=message, user="", time=self._time)
+        return self._ask_reply({**fields, "alone": True})
 
-    def _replied(self, request: dict[str, Any]) -> Reply:
-        answer = self._asked(request, "reply")
+    def _ask_reply(self, request: dict[str, Any]) -> Reply:
+        answer = self._ask(request, "reply")
         calls: tuple[Call, ...] = ()
         if "tools" in request:
             calls = sources.parse_calls(answer.get("tool_calls"), self._called())
         if not isinstance(answer["reply"], str):
             value = sources.shorten_foreign_text(json.dumps(answer["reply"]))
             raise AgentError(f"{self._called()}: its 'reply' is {value}, not a text")
+        usage, cost = self._usage_and_cost(answer)
         return Reply(
             answer["reply"],
-            *self._took(answer),
+            usage,
+            cost,
             calls=calls,
             finish_reason=find_end(answer),
             thoughts=find_thoughts(answer),
         )
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        answer = self._asked(
-            {"accept": _message_fields(message=message, reply=reply, user=user)}, "ok"
-        )
-        self._told.append((message, reply, user))
-        return Reply("", *self._took(answer))
+        fields = _message_fields(message=message, reply=reply, user=user)
+        answer = self._ask({"accept": fields}, "ok")
+        self._exchanges.append((message, reply, user))
+        return Reply("", *self._usage_and_cost(answer))
 
-    def _took(self, answer: Mapping[str, Any]) -> tuple[Usage | None, float | None]:
+    def _usage_and_cost(
+        self, answer: Mapping[str, Any]
+    ) -> tuple[Usage | None, float | None]:
         """Return what an answer says of usage and cost."""
-        usage = answer.get("usage")
+        usage = None
+        if "usage" in answer:
+            counts = answer["usage"] if isinstance(answer["usage"], dict) else {}
+            if not counts.keys() <= set(_COUNTS):
+                raise AgentError(
+                    f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}"
+                )
+            usage = sources.parse_usage(counts)
         cost = answer.get("cost_usd")
-        counts = usage if isinstance(usage, dict) else {}
-        if not counts.keys() <= set(_COUNTS):
-            raise AgentError(
-                f"{self._called()}: its 'usage' has other fields than {', '.join(_COUNTS)}"
-            )
-        return sources.parse_usage(
-            counts
-        ) if "usage" in answer else None, cost if is_amount(cost) else None
+        return usage, cost if is_amount(cost) else None
 
     def _save(self) -> bytes:
-        state = self._asked({"save": True}, "state")["state"]
-        self._state = (len(self._told), state)
-        return json.dumps([len(self._told), state]).encode()
+        state = self._ask({"save": True}, "state")["state"]
+        self._state = (len(self._exchanges), state)
+        return json.dumps([len(self._exchanges), state]).encode()
 
     def _load(self, state: bytes) -> None:
         count, value = json.loads(state)
-        self._asked({"load": value}, "ok")
+        self._ask({"load": value}, "ok")
         # What was said before is in the state; it cannot be told again, only loaded.
-        self._told = [_UNKNOWN] * count
+        self._exchanges = [_UNKNOWN] * count
         self._state = (count, value)
 
     def _tell_time(self, now: datetime) -> None:
-        self._now = now.isoformat()
+        self._time = now.isoformat()
 
     def _written(self) -> Any:
         if not self._is_running:
             return []
-        return operation_rows(self._asked({"written": True}, "written")["written"])
+        return operation_rows(self._ask({"written": True}, "written")["written"])
 
     def _settle(self) -> None:
         if self._is_running:
-            self._asked({"settle": True}, "ok")
+            self._ask({"settle": True}, "ok")
 
     def _delete(self, record: str) -> None:
-        self._asked({"delete": record}, "ok")
+        self._ask({"delete": record}, "ok")
 
     # --- the process
 
-    def _asked(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `field_name`; a process out of step is ended."""
         # Only now: a conversation that is never played needs no process.
         if not self._is_running:
@@ -227,14 +229,15 @@ class CommandAgent:
         return answer
 
     def _can_be_put_back(self) -> bool:
-        if not self._told or (
-            self._state is not None and self._state[0] == len(self._told)
-        ):
+        if not self._exchanges or self._is_saved:
             return True
-        return (
-            "AcceptsHistory" in self._settings.capabilities
-            and _UNKNOWN not in self._told
-        )
+        accepts_history = "AcceptsHistory" in self._settings.capabilities
+        return accepts_history and _UNKNOWN not in self._exchanges
+
+    @property
+    def _is_saved(self) -> bool:
+        """Whether the state holds all exchanges."""
+        return self._state is not None and self._state[0] == len(self._exchanges)
 
     def _start(self) -> None:
         """Start the process and bring it to where the conversation is; AgentFault if nobody can."""
@@ -249,38 +252,39 @@ class CommandAgent:
             more=settings.variables,
             stderr=self._stderr,
         )
-        if self._state is not None and self._state[0] == len(self._told):
+        if self._state is not None and self._is_saved:
             self._exchange({"load": self._state[1]}, "ok")
             return
-        for message, reply, user in self._told:
-            self._exchange(
-                {"accept": _message_fields(message=message, reply=reply, user=user)},
-                "ok",
-            )
+        for message, reply, user in self._exchanges:
+            fields = _message_fields(message=message, reply=reply, user=user)
+            self._exchange({"accept": fields}, "ok")
 
     def _called(self) -> str:
         return f"the process {split_command(self._settings.command)[0]!r}"
 
 
-def raise_told_error(who: str, answer: Mapping[str, Any], field_name: str = "") -> None:
+def raise_told_error(
+    sender: str, answer: Mapping[str, Any], field_name: str = ""
+) -> None:
     """Raise the fault that an answer tells, which may pass; an error without a content is none beside `field_name`."""
     refusal = read_refusal(HTTPStatus.OK, "", answer)
     if refusal is None and field_name in answer:
         return
     error_text = str(answer["error"]) if refusal is None else refusal.message
-    words = f"{who} told an error: {sources.shorten_foreign_text(error_text)}"
+    words = f"{sender} told an error: {sources.shorten_foreign_text(error_text)}"
     if refusal is not None:
         raise RequestRefused(words, refusal)
     raise AgentError(words)
 
 
-def _message_fields(*, user: str, now: str = "", **texts: str) -> dict[str, str]:
+def _message_fields(*, user: str, time: str = "", **texts: str) -> dict[str, str]:
     """Return what a line says of a message: its user and the time where they are known."""
-    return {
-        **texts,
-        **({"user": user} if user else {}),
-        **({"now": now} if now else {}),
-    }
+    fields = texts
+    if user:
+        fields["user"] = user
+    if time:
+        fields["now"] = time
+    return fields
 
 
 def make_command(command: str, parameters: Field) -> sources.AgentSource:
@@ -304,16 +308,9 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
 
 
 def _declared_capabilities(field: Field) -> tuple[str, ...]:
-    wrong = next(
-        (
-            item
-            for item in field.items("capabilities")
-            if item.value not in CAPABILITIES
-        ),
-        None,
-    )
-    if wrong is not None:
-        raise wrong.error(f"one of {', '.join(CAPABILITIES)}")
+    for item in field.items("capabilities"):
+        if item.value not in CAPABILITIES:
+            raise item.error(f"one of {', '.join(CAPABILITIES)}")
     return tuple(field.value)
 
 

@@ -71,9 +71,9 @@ class JsonPath(Struct, frozen=True):
                 if isinstance(value, dict):
                     names = ", ".join(sorted(repr(name) for name in value)[:_NAMES])
                     raise LookupError(f"no field {self.text!r}: {where} {{{names}}}")
-                kind = _KINDS.get(type(value), "number") + (
-                    f" of {len(value)}" if isinstance(value, list) else ""
-                )
+                kind = _KINDS.get(type(value), "number")
+                if isinstance(value, list):
+                    kind += f" of {len(value)}"
                 raise LookupError(f"no field {self.text!r}: {where} a {kind}")
             steps.append(step)
         return value
@@ -83,13 +83,10 @@ class JsonPath(Struct, frozen=True):
         step, _, inner_path = self.text.partition(".")
         if not inner_path:
             return {**data, step: value}
-        below = data.get(step)
-        return {
-            **data,
-            step: JsonPath(inner_path).written(
-                below if isinstance(below, dict) else {}, value
-            ),
-        }
+        inner = data.get(step)
+        if not isinstance(inner, dict):
+            inner = {}
+        return {**data, step: JsonPath(inner_path).written(inner, value)}
 
 
 _NAMES = 8
@@ -229,22 +226,18 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it, with variables by name only."""
-        plain = {name: getattr(self, name) for name in self.__struct_fields__}
-        numbers = {name: path.text for name, path in self.numbers.items()}
-        settings = {
-            name: value.text if isinstance(value, JsonPath) else value
-            for name, value in plain.items()
-        }
-        if self.tools is None:
-            settings["tool_results"] = settings["tool_calls"] = None
-        settings = {
-            name: value
-            for name, value in settings.items()
-            if value or name not in _LATER
-        }
+        settings = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, JsonPath):
+                value = value.text
+            if name in {"tool_results", "tool_calls"} and self.tools is None:
+                value = None
+            if value or name not in _LATER:
+                settings[name] = value
         return {
             **settings,
-            "numbers": numbers,
+            "numbers": {name: path.text for name, path in self.numbers.items()},
             "body": dict(self.body),
             "headers": dict(self.headers),
         }
@@ -358,8 +351,8 @@ class HttpAgent:
             event_hooks={"request": [add_trace]},
         )
         self._conversation = _new_id()
-        self._now = ""
-        self._begun = False
+        self._time = ""
+        self._has_begun = False
         self._rows: list[Any] = []
         """What the memory did that nobody has asked for yet."""
         sources.grant_capabilities(
@@ -389,15 +382,14 @@ class HttpAgent:
 
     def _reset(self) -> None:
         self._conversation = _new_id()
-        self._begun = False
+        self._has_begun = False
 
     def _reply(
         self, message: str, user: str = "", session: str = "", agent: str = ""
     ) -> Reply:
         common = self._common(user, session, agent)
         data = self._post("", self._settings.message.written(common, message))
-        usage, cost = self._took(data)
-        return self._replied(data, usage, cost)
+        return self._read_reply(data, *self._usage_and_cost(data))
 
     def _reply_with_tools(
         self, message: str, user: str = "", tools: Tools | None = None
@@ -410,21 +402,21 @@ class HttpAgent:
         request = settings.tools.written(request, tool_fields["tools"])
         request = settings.tool_results.written(request, tool_fields["tool_results"])
         data = self._post("", request)
-        usage, cost = self._took(data)
+        usage, cost = self._usage_and_cost(data)
         called = None
         with suppress(LookupError):
             called = settings.tool_calls.read(data)
         calls = sources.parse_calls(called, settings.place(""))
         if calls:
             return Reply("", usage, cost, calls=calls)
-        return self._replied(data, usage, cost)
+        return self._read_reply(data, usage, cost)
 
-    def _replied(self, data: Any, usage: Usage | None, cost: float | None) -> Reply:
+    def _read_reply(self, data: Any, usage: Usage | None, cost: float | None) -> Reply:
         """Return the reply that an answer holds, with how it ended and what was thought, where it tells."""
         end = find_end(data)
         # what is named as kept back or broken off need not have a text
         is_lost = sort_end(end) not in SCORED
-        text = self._read(data, usage, may_lack=is_lost)
+        text = self._read_text(data, usage, may_lack=is_lost)
         return Reply(
             text,
             usage,
@@ -445,10 +437,10 @@ class HttpAgent:
         common = self._common(user, session, agent)
         exchange = {**settings.message.written(common, message), "reply": reply}
         data = self._post(settings.history, exchange)
-        return Reply("", *self._took(data))
+        return Reply("", *self._usage_and_cost(data))
 
     def _tell_time(self, now: datetime) -> None:
-        self._now = now.isoformat()
+        self._time = now.isoformat()
 
     def _written(self) -> list[Any]:
         rows = self._rows
@@ -459,13 +451,15 @@ class HttpAgent:
         self._post(self._settings.settle, self._common())
 
     def _delete(self, record: str) -> None:
-        self._took(self._post(self._settings.delete, {**self._common(), "id": record}))
+        self._usage_and_cost(
+            self._post(self._settings.delete, {**self._common(), "id": record})
+        )
 
     def _save(self) -> bytes:
-        return json.dumps([self._conversation, self._begun]).encode()
+        return json.dumps([self._conversation, self._has_begun]).encode()
 
     def _load(self, state: bytes) -> None:
-        self._conversation, self._begun = json.loads(state)
+        self._conversation, self._has_begun = json.loads(state)
 
     # --- requests
 
@@ -480,19 +474,19 @@ class HttpAgent:
             (settings.user, user),
             (settings.session, session),
             (settings.agent, agent),
-            (settings.time, self._now),
+            (settings.time, self._time),
         ):
             if path is not None and value:
                 data = path.written(data, value)
         return data
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:
-        if not self._begun:
+        if not self._has_begun:
             # Not before: an agent that is made and never asked leaves nothing on the
             # server.
             if self._settings.reset:
                 self._answer(self._settings.reset, self._common())
-            self._begun = True
+            self._has_begun = True
         response = self._answer(path, data)
         try:
             body = json.loads(response.text)
@@ -518,8 +512,8 @@ class HttpAgent:
         try:
             with self._client.stream(
                 "POST", self._settings.url_of(path), json=data
-            ) as coming:
-                response = self._whole(coming, place)
+            ) as stream:
+                response = self._read_response(stream, place)
         except (
             self._http.ConnectError,
             self._http.ConnectTimeout,
@@ -540,10 +534,10 @@ class HttpAgent:
             f"{place} answered {phrase}: {_body_start(response)}", response
         )
 
-    def _whole(self, coming: Any, place: str) -> Any:
+    def _read_response(self, stream: Any, place: str) -> Any:
         """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
         body = bytearray()
-        for part in coming.iter_bytes():
+        for part in stream.iter_bytes():
             body += part
             if len(body) > LONGEST_BODY:
                 raise _unusable_answer(
@@ -553,22 +547,21 @@ class HttpAgent:
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [
             (name, value)
-            for name, value in coming.headers.multi_items()
+            for name, value in stream.headers.multi_items()
             if name.lower() not in packed
         ]
+        extensions = {}
+        if "reason_phrase" in stream.extensions:
+            extensions["reason_phrase"] = stream.extensions["reason_phrase"]
         return self._http.Response(
-            coming.status_code,
+            stream.status_code,
             headers=headers,
             content=bytes(body),
-            request=coming.request,
-            extensions={
-                name: value
-                for name, value in coming.extensions.items()
-                if name == "reason_phrase"
-            },
+            request=stream.request,
+            extensions=extensions,
         )
 
-    def _read(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
+    def _read_text(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
         """Return the reply; `usage`: what an answer without one has used; `may_lack`: "" for none."""
         place = self._settings.place("")
         path = self._settings.reply
@@ -590,7 +583,7 @@ class HttpAgent:
             )
         return text
 
-    def _took(self, data: Any) -> tuple[Usage | None, float | None]:
+    def _usage_and_cost(self, data: Any) -> tuple[Usage | None, float | None]:
         """Return what an answer says of usage and cost, and keep what it says of memory."""
         result = {}
         if self._settings.written is not None:
@@ -600,10 +593,10 @@ class HttpAgent:
             with suppress(LookupError):
                 result[name] = path.read(data)
         cost = result.pop("cost_usd", None)
-        usage_names = self._settings.numbers.keys() - {"cost_usd"}
-        return sources.parse_usage(result) if usage_names else None, cost if is_amount(
-            cost
-        ) else None
+        usage = None
+        if self._settings.numbers.keys() - {"cost_usd"}:
+            usage = sources.parse_usage(result)
+        return usage, cost if is_amount(cost) else None
 
 
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 import textwrap
+from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -40,8 +41,8 @@ class Human:
 
     def __init__(self) -> None:
         self._number = 0
-        self._now: datetime | None = None
-        self._told: list[tuple[str, str]] = []
+        self._time: datetime | None = None
+        self._exchanges: deque[tuple[str, str]] = deque(maxlen=REMINDED)
         self._new = 0
 
     def reply(self, message: str) -> str:
@@ -72,33 +73,31 @@ class Human:
                     and "\n" not in command
                 ):
                     if command == ":empty":
-                        return self._answered(message, "")
+                        return self._note_answer(message, "")
                     _print_to_person(
                         f"There is no command {command!r}; :help lists the commands."
                     )
                 case _:
-                    return self._answered(
-                        message, answer[1:] if answer.startswith("::") else answer
-                    )
+                    if answer.startswith("::"):
+                        answer = answer[1:]
+                    return self._note_answer(message, answer)
 
     def accept(self, message: str, reply: str) -> None:
         """Note an exchange that needs no answer: filler, or what was said before a pause."""
         self._number += 1
-        self._told.append((message, reply))
-        del self._told[:-REMINDED]
+        self._exchanges.append((message, reply))
         self._new += 1
 
     def tell_time(self, now: datetime) -> None:
         """Know the conversation's time, which is shown with each message."""
-        self._now = now
+        self._time = now
 
     def configuration(self) -> Mapping[str, Any]:
         """Return that it is a person."""
         return {"human": True}
 
-    def _answered(self, message: str, reply: str) -> str:
-        self._number += 1
-        self._told = [*self._told, (message, reply)][-REMINDED:]
+    def _note_answer(self, message: str, reply: str) -> str:
+        self.accept(message, reply)
         self._new = 0
         return reply
 
@@ -106,12 +105,11 @@ class Human:
         """Show the last of what was told since the person's last answer, shortened."""
         if not self._new:
             return
-        exchanges = self._told[-min(self._new, REMINDED) :]
-        more = self._new - len(exchanges)
+        exchanges = list(self._exchanges)[-self._new :]
         head = "what was said meanwhile, or before you paused"
-        _print_to_person(
-            f"--- {head}{f' (and {more} exchanges more)' if more else ''} ---"
-        )
+        if self._new > len(exchanges):
+            head += f" (and {self._new - len(exchanges)} exchanges more)"
+        _print_to_person(f"--- {head} ---")
         for message, reply in exchanges:
             _print_to_person(
                 f"agenda: {_shorten_line(message)}\n   you: {_shorten_line(reply)}"
@@ -119,7 +117,7 @@ class Human:
         self._new = 0
 
     def _show(self, message: str) -> None:
-        time = "" if self._now is None else f", {self._now:%A %d %B %Y, %H:%M}"
+        time = "" if self._time is None else f", {self._time:%A %d %B %Y, %H:%M}"
         _print_to_person(f"--- message {self._number + 1}{time} ---")
         width = min(shutil.get_terminal_size().columns, 100)
         lines = (

@@ -51,8 +51,10 @@ class MemoryFolder:
     def items(self) -> list[str]:
         """Return the items of the files that are read first."""
         texts = self.folder.texts()
-        found = [_ITEM.findall(texts.get(name, "")) for name in READ_FIRST]
-        return [item.replace("\n  ", "\n") for items in found for item in items]
+        items = []
+        for name in READ_FIRST:
+            items += _ITEM.findall(texts.get(name, ""))
+        return [item.replace("\n  ", "\n") for item in items]
 
     def fill(self, texts: Mapping[str, str]) -> None:
         """Have these files and no others."""

@@ -66,21 +66,23 @@ class ApartPlace(Struct, frozen=True):
 
     def begin(self, **more: Any) -> dict[str, Any]:
         """Return the first request."""
-        how = {"jump": self.how.jump, "hidden": self.how.hidden}
         return {
             "agent": self.spec,
             "base": self.base,
             "is_file": self.is_file,
-            **how,
+            "jump": self.how.jump,
+            "hidden": self.how.hidden,
             **more,
         }
 
     def promised_capabilities(self) -> Promised | None:
         """Return what is named, as far as its process says; AgentError if that cannot be had."""
         process = self.started()
-        request = self.begin(look=True, keyless=is_keyless())
         ask = partial(
-            process.ask, request, field_name="named", seconds=_own_limit(self.how.limit)
+            process.ask,
+            self.begin(look=True, keyless=is_keyless()),
+            field_name="named",
+            seconds=_own_limit(self.how.limit),
         )
         try:
             answer = call_within(self.how.limit, ask)
@@ -114,17 +116,16 @@ class AgentApart(Apart):
         self._where = where
         self._folder = folder
         self._process: LineProcess | None = None
-        self._now = ""
-        beginning = self._begun()
-        having = self._capabilities = Capabilities(beginning["made"])
-        self._configured: Mapping[str, Any] = beginning["configuration"]
-        self.near_misses = beginning["near_misses"]
-        grant_capabilities(
-            self,
-            having,
-            beginning["max_message_tokens"] if "LimitsMessages" in having else None,
-        )
-        if "Stateless" in having:
+        self._time = ""
+        answer = self._start()
+        self._capabilities = Capabilities(answer["made"])
+        self._configured: Mapping[str, Any] = answer["configuration"]
+        self.near_misses = answer["near_misses"]
+        limit = None
+        if "LimitsMessages" in self._capabilities:
+            limit = answer["max_message_tokens"]
+        grant_capabilities(self, self._capabilities, limit)
+        if "Stateless" in self._capabilities:
             self.stateless = True
 
     def reply(self, message: str) -> Reply:
@@ -134,13 +135,13 @@ class AgentApart(Apart):
     def note_time(self, now: datetime) -> None:
         """Have the clock of the process, if it is moved, show this time from the next call on."""
         if self._where.how.jump:
-            self._now = now.isoformat()
+            self._time = now.isoformat()
 
     def close(self) -> None:
         """Close the agent, and end its process and what it has started."""
         try:
             if self._process is not None and not self._process.killed:
-                self._asked({"close": True}, "ok")
+                self._ask({"close": True}, "ok")
         finally:
             process = self._process
             self._process = None
@@ -150,77 +151,75 @@ class AgentApart(Apart):
     # --- capabilities, if it has them
 
     def _reply(self, message: str, user: str = "") -> Reply:
-        return self._replied({"message": message, "user": user})
+        return self._ask_reply({"message": message, "user": user})
 
     def _reply_with_tools(
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
         offered = Tools() if tools is None else tools
         request = {"message": message, "user": user, **shown_tools(offered)}
-        return self._replied(request, offered)
+        return self._ask_reply(request, offered)
 
     def _answer_alone(self, message: str) -> Reply:
-        return self._replied({"message": message, "alone": True})
+        return self._ask_reply({"message": message, "alone": True})
 
     def _reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
-        return self._replied(
-            {"message": message, "images": [_encode_bytes(image) for image in images]}
-        )
+        encoded = list(map(_encode_bytes, images))
+        return self._ask_reply({"message": message, "images": encoded})
 
     def _begin_session(self, user: str) -> None:
         """Need nothing: where the agent is made, its session begins."""
 
     def _compact(self) -> Reply:
-        return self._replied({"compact": True})
+        return self._ask_reply({"compact": True})
 
     def _reset(self) -> None:
-        self._asked({"reset": True}, "ok")
+        self._ask({"reset": True}, "ok")
 
     def _accept(self, message: str, reply: str, user: str = "") -> Reply:
-        return self._replied(
-            {"accept": {"message": message, "reply": reply, "user": user}}
-        )
+        fields = {"message": message, "reply": reply, "user": user}
+        return self._ask_reply({"accept": fields})
 
     def _save(self) -> bytes:
-        return base64.b64decode(self._asked({"save": True}, "state")["state"])
+        return base64.b64decode(self._ask({"save": True}, "state")["state"])
 
     def _load(self, state: bytes) -> None:
-        self._asked({"load": _encode_bytes(state)}, "ok")
+        self._ask({"load": _encode_bytes(state)}, "ok")
 
     def _tell_time(self, now: datetime) -> None:
-        self._asked({"now": now.isoformat()}, "ok")
+        self._ask({"now": now.isoformat()}, "ok")
 
     def _usage(self) -> Usage:
-        return Usage(**self._asked({"usage": True}, "usage")["usage"])
+        return Usage(**self._ask({"usage": True}, "usage")["usage"])
 
     def _count_tokens(self, text: str) -> int:
-        return int(self._asked({"count": text}, "tokens")["tokens"])
+        return int(self._ask({"count": text}, "tokens")["tokens"])
 
     def _configuration(self) -> Mapping[str, Any]:
         return self._configured
 
     def _retrieved(self) -> Any:
-        return self._asked({"retrieved": True}, "retrieved")["retrieved"]
+        return self._ask({"retrieved": True}, "retrieved")["retrieved"]
 
     def _in_context(self) -> Any:
-        return self._asked({"in_context": True}, "in_context")["in_context"]
+        return self._ask({"in_context": True}, "in_context")["in_context"]
 
     def _written(self) -> list[tuple[str, str, str | None]]:
-        rows = self._asked({"written": True}, "written")["written"]
+        rows = self._ask({"written": True}, "written")["written"]
         return [(row["what"], row.get("record", ""), row.get("text")) for row in rows]
 
     def _settle(self) -> None:
-        self._asked({"settle": True}, "ok")
+        self._ask({"settle": True}, "ok")
 
     def _delete(self, record: str) -> None:
-        self._asked({"delete": record}, "ok")
+        self._ask({"delete": record}, "ok")
 
     # --- the process
 
-    def _replied(self, request: dict[str, Any], tools: Tools | None = None) -> Reply:
-        return convert(self._asked(request, "reply", tools)["reply"], Reply)
+    def _ask_reply(self, request: dict[str, Any], tools: Tools | None = None) -> Reply:
+        return convert(self._ask(request, "reply", tools)["reply"], Reply)
 
-    def _begun(self) -> dict[str, Any]:
+    def _start(self) -> dict[str, Any]:
         """Start the process and return what it says of the agent that it has made."""
         folder = self._folder
         self._process = self._where.started(None if folder is None else folder / STDERR)
@@ -240,7 +239,7 @@ class AgentApart(Apart):
             raise AgentUnavailable(answer["error"]) from _remote_cause(answer)
         return answer
 
-    def _asked(
+    def _ask(
         self, request: dict[str, Any], field_name: str, tools: Tools | None = None
     ) -> dict[str, Any]:
         """Return the answer to a request, which holds the field `field_name`; a process out of step is ended.
@@ -250,10 +249,10 @@ class AgentApart(Apart):
         # It has ended on an earlier call; the caller loads or tells it again what it
         # knew.
         if self._process is None or self._process.killed:
-            self._begun()
+            self._start()
         assert self._process is not None
-        if self._now:
-            request["clock"] = self._now
+        if self._time:
+            request["clock"] = self._time
         answer = self._exchange(request, field_name)
         while tools is not None and "call" in answer:
             result = _call_tool(tools, answer["call"])
@@ -267,9 +266,8 @@ class AgentApart(Apart):
         # An adapter's own word, as it is.
         fault = AgentFault(answer["error"], fatal=fault_fields["fatal"])
         fault.refused = fault_fields["refused"]
-        fault.usage = (
-            None if fault_fields["usage"] is None else Usage(**fault_fields["usage"])
-        )
+        if fault_fields["usage"] is not None:
+            fault.usage = Usage(**fault_fields["usage"])
         raise fault from raised
 
     def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:

@@ -136,9 +136,8 @@ class History:
         while self._exchanges:
             size = self.estimate(newest) * self.ratio
             oldest = self._exchanges[0][2] * self.ratio
-            if size <= tokens and (
-                size <= kept(tokens) * tokens or size - oldest < fair
-            ):
+            is_short = size <= kept_share(tokens) * tokens
+            if size <= tokens and (is_short or size - oldest < fair):
                 return
             self._size -= self._exchanges.popleft()[2]
 
@@ -158,12 +157,12 @@ class History:
         """Forget all exchanges; what is known of the tokenizer stays."""
         self.put_back((deque(), 0))
 
-    def held(self) -> tuple[deque[ShownExchange], int]:
+    def snapshot(self) -> tuple[deque[ShownExchange], int]:
         """Return what is shown, for `put_back`."""
         return self._exchanges.copy(), self._size
 
     def put_back(self, exchanges_and_size: tuple[deque[ShownExchange], int]) -> None:
-        """Show what `exchanges_and_size` returned; what is known of the tokenizer stays."""
+        """Show what `snapshot` returned; what is known of the tokenizer stays."""
         self._exchanges, self._size = exchanges_and_size
 
     def state(self) -> dict[str, Any]:
@@ -187,7 +186,7 @@ class History:
 __tracebackhide__ = True
 
 
-def kept(tokens: float) -> float:
+def kept_share(tokens: float) -> float:
     """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
     return 0.7 if tokens <= _SMALL_WINDOW else 0.9
 
@@ -275,15 +274,15 @@ class ChatAgent(TakesTurns):
 
     def __init__(self, model: providers.ModelSpec, context: FixedContext) -> None:
         self._model = model
-        self._shown = context
+        self._context = context
         says = context.reading.says_something
         self._completions = providers.open_model(model, says=says)
         self._history = History(context.system, token_counter(context.tokenizer).count)
         self._learned: float | None = None
         self._used = Usage()
-        self._now: datetime | None = None
+        self._time: datetime | None = None
         """The time of the next message; None where the model is not told the time."""
-        self._before: datetime | None = None
+        self._previous_time: datetime | None = None
         self._turn = ActingTurn()
 
     @property
@@ -294,12 +293,12 @@ class ChatAgent(TakesTurns):
     def reply(self, message: str, tools: Tools | None = None) -> Reply:
         """Return the model's reply, or its calls, having shown it as much of the conversation as fits."""
         if tools is None or not tools.results:
-            self._turn = ActingTurn(self._noted(message), tools)
+            self._turn = ActingTurn(self._stamp(message), tools)
         else:
             self._turn.hear(tools.results)
         turn = self._turn
         reply = self._ask(turn.message, turn.size(self._history.size_of))
-        self._before = self._now
+        self._previous_time = self._time
         return reply
 
     def _ask(self, message: Content, size: int) -> Reply:
@@ -332,7 +331,7 @@ class ChatAgent(TakesTurns):
         self._used += usage
         calls = self._turn.act(answer) if self._turn.offered else ()
         if not calls:
-            reply = self._shown.reading(answer.text)
+            reply = self._context.reading(answer.text)
             self._history.add(message, size, reply, self._turn.acted)
             self._turn = ActingTurn()
         return Reply(
@@ -346,17 +345,17 @@ class ChatAgent(TakesTurns):
 
     def answer_alone(self, message: str) -> Reply:
         """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
-        exchanges_and_size = self._history.held()
-        noted = self._noted(message)
+        snapshot = self._history.snapshot()
+        text = self._stamp(message)
         self._turn = ActingTurn()
         try:
-            return self._ask(noted, self._history.size_of(noted))
+            return self._ask(text, self._history.size_of(text))
         finally:
-            self._history.put_back(exchanges_and_size)
+            self._history.put_back(snapshot)
 
     def compact(self) -> Reply:
         """Have the model write down what it will need, and forget all else."""
-        request = self._noted(COMPACTION)
+        request = self._stamp(COMPACTION)
         self._turn = ActingTurn()
         summary = self._ask(request, self._history.size_of(request))
         self._history.clear()
@@ -365,19 +364,19 @@ class ChatAgent(TakesTurns):
 
     def accept(self, message: str, reply: str) -> None:
         """Remember an exchange that happened without the model."""
-        message = self._noted(message)
+        message = self._stamp(message)
         self._history.add(
             message,
             self._history.size_of(message),
-            providers.escape_surrogates(self._shown.reading(reply)),
+            providers.escape_surrogates(self._context.reading(reply)),
         )
         self._fit(0)
-        self._before = self._now
+        self._previous_time = self._time
 
     def reset(self) -> None:
         """Forget the conversation; what is known of the model stays."""
         self._history.clear()
-        self._now = self._before = None
+        self._time = self._previous_time = None
 
     def save(self) -> bytes:
         """Return all state as JSON: what is still shown, and what was learned of the model."""
@@ -397,9 +396,8 @@ class ChatAgent(TakesTurns):
         )
         self._history.restore(fields)
         time_text = fields.get("before")
-        self._now = self._before = (
-            None if time_text is None else datetime.fromisoformat(time_text)
-        )
+        self._time = time_text and datetime.fromisoformat(time_text)
+        self._previous_time = self._time
 
     def usage(self) -> Usage:
         """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
@@ -414,7 +412,7 @@ class ChatAgent(TakesTurns):
         settings = {
             name: value
             for name in _OWN
-            if (value := getattr(self._shown, name)) is not None
+            if (value := getattr(self._context, name)) is not None
         }
         return {"chat": VERSION, **self._model.configuration(), **settings}
 
@@ -426,9 +424,9 @@ class ChatAgent(TakesTurns):
         """Close the connections."""
         self._completions.close()
 
-    def _noted(self, message: str) -> str:
+    def _stamp(self, message: str) -> str:
         return stamp_message(
-            providers.escape_surrogates(message), self._now, self._before
+            providers.escape_surrogates(message), self._time, self._previous_time
         )
 
     def _prompt(self, size: int) -> int:
@@ -449,17 +447,17 @@ class ChatAgent(TakesTurns):
                     raise AgentFault(f"{overflow}. {alone}") from None
                 refused = self._history.estimate(size) * self._history.ratio
                 limit = overflow.limit
-                # A limit above our estimate says that the prompt had at least so many.
-                counted = overflow.asked or (
-                    limit if limit is not None and refused < limit else None
-                )
-                if counted is not None:
+                counted = overflow.asked
+                if not counted and limit is not None and refused < limit:
+                    # A limit above our estimate says that the prompt had at least so
+                    # many.
+                    counted = limit
+                if counted:
                     self._history.note_prompt_size(size, counted)
                 if limit is None:
-                    room = None
+                    self._learned = SHARE * refused
                 else:
-                    room = limit - reply_tokens(limit, self._model.max_tokens)
-                self._learned = SHARE * refused if room is None else room
+                    self._learned = limit - reply_tokens(limit, self._model.max_tokens)
                 if self._learned < 1:
                     raise AgentFault(
                         f"{overflow}. max_tokens={self._model.max_tokens} leaves no room for it"
@@ -480,7 +478,7 @@ class ChatAgent(TakesTurns):
 
     def _limit(self) -> float | None:
         """Return how many tokens of the model a prompt may have, as far as anybody knows."""
-        limits = [self._learned, self._shown.limit(self._model.max_tokens)]
+        limits = [self._learned, self._context.limit(self._model.max_tokens)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _state(self) -> dict[str, Any]:
@@ -498,8 +496,9 @@ class SeeingChatAgent(ChatAgent):
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
-        text = self._noted(message)
+        text = self._stamp(message)
         self._turn = ActingTurn()
+        size = self._history.size_of(text) + IMAGE_TOKENS * len(images)
         parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
         for number, image in enumerate(images, start=1):
             kind = image_type(image)
@@ -510,9 +509,7 @@ class SeeingChatAgent(ChatAgent):
                 )
             url = f"data:{kind};base64,{b64encode(image).decode()}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
-        return self._ask(
-            parts, self._history.size_of(text) + IMAGE_TOKENS * len(images)
-        )
+        return self._ask(parts, size)
 
 
 class TimedChatAgent(ChatAgent):
@@ -523,7 +520,7 @@ class TimedChatAgent(ChatAgent):
 
     def tell_time(self, now: datetime) -> None:
         """Know the time of the next message."""
-        self._now = now
+        self._time = now
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what the answers depend on."""
@@ -532,7 +529,7 @@ class TimedChatAgent(ChatAgent):
     def _state(self) -> dict[str, Any]:
         return {
             **super()._state(),
-            "before": None if self._before is None else self._before.isoformat(),
+            "before": self._previous_time and self._previous_time.isoformat(),
         }
 
 
@@ -571,10 +568,9 @@ def _source(
         spec, role="agent", parameters=parameters, also=_OWN, ready=not is_keyless()
     )
     try:
-        context = _shown(
-            context_fields,
-            sees=agent is ChatAgent
-            and providers.provider_of(chosen.provider).takes_images,
+        takes_images = providers.provider_of(chosen.provider).takes_images
+        context = _read_context(
+            context_fields, sees=agent is ChatAgent and takes_images
         )
     except AgentError as error:
         raise AgentError(
@@ -588,7 +584,7 @@ def _source(
     )
 
 
-def _shown(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
+def _read_context(fields: Mapping[str, Field], *, sees: bool) -> FixedContext:
     present = {name: field for name, field in fields.items() if field.value is not None}
     tokenizer = present["tokenizer"].text() if "tokenizer" in present else ENCODING
     token_counter(tokenizer)  # an unknown one is reported now

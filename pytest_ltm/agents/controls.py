@@ -43,7 +43,7 @@ class ByLength(Memory):
         self._lengths: list[int] = []
         self._sizes: list[int] = []
         self._ranked: list[tuple[int, int]] = []
-        self._seen: frozenset[int] | None = None
+        self._visible: frozenset[int] | None = None
 
     def add_message(self, message: str) -> None:
         """Add the message; the one before it takes its place among the others."""
@@ -51,7 +51,7 @@ class ByLength(Memory):
             self._rank(len(self._lengths) - 1)
         self._lengths.append(self._count(message))
         self._sizes.append(self._lengths[-1])
-        self._seen = None
+        self._visible = None
 
     def leave(self, reply: str) -> None:
         """Add the reply to the newest exchange."""
@@ -65,7 +65,7 @@ class ByLength(Memory):
 
     def can_see(self, position: int) -> bool:
         """Return whether the exchange is among those that are kept."""
-        if self._seen is None:
+        if self._visible is None:
             newest = len(self._sizes) - 1
             positions = {newest}
             room = self._tokens - self._sizes[newest]
@@ -73,8 +73,8 @@ class ByLength(Memory):
                 if self._sizes[-negative] <= room:
                     positions.add(-negative)
                     room -= self._sizes[-negative]
-            self._seen = frozenset(positions)
-        return position in self._seen
+            self._visible = frozenset(positions)
+        return position in self._visible
 
     def state(self) -> list[Any]:
         """Return lengths and sizes."""
@@ -84,7 +84,7 @@ class ByLength(Memory):
         """Go back to what `state` returned."""
         self._lengths, self._sizes = state
         self._ranked = []
-        self._seen = None
+        self._visible = None
         for position in range(len(self._lengths) - 1):
             self._rank(position)
 
@@ -111,8 +111,8 @@ class ChatCostMeter:
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
-        self._in = dollars_in
-        self._out = dollars_out
+        self._price_in = dollars_in
+        self._price_out = dollars_out
         self._history = 0
 
     def reply(self, message: str) -> Reply:
@@ -131,7 +131,9 @@ class ChatCostMeter:
             output_tokens=count_tokens(text),
             calls=1,
         )
-        dollars = used.input_tokens * self._in + used.output_tokens * self._out
+        dollars = (
+            used.input_tokens * self._price_in + used.output_tokens * self._price_out
+        )
         return Reply(text, used, dollars / MILLION, hypothetical=True)
 
     def accept(self, message: str, reply: str) -> None:
@@ -148,7 +150,7 @@ class ChatCostMeter:
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the prices, in dollars per million tokens."""
-        return {"cost": {"in": self._in, "out": self._out}}
+        return {"cost": {"in": self._price_in, "out": self._price_out}}
 
 
 class ContextWindowAgent(FreshPromptAgent):
@@ -167,7 +169,7 @@ class ContextWindowAgent(FreshPromptAgent):
         """Return the model's reply; a message without one is forgotten."""
         self._memory.add_message(message)
         try:
-            reply = await self._shown(message)
+            reply = await self._ask(message)
         except BaseException:
             self._memory.drop()
             raise
@@ -180,7 +182,7 @@ class ContextWindowAgent(FreshPromptAgent):
         """Return the model's reply to a message that it is never shown again."""
         self._memory.add_message(message)
         try:
-            return await self._shown(message)
+            return await self._ask(message)
         finally:
             self._memory.drop()
 
@@ -190,7 +192,7 @@ class ContextWindowAgent(FreshPromptAgent):
         self._exchanges.append((message, reply))
         self._memory.leave(reply)
 
-    async def _shown(self, message: str) -> str | Reply:
+    async def _ask(self, message: str) -> str | Reply:
         agent = await self._blank()
         for position, exchange in enumerate(self._exchanges):
             if self._memory.can_see(position):
@@ -338,7 +340,7 @@ class Oracle(Prompted):
         self._prompts: Sequence[ExpectedReply] = ()
         self._places: dict[str, int] = {}
         """The number of the newest exchange of each message."""
-        self._heard = 0
+        self._count = 0
         self.reset()
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
@@ -357,26 +359,23 @@ class Oracle(Prompted):
         self._prompts = ()
         places = self._places
         sees = self._memory.can_see
-        visible_prompts = [
-            prompt
-            for prompt in prompts
-            if all(
+        answers = []
+        for prompt in prompts:
+            if not all(
                 needle in places and sees(places[needle]) for needle in prompt.needles
-            )
-        ]
-        answers = [
-            visible_prompt.text
-            for visible_prompt in visible_prompts
-            if visible_prompt.text
-        ]
-        for call in (
-            call for visible_prompt in visible_prompts for call in visible_prompt.calls
-        ):
-            if tools is not None and isinstance(call.arguments, Mapping):
-                tools.call(call.name, **call.arguments)
-        reply = "\n".join(answers) or (
-            "I do not know." if any(prompt.text for prompt in prompts) else "All right."
-        )
+            ):
+                continue
+            if prompt.text:
+                answers.append(prompt.text)
+            for call in prompt.calls:
+                if tools is not None and isinstance(call.arguments, Mapping):
+                    tools.call(call.name, **call.arguments)
+        if answers:
+            reply = "\n".join(answers)
+        elif any(prompt.text for prompt in prompts):
+            reply = "I do not know."
+        else:
+            reply = "All right."
         self._memory.leave(reply)
         return reply
 
@@ -384,13 +383,13 @@ class Oracle(Prompted):
         """Return the same, and not have heard the message."""
         memory_state = self._memory.held()
         places = dict(self._places)
-        count = self._heard
+        count = self._count
         try:
             return self.reply(message)
         finally:
             self._memory.put_back(memory_state)
             self._places = places
-            self._heard = count
+            self._count = count
 
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
         """Hear an exchange that happened without asking for a reply."""
@@ -401,7 +400,7 @@ class Oracle(Prompted):
         """Forget everything."""
         self._memory = self._make()
         self._places = {}
-        self._heard = 0
+        self._count = 0
         self._prompts = ()
 
     def configuration(self) -> Mapping[str, Any]:
@@ -410,8 +409,8 @@ class Oracle(Prompted):
 
     def _hear(self, message: str) -> None:
         self._memory.add_message(message)
-        self._places[message] = self._heard
-        self._heard += 1
+        self._places[message] = self._count
+        self._count += 1
 
 
 def make_oracle(argument: str) -> AgentSource:

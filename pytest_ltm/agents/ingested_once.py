@@ -7,6 +7,7 @@ that is told anything else takes in everything by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -28,12 +29,12 @@ _OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})
 class Ingestion(Struct):
     """What one agent was told before its first question, and what it had made of it."""
 
-    told: list[tuple[str, str | None, datetime | None]]
+    exchanges: list[tuple[str, str | None, datetime | None]]
     """Message, reply and time; None: the agent replied itself."""
     state: Any
     agent: Any
     """Who was told; it stays open until all have gone on from there and have ended."""
-    taken: set[int]
+    users: set[int]
     """The agents of the family that have gone on from it, by their numbers; the first among them."""
     closed: set[int] = field(default_factory=set)
 
@@ -49,11 +50,7 @@ def join_families(
     sources: Mapping[str, AgentSource], families: Mapping[str, str]
 ) -> dict[str, AgentSource]:
     """Return the sources by label, those of one family (by label, "": none) with agents that ingest once."""
-    sizes = {
-        name: sum(member == name for member in families.values())
-        for name in families.values()
-        if name
-    }
+    sizes = Counter(filter(None, families.values()))
     by_name = {name: Family(size) for name, size in sizes.items() if size > 1}
     joined = {}
     for number, (label, source) in enumerate(sources.items()):
@@ -77,9 +74,8 @@ def join_families(
 
 def _ingest_once(source: AgentSource, family: Family, number: int) -> IngestedOnce:
     agent = source.make()
-    return (IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce)(
-        source, agent, family, number
-    )
+    kind = IngestedOnceInTurn if isinstance(agent, TakesTurns) else IngestedOnce
+    return kind(source, agent, family, number)
 
 
 class IngestedOnce(FreshPromptAgent):
@@ -91,20 +87,20 @@ class IngestedOnce(FreshPromptAgent):
         super().__init__(model, tells=False, agent=agent)
         self._family = family
         self._number = number
-        self._now: datetime | None = None
+        self._time: datetime | None = None
         self._begin()
         self._take_members(without=_OWN)
 
     def _begin(self) -> None:
-        self._told: list[tuple[str, str | None, datetime | None]] = []
-        self._heard = 0
-        """How much of that the agent knows: the rest is known to the agent that was told the same before."""
+        self._exchanges: list[tuple[str, str | None, datetime | None]] = []
+        self._known_count = 0
+        """How many of them the agent knows: the rest is known to the agent that was told the same before."""
         # Only those from which it has not gone on yet: asked again, it is a
         # conversation of its own.
         self._same = [
             ingestion
             for ingestion in self._family.ingestions
-            if self._number not in ingestion.taken
+            if self._number not in ingestion.users
         ]
         """What others were told that begins with all that this one was told."""
         self._shared: Ingestion | None = None
@@ -113,11 +109,11 @@ class IngestedOnce(FreshPromptAgent):
     @stepwise
     def reply(self, message: str) -> Steps:
         """Return the agent's reply, which it gives itself whatever others were told."""
-        yield from self._part()
+        yield from self._leave_family()
         yield from self._catch_up()
         reply = yield self._agent.reply(message)
         self._add(message, None)
-        self._heard = len(self._told)
+        self._known_count = len(self._exchanges)
         return reply
 
     async def aclose(self) -> None:
@@ -135,35 +131,31 @@ class IngestedOnce(FreshPromptAgent):
     # --- capabilities, if the agent has them
 
     def _tell_time(self, now: datetime) -> Any:
-        self._now = now
+        self._time = now
         return self._agent.tell_time(now)
 
     @stepwise
     def _answer_alone(self, message: str) -> Steps:
-        same = next(
-            (
-                ingestion
-                for ingestion in self._same
-                if len(ingestion.told) == len(self._told)
-            ),
-            None,
-        )
-        if self._shared is None and same is not None and self._heard < len(self._told):
-            self._agent.adopt(same.state)
-            same.taken.add(self._number)
-            self._shared = same
-            self._heard = len(self._told)
+        count = len(self._exchanges)
+        if self._shared is None and self._known_count < count:
+            for ingestion in self._same:
+                if len(ingestion.exchanges) == count:
+                    self._agent.adopt(ingestion.state)
+                    ingestion.users.add(self._number)
+                    self._shared = ingestion
+                    self._known_count = count
+                    break
         yield from self._catch_up()
         if self._shared is None:
             self._shared = Ingestion(
-                [*self._told], self._agent.ingested(), self._agent, {self._number}
+                [*self._exchanges], self._agent.ingested(), self._agent, {self._number}
             )
             self._family.ingestions.append(self._shared)
         return (yield self._agent.answer_alone(message))
 
     @stepwise
     def _accept(self, message: str, reply: str) -> Steps:
-        yield from self._part()
+        yield from self._leave_family()
         self._add(message, reply)
         return None if self._same else (yield from self._catch_up())
 
@@ -172,45 +164,45 @@ class IngestedOnce(FreshPromptAgent):
         return self._agent.reset()
 
     def _add(self, message: str, reply: str | None) -> None:
-        self._told.append((message, reply, self._now))
-        last = len(self._told) - 1
+        self._exchanges.append((message, reply, self._time))
+        last = len(self._exchanges) - 1
         self._same = [
             ingestion
             for ingestion in self._same
-            if ingestion.told[last : last + 1] == self._told[last:]
+            if ingestion.exchanges[last : last + 1] == self._exchanges[last:]
         ]
 
     def _catch_up(self) -> Steps:
         """Tell the agent what it was spared; return what the last of it took."""
-        took = None
-        spared = self._told[self._heard :]
+        result = None
+        spared = self._exchanges[self._known_count :]
         for message, reply, time in spared:
             if time is not None and "TimeAware" in capabilities_of(self._agent):
                 yield self._agent.tell_time(time)
-            took = yield self._agent.accept(message, reply or "")
-        self._heard = len(self._told)
+            result = yield self._agent.accept(message, reply or "")
+        self._known_count = len(self._exchanges)
         if (
             spared
-            and self._now is not None
+            and self._time is not None
             and "TimeAware" in capabilities_of(self._agent)
         ):
-            yield self._agent.tell_time(self._now)
-        return took
+            yield self._agent.tell_time(self._time)
+        return result
 
-    def _part(self) -> Steps:
+    def _leave_family(self) -> Steps:
         """Share a state no more: something is said, and others must not know it."""
         shared = self._shared
         self._shared = None
         if shared is None:
             return
-        if shared.agent is self._agent and shared.taken == {self._number}:
+        if shared.agent is self._agent and shared.users == {self._number}:
             self._family.ingestions.remove(shared)
             return
         shared.closed.add(self._number)
         if shared.agent is not self._agent:
             yield FreshPromptAgent.aclose(self)
-        self._agent = self._made()
-        self._heard = 0
+        self._agent = self._make_agent()
+        self._known_count = 0
         self._take_members(without=_OWN)
 
 

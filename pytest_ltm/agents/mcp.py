@@ -131,12 +131,11 @@ def make_store(argument: str, parameters: Field) -> AgentSource:
     if isinstance(factory, type):
         _check_store(factory, title)
     values = fields["store"].json() if "store" in fields else {}
-    having = {"Resettable"} if hasattr(factory, "reset") else set()
-    having |= (
-        {"Checkpointable"}
-        if hasattr(factory, "save") and hasattr(factory, "load")
-        else set()
-    )
+    having = set()
+    if hasattr(factory, "reset"):
+        having.add("Resettable")
+    if hasattr(factory, "save") and hasattr(factory, "load"):
+        having.add("Checkpointable")
     if isinstance(factory, type) and separates_users(factory):
         having.add("SeparatesUsers")
     make = functools.partial(factory, **values)
@@ -159,7 +158,7 @@ def store_source(
         # One user must not forget, or put back, what all others said.
         having = set(having) - {"Resettable", "Checkpointable"}
 
-    def made() -> Stored:
+    def make_stored() -> Stored:
         store, is_shared = backend.store()
         _check_store(store, f"agent {spec!r}")
         return Stored(
@@ -175,16 +174,16 @@ def store_source(
     if pace_of_run().waits:
         having = {*having, "Settles"}
     return agent_source(
-        made, spec=spec, promise=Promised(STORE_CAPABILITIES.union(having))
+        make_stored, spec=spec, promise=Promised(STORE_CAPABILITIES.union(having))
     )
 
 
 def _check_store(store: object, title: str) -> None:
     """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
     unneeded = "add" if hasattr(store, "add_session") else "add_session"
-    for method, (first, *more_names) in (
-        (name, words) for name, words in _CALLS.items() if name != unneeded
-    ):
+    for method, (first, *more_names) in _CALLS.items():
+        if method == unneeded:
+            continue
         function = getattr(store, method, None)
         names = _names_told(function, more_names)
         form = f"{method}({first}, *, {', '.join(names)})"
@@ -244,8 +243,9 @@ def reads_of(
 
 
 _NEEDED = ("add", "search")
-_FIELDS = ("text", "memory", "content", "value"), ("at", "created_at", "timestamp")
-"""Fields of a memory that may hold its text and its time, the likeliest first."""
+# Fields of a memory that may hold its text or its time, the likeliest first.
+_TEXT_FIELDS = ("text", "memory", "content", "value")
+_TIME_FIELDS = ("at", "created_at", "timestamp")
 _TAIL = 300
 
 
@@ -260,7 +260,7 @@ class Server:
     ) -> None:
         """`env`: what its environment has beside that of pytest, templates of `{folder}`."""
         self._tools = tools
-        self._told: dict[str, Any] = Scope(user="").values() | {"at": ""}
+        self._scope_values: dict[str, Any] = Scope(user="").values() | {"at": ""}
         self._added = 0
         self._folder = tempfile.TemporaryDirectory(prefix="ltm-mcp-")
         self.path = self._folder.name
@@ -268,7 +268,7 @@ class Server:
         places = {FOLDER: self.path}
         self._command = [fill_template(word, places) for word in command]
         self._env = fill_template(dict(env or {}), places)
-        self._who = f"MCP server {shlex.join(command)!r}"
+        self._title = f"MCP server {shlex.join(command)!r}"
         try:
             self._open()
         except BaseException:
@@ -292,7 +292,7 @@ class Server:
         from anyio.from_thread import start_blocking_portal
 
         command = self._command
-        title = self._who
+        title = self._title
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{title} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
@@ -336,7 +336,7 @@ class Server:
 
         def call(*values: Any) -> Any:
             arguments = dict(zip(_LIFE[name], values, strict=True))
-            answer = self._called(name, {**self._told, **arguments})
+            answer = self._call(name, {**self._scope_values, **arguments})
             tool = self._tools[name]
             return tool.records(answer) if tool.has_paths else answer
 
@@ -353,18 +353,18 @@ class Server:
         return tool.takes(argument, self._schemas[tool.name])
 
     def _settle(self) -> None:
-        self._called("settle", self._told)
+        self._call("settle", self._scope_values)
 
     def _delete(self, record: Any) -> None:
-        self._called("delete", {"id": record, **self._told})
+        self._call("delete", {"id": record, **self._scope_values})
 
     def _written(self) -> Any:
-        return operation_rows(_only_list(self._called("written", self._told)))
+        return operation_rows(_only_list(self._call("written", self._scope_values)))
 
     def _note_scope(self, scope: Scope) -> None:
         """Know who speaks, for the tools that are told it without being asked whose call it is."""
         time_text = None if scope.at is None else scope.at.isoformat()
-        self._told = scope.values() | {"at": time_text}
+        self._scope_values = scope.values() | {"at": time_text}
 
     def _search_as(self, query: str, *, k: int, scope: Scope) -> list[Any]:
         self._note_scope(scope)
@@ -375,15 +375,15 @@ class Server:
         dated_messages = [
             message | {"at": message["at"].isoformat()} for message in messages
         ]
-        self._called("add_session", {"messages": dated_messages, **self._told})
+        self._call("add_session", {"messages": dated_messages, **self._scope_values})
 
     def add(self, text: str, *, role: str, scope: Scope) -> Any:
         """Have the server keep a text."""
         self._note_scope(scope)
         self._added += 1
         new_id = f"m{self._added}"
-        fields = {"text": text, "role": role, NEW_ID: new_id, **self._told}
-        answer = self._called("add", fields)
+        fields = {"text": text, "role": role, NEW_ID: new_id, **self._scope_values}
+        answer = self._call("add", fields)
         tool = self._tools["add"]
         if tool.has_paths:
             return [record["id"] for record in tool.records(answer)]
@@ -401,7 +401,7 @@ class Server:
 
     def _search(self, query: str, k: int) -> list[Any]:
         tool = self._tools["search"]
-        answer = self._called("search", {"query": query, "k": k, **self._told})
+        answer = self._call("search", {"query": query, "k": k, **self._scope_values})
         result = tool.records(answer) if tool.has_paths else _only_list(answer)
         if not isinstance(result, list):
             raise AgentFault(
@@ -414,27 +414,9 @@ class Server:
             if isinstance(record, dict):
                 # As a store would: `(id, text, score, at)`, without a time where nobody
                 # can say when that was.
-                text, time_text = (
-                    next(
-                        (record[n] for n in names if isinstance(record.get(n), str)),
-                        None,
-                    )
-                    for names in _FIELDS
-                )
-                when = None
-                with suppress(ValueError):
-                    if time_text is None:
-                        when = None
-                    else:
-                        when = datetime.fromisoformat(time_text)
-                memories.append(
-                    (
-                        record.get("id"),
-                        text,
-                        record.get("score"),
-                        when if when and when.tzinfo else None,
-                    )
-                )
+                text = _first_text(record, _TEXT_FIELDS)
+                time = _parse_time(_first_text(record, _TIME_FIELDS))
+                memories.append((record.get("id"), text, record.get("score"), time))
             else:
                 memories.append(record)
         return memories
@@ -444,7 +426,7 @@ class Server:
         self._stack.close()
         self._folder.cleanup()
 
-    def _called(self, method: str, values: Mapping[str, Any]) -> Any:
+    def _call(self, method: str, values: Mapping[str, Any]) -> Any:
         tool = self._tools[method]
         arguments = tool.call_arguments(values, self._schemas[tool.name])
         try:
@@ -509,6 +491,20 @@ def _only_list(result: Any) -> Any:
     return result
 
 
+def _first_text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    texts = (record[name] for name in names if isinstance(record.get(name), str))
+    return next(texts, None)
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    """Return the time that a text says with its zone; None for any other."""
+    time = None
+    if text is not None:
+        with suppress(ValueError):
+            time = datetime.fromisoformat(text)
+    return time if time and time.tzinfo else None
+
+
 def _json_or_text(text: str) -> Any:
     """Return the JSON that a text is, or itself."""
     try:
@@ -548,17 +544,19 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         method: parse_tool(fields.get(method), method, ours)
         for method, ours in _GIVEN.items()
     }
-    env = {
-        key: part.text_or_empty()
-        for key, part in (fields["env"].mapping() if "env" in fields else {}).items()
-    }
+    env = {}
+    if "env" in fields:
+        variables = fields["env"].mapping().items()
+        env = {key: part.text_or_empty() for key, part in variables}
     name = f"mcp:{argument}"
     chosen = {
         tool.name: tool.record()
         for method, tool in tools.items()
         if method in {*_NEEDED, *fields}
     }
-    settings = {"tools": chosen, "env": env} if env else {"tools": chosen}
+    settings: dict[str, Any] = {"tools": chosen}
+    if env:
+        settings["env"] = env
     return store_source(
         lambda: Server(command, tools, env), name, name, reads, settings
     )

@@ -70,14 +70,14 @@ class FullHistoryReader(TokenEstimator):
     """The whole conversation."""
 
     def __init__(self) -> None:
-        self._size = self._sent = 0
+        self._size = self._prompt_size = 0
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return all tokens so far; those of the prompt before come from a cache."""
         # Providers cache prompts by their beginning, which is the prompt before.
-        cached = self._sent
+        cached = self._prompt_size
         prompt_size = self._size + count_tokens(message)
-        self._sent = prompt_size
+        self._prompt_size = prompt_size
         self._size = prompt_size + count_tokens(reply)
         return prompt_size, cached
 
@@ -85,7 +85,7 @@ class FullHistoryReader(TokenEstimator):
         """Return the same: all that the next question shares with it is what was said before."""
         size = self._size
         sizes = self.ask(message, "")
-        self._size = self._sent = size
+        self._size = self._prompt_size = size
         return sizes
 
     def tell(self, message: str, reply: str) -> None:
@@ -96,13 +96,13 @@ class FullHistoryReader(TokenEstimator):
 class Filled(FullHistoryReader):
     """As much of the conversation as a prompt of a fixed size takes, chosen for each message anew."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_tokens: int) -> None:
         super().__init__()
-        self._most = most
+        self._max_tokens = max_tokens
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return the size of the prompt, of which nothing comes from a cache."""
-        return min(self._most, super().ask(message, reply)[0]), 0
+        return min(self._max_tokens, super().ask(message, reply)[0]), 0
 
 
 class MemoryPolicyReader(TokenEstimator):
@@ -150,7 +150,7 @@ class ChatModelReader(TokenEstimator):
 
         self._history = History(context.system, token_counter(context.tokenizer).count)
         self._limit = context.limit(max_tokens)
-        self._sent = self._exchanges = 0
+        self._prompt_size = self._exchanges = 0
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
         """Return the size of the prompt; the prompt before it is its beginning, unless something was cut since."""
@@ -158,20 +158,20 @@ class ChatModelReader(TokenEstimator):
         if self._limit is not None:
             self._history.drop_oldest(size, self._limit)
         is_uncut = len(self._history) == self._exchanges
-        cached = self._sent if is_uncut else 0
+        cached = self._prompt_size if is_uncut else 0
         prompt_size = self._history.estimate(size)
         self.tell(message, reply)
-        self._sent = prompt_size
+        self._prompt_size = prompt_size
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
         """Return the same, and go back; the next question shares with it what was said before."""
-        history = self._history.held()
+        history = self._history.snapshot()
         exchanges = self._exchanges
         prompt_and_cached = self.ask(message, "")
         self._history.put_back(history)
         self._exchanges = exchanges
-        self._sent = self._history.estimate(0)
+        self._prompt_size = self._history.estimate(0)
         return prompt_and_cached
 
     def tell(self, message: str, reply: str) -> None:
@@ -228,16 +228,12 @@ def _profile_of_given(source: AgentSource) -> Profile:
             getattr(definition, "max_message_tokens", None),
         )
     if source.owned:
+        having = frozenset[str]()
         if inspect.isfunction(definition):
             return_type = typing.get_type_hints(definition).get("return")
-        else:
-            return_type = None
-        return _make_profile(
-            capabilities_of_class(return_type)
-            if isinstance(return_type, type)
-            else frozenset(),
-            None,
-        )
+            if isinstance(return_type, type):
+                having = capabilities_of_class(return_type)
+        return _make_profile(having, None)
     return _make_profile(
         capabilities_of(definition), getattr(definition, "max_message_tokens", None)
     )
@@ -246,19 +242,21 @@ def _profile_of_given(source: AgentSource) -> Profile:
 def _chat_profile(offer: Offer) -> Profile:
     from pytest_ltm.agents.chat_agent import longest_message
 
-    shown = offer.shown
-    context = offer.shown.context
+    context = offer.context
+    window = context.context
     reply_limit = offer.model.max_tokens
-    whole_conversation = "the whole conversation, as nobody knows the model's own limit without context=N,"
-    words = whole_conversation if context is None else f"the newest {context:,} tokens,"
+    if window is None:
+        words = "the whole conversation, as nobody knows the model's own limit without context=N,"
+        answers = FORGETS_NOTHING
+    else:
+        words = f"the newest {window:,} tokens,"
+        answers = make_reader("window", str(window))
     return Profile(
         capabilities=capabilities_of_class(offer.agent),
-        max_message_tokens=longest_message(context),
-        reads=lambda: ChatModelReader(shown, reply_limit),
+        max_message_tokens=longest_message(window),
+        reads=lambda: ChatModelReader(context, reply_limit),
         policy=f"{words} sent again with each message{_most_out(reply_limit)}",
-        answers=FORGETS_NOTHING
-        if context is None
-        else make_reader("window", str(context)),
+        answers=answers,
         longest_reply=reply_limit,
     )
 
@@ -285,11 +283,10 @@ def capabilities_of_class(agent: type) -> frozenset[str]:
 
 
 def _make_profile(having: frozenset[str], limit: object) -> Profile:
+    profile = Profile(capabilities=having)
     if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
-        message_limit = limit
-    else:
-        message_limit = MAX_MESSAGE_TOKENS
-    return Profile(capabilities=having, max_message_tokens=message_limit)
+        return replace(profile, max_message_tokens=limit)
+    return profile
 
 
 def _most_out(longest_reply: int | None) -> str:
@@ -308,8 +305,8 @@ def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
     return Profile(
         capabilities=REMEMBERS,
         max_message_tokens=remembering.longest,
-        reads=lambda: Filled(remembering.most),
-        policy=f"up to {remembering.most:,} tokens for each reply; {sentence}",
+        reads=lambda: Filled(remembering.max_tokens),
+        policy=f"up to {remembering.max_tokens:,} tokens for each reply; {sentence}",
         longest_reply=remembering.longest_reply,
         answers=source.make if remembering.free else FORGETS_NOTHING,
         brief=remembering.free,
@@ -430,10 +427,9 @@ class CostSimulator:
             tokens = self._longest
         if message.alone:
             prompt_size, cached = self._reads.ask_alone(message.text)
-            # One that can do neither is told everything again, and pays for it.
-            self.retold += self.told * (
-                not (self.capabilities.leaves_no_trace or self.capabilities.rewinds)
-            )
+            if not (self.capabilities.leaves_no_trace or self.capabilities.rewinds):
+                # It is told everything again, and pays for it.
+                self.retold += self.told
         else:
             prompt_size, cached = self._reads.ask(message.text, text)
             self.told += 1
@@ -442,13 +438,13 @@ class CostSimulator:
         )
         return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 
-    def tell(self, told: events.FillerSent) -> events.FillerSent:
+    def tell(self, filler: events.FillerSent) -> events.FillerSent:
         """Take in an exchange, which costs nothing until it is sent again."""
         self._tell_time()
         self.told += 1
-        self.agent.accept(told.message, told.reply)
-        self._reads.tell(told.message, told.reply)
-        return replace(told, reply_tokens=self._counter.count(told.reply))
+        self.agent.accept(filler.message, filler.reply)
+        self._reads.tell(filler.message, filler.reply)
+        return replace(filler, reply_tokens=self._counter.count(filler.reply))
 
     def _tell_time(self) -> None:
         if hasattr(self.agent, "tell_time"):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,8 @@ from pytest_ltm.agents.capabilities import (
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.sources import AgentSource
-from pytest_ltm.agents.told_values import ToldValues
+from pytest_ltm.agents.told_values import SENTENCE_END, ToldValues
+from pytest_ltm.agents.wrapping import finish_result
 from pytest_ltm.api.model import CAPABILITIES
 from pytest_ltm.api.storage import AgentFault
 
@@ -42,7 +41,6 @@ _OF_ALL = _OWN | {
     "ShowsWrites",
     "DeletesRecords",
 }
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w+")
 _WORDS = 5
 """Of a sentence that nobody says by chance in the same words."""
@@ -64,7 +62,7 @@ class ToldSentences:
         """Keep what a user told."""
         self._values.note(text, user)
         with self._lock:
-            for sentence in _SENTENCE_END.split(text):
+            for sentence in SENTENCE_END.split(text):
                 words = _WORD.findall(sentence.casefold())
                 for word in dict.fromkeys(words):
                     self._note_word(
@@ -106,7 +104,7 @@ class SharedAgent:
 
     def __init__(self, source: AgentSource) -> None:
         self._source = source
-        self._told = ToldSentences()
+        self._sentences = ToldSentences()
         self._is_server = source.kind in _SERVERS
         self._lock = threading.Lock()
         self._agent: Any = None
@@ -120,7 +118,7 @@ class SharedAgent:
             if not self._is_server:
                 self._agent = agent
         return OneUser(
-            agent, conversation_id, self._told, is_shared=not self._is_server
+            agent, conversation_id, self._sentences, is_shared=not self._is_server
         )
 
 
@@ -147,19 +145,20 @@ class OneUser:
     """
 
     def __init__(
-        self, agent: Any, user: str, told: ToldSentences, *, is_shared: bool
+        self, agent: Any, user: str, sentences: ToldSentences, *, is_shared: bool
     ) -> None:
         """`is_shared`: others have the same agent, so it is not closed with this one."""
         self._agent = agent
         self._user = user
-        self._told = told
+        self._sentences = sentences
         having = capabilities_of(agent)
         abilities = (having & CAPABILITIES.keys()) - (_OF_ALL if is_shared else _OWN)
-        members = [
-            name for kind in abilities for name in protocol_members(CAPABILITIES[kind])
-        ]
-        closing = "" if is_shared else closing_method(agent)
-        for member in filter(None, [*members, closing]):
+        members: list[str] = []
+        for kind in abilities:
+            members += protocol_members(CAPABILITIES[kind])
+        if not is_shared and (closing := closing_method(agent)):
+            members.append(closing)
+        for member in members:
             setattr(self, member, getattr(agent, member))
         if "AcceptsHistory" in having and takes_user(agent.accept):
             self.accept = self._accept
@@ -167,14 +166,14 @@ class OneUser:
     def reply(self, message: str, user: str = "") -> Any:
         """Return the agent's reply to this user; AgentFault with `leak` for what only another one told it."""
         name = self._name(user)
-        self._told.note(message, name)
+        self._sentences.note(message, name)
         arguments = user_arguments(self._agent.reply, self._scope(name))
         reply = self._agent.reply(message, **arguments)
-        return _then(reply, lambda reply: self._checked(reply, name, message))
+        return finish_result(reply, lambda reply: self._check(reply, name, message))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
         name = self._name(user)
-        self._told.note(message, name)
+        self._sentences.note(message, name)
         arguments = user_arguments(self._agent.accept, self._scope(name))
         return self._agent.accept(message, reply, **arguments)
 
@@ -184,10 +183,10 @@ class OneUser:
     def _scope(self, name: str) -> Scope:
         return Scope(user=name, session=self._user)
 
-    def _checked(self, reply: Any, name: str, message: str) -> Any:
+    def _check(self, reply: Any, name: str, message: str) -> Any:
         """Return a reply in which nothing is another user's."""
         text = str(getattr(reply, "text", reply))
-        if strange := self._told.find_strange(text, name, message):
+        if strange := self._sentences.find_strange(text, name, message):
             sentence, owner = strange
             fault = AgentFault(
                 f"the agent replied to {name!r} with what only {owner!r} had told it: {sentence[:_SHOWN]!r}. The "
@@ -196,13 +195,3 @@ class OneUser:
             fault.leak = True
             raise fault
         return reply
-
-
-def _then(value: Any, finish: Callable[[Any], Any]) -> Any:
-    if not inspect.isawaitable(value):
-        return finish(value)
-
-    async def awaited() -> Any:
-        return finish(await value)
-
-    return awaited()

@@ -13,7 +13,7 @@ from pytest_ltm.language.normal_form import normalize
 from pytest_ltm.language.proof import prove
 from pytest_ltm.language.values import Sameness, compare_values, find_values
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _BETWEEN = re.compile(r"[\W_]")
 _DIGITS, _CODE, _NAME = 4, 5, 5
@@ -38,17 +38,17 @@ class ToldValues:
     """What the users of one agent told it."""
 
     def __init__(self) -> None:
-        self._told: dict[str, list[ToldValue]] = {}
+        self._values: dict[str, list[ToldValue]] = {}
         """Values by their key."""
         self._lock = threading.Lock()
 
     def note(self, text: str, user: str) -> None:
         """Keep the values in what a user told."""
-        for sentence in _SENTENCE_END.split(text):
+        for sentence in SENTENCE_END.split(text):
             for key, written in _told_values(sentence):
+                value = ToldValue(key, written, sentence, user)
                 with self._lock:
-                    told = self._told.setdefault(key, [])
-                    told.append(ToldValue(key, written, sentence, user))
+                    self._values.setdefault(key, []).append(value)
 
     def find_strange(self, reply: str, user: str, message: str) -> ToldValue | None:
         """Return a value that a reply asserts and only another user told; None if there is none.
@@ -59,21 +59,25 @@ class ToldValues:
         subjects = {*telling_keys(message), *telling_keys(reply)}
         speech = normalize(reply)
         for key, written in [*_long_numbers(speech), *_word_keys(speech)]:
-            told = self._same_values(key, written, message)
-            users = {value.user for value in told}
+            values = self._same_values(key, written, message)
+            users = {value.user for value in values}
             if len(users) != 1 or user in users:
                 continue
-            for value in told:
+            for value in values:
                 if _is_about(value, subjects) and _asserts(speech, written, message):
                     return value
         return None
 
     def _same_values(self, key: str, written: str, message: str) -> list[ToldValue]:
         with self._lock:
-            told = list(self._told.get(key, ()))
+            values = list(self._values.get(key, ()))
         if key != _NUMBER:
-            return told
-        return [value for value in told if _is_same(value.written, written, message)]
+            return values
+        return [
+            value
+            for value in values
+            if compare_values(value.written, written, question=message) is Sameness.SAME
+        ]
 
 
 def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
@@ -109,13 +113,9 @@ def _is_uncommon(key: str) -> bool:
     return is_word and count_tokens(f" {key}") >= _TOKENS
 
 
-def _is_same(told: str, written: str, message: str) -> bool:
-    return compare_values(told, written, question=message) is Sameness.SAME
-
-
 def _is_about(value: ToldValue, subjects: set[str]) -> bool:
-    own = set(telling_keys(value.written))
-    return bool((set(telling_keys(value.sentence)) - own) & subjects)
+    keys = set(telling_keys(value.sentence)) - set(telling_keys(value.written))
+    return not keys.isdisjoint(subjects)
 
 
 def _asserts(speech: str, written: str, message: str) -> bool:

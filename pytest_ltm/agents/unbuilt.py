@@ -45,13 +45,13 @@ class Offer(Struct, frozen=True):
 
     agent: type[TakesTurns]
     model: ModelSpec
-    shown: FixedContext
+    context: FixedContext
 
 
 class Remembering(Struct, frozen=True):
     """A memory system."""
 
-    most: int
+    max_tokens: int
     """Tokens of the largest prompt of a reply."""
     longest: int
     """Tokens of the largest message that it takes."""

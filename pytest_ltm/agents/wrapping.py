@@ -44,7 +44,7 @@ class FreshPromptAgent:
     def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
         self._model = model
         self._tells = tells
-        self._agent = self._made() if agent is None else agent
+        self._agent = self._make_agent() if agent is None else agent
 
     async def aclose(self) -> None:
         """Close the other agent."""
@@ -60,7 +60,7 @@ class FreshPromptAgent:
             await await_result(self._agent.reset())
         else:
             await self.aclose()
-            self._agent = self._made()
+            self._agent = self._make_agent()
         return self._agent
 
     def _take_members(self, *, without: frozenset[str]) -> None:
@@ -75,19 +75,11 @@ class FreshPromptAgent:
                     getattr(self, f"_{member}", None) or getattr(self._agent, member),
                 )
 
-    def _whose(self, method: str, user: str) -> dict[str, Any]:
+    def _user_arguments(self, method: str, user: str) -> dict[str, Any]:
         """Return how a method of the other agent is told whose message it is."""
         return user_arguments(getattr(self._agent, method), Scope(user=user))
 
-    def _then(self, value: Any, does: Callable[[Any], Any]) -> Any:
-        """Return what is made of a value; if that has still to be awaited, so has this."""
-
-        async def later() -> Any:
-            return does(await value)
-
-        return later() if inspect.isawaitable(value) else does(value)
-
-    def _made(self) -> Any:
+    def _make_agent(self) -> Any:
         agent = self._model.make()
         if self._tells and "AcceptsHistory" not in capabilities_of(agent):
             raise AgentError(
@@ -99,6 +91,17 @@ class FreshPromptAgent:
 async def await_result(value: Any) -> Any:
     """Return the value; what it comes to, if it is an awaitable."""
     return await value if inspect.isawaitable(value) else value
+
+
+def finish_result(value: Any, finish: Callable[[Any], Any]) -> Any:
+    """Return what `finish` makes of a value; an awaitable, if the value is one."""
+    if not inspect.isawaitable(value):
+        return finish(value)
+
+    async def finish_later() -> Any:
+        return finish(await value)
+
+    return finish_later()
 
 
 class InTurn(TakesTurns):
@@ -157,7 +160,7 @@ class Padded(FreshPromptAgent):
         super().__init__(model, tells=False, agent=agent)
         self._tokens = tokens
         self._padding = padding
-        self._heard = ""
+        self._previous_message = ""
         self._take_members(without=PADDING_CAPABILITIES)
 
     def reply(self, message: str) -> Any:
@@ -165,28 +168,27 @@ class Padded(FreshPromptAgent):
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> Any:
-        return self._then(
-            self._agent.reply(message, **self._whose("reply", user)),
+        return finish_result(
+            self._agent.reply(message, **self._user_arguments("reply", user)),
             partial(self._padded, message),
         )
 
     def _answer_alone(self, message: str) -> Any:
-        return self._then(
+        return finish_result(
             self._agent.answer_alone(message), partial(self._padded, message)
         )
 
     def _padded(self, message: str, reply: str | Reply) -> str | Reply:
-        sources = {"question": (message,), "filler": (self._heard,)}.get(
-            self._padding, ()
-        )
+        texts = {"question": message, "filler": self._previous_message}
+        text = texts.get(self._padding, "")
         room = count_tokens(message) if self._tokens is None else self._tokens
         sentences = []
-        for sentence in cycle([text for text in sources if text.strip()] or POLITE):
+        for sentence in cycle([text] if text.strip() else POLITE):
             sentences.append(sentence)
             room -= count_tokens(sentence)
             if room <= 0:
                 break
-        self._heard = message
+        self._previous_message = message
         padding = " ".join(sentences)
         if isinstance(reply, Reply):
             return replace(reply, text=f"{reply.text}\n\n{padding}")
@@ -254,18 +256,15 @@ def padded_spec(spec: str) -> str:
 
 
 def _parse_padding(argument: str) -> tuple[str, str, str]:
-    padding = PADDINGS[0]
-    tokens = "1500"
-    inner_spec = argument
-    first, _, behind = inner_spec.partition(":")
-    if first in PADDINGS:
-        padding = first
-        inner_spec = behind
-    first, _, behind = inner_spec.partition(":")
-    is_size = first[:1].isdigit() or first == SAME
-    if is_size:
-        return (padding, first, behind)
-    return (padding, tokens, inner_spec)
+    """Return padding, tokens and the spec of the other agent."""
+    padding, _, inner_spec = argument.partition(":")
+    if padding not in PADDINGS:
+        padding = PADDINGS[0]
+        inner_spec = argument
+    size, _, sized_spec = inner_spec.partition(":")
+    if size[:1].isdigit() or size == SAME:
+        return padding, size, sized_spec
+    return padding, "1500", inner_spec
 
 
 def _read_padding_tokens(text: str) -> int | None:
@@ -286,13 +285,15 @@ ADDED_CAPABILITIES = frozenset(
 )
 
 
-def stamp_message(message: str, now: datetime | None, before: datetime | None) -> str:
+def stamp_message(
+    message: str, time: datetime | None, previous_time: datetime | None
+) -> str:
     """Return a message with its time: the whole at first, then what has passed since the message before."""
-    if now is None:
+    if time is None:
         return message
-    if before is None:
-        return f"[{now.isoformat(' ', 'seconds')}] {message}"
-    return f"[{describe_duration(now - before)} later] {message}"
+    if previous_time is None:
+        return f"[{time.isoformat(' ', 'seconds')}] {message}"
+    return f"[{describe_duration(time - previous_time)} later] {message}"
 
 
 class Timed(FreshPromptAgent):
@@ -300,19 +301,19 @@ class Timed(FreshPromptAgent):
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
         super().__init__(model, tells=False, agent=agent)
-        self._now: datetime | None = None
-        self._before: datetime | None = None
+        self._time: datetime | None = None
+        self._previous_time: datetime | None = None
         if isinstance(agent, (Prompted, Announced)):
             raise AgentError(
                 f"agent 'ts:{model.spec}': {model.spec!r} does not go by what it is told, so time is lost on it"
             )
         self._take_members(without=ADDED_CAPABILITIES)
-        self._told_too = "TimeAware" in capabilities_of(agent)
+        self._is_time_aware = "TimeAware" in capabilities_of(agent)
 
     def tell_time(self, now: datetime) -> Any:
         """Know the time of the next message."""
-        self._now = now
-        return self._agent.tell_time(now) if self._told_too else None
+        self._time = now
+        return self._agent.tell_time(now) if self._is_time_aware else None
 
     def reply(self, message: str) -> Any:
         """Return the other agent's reply to the message with its time; to be awaited where the other's is."""
@@ -325,42 +326,42 @@ class Timed(FreshPromptAgent):
     # --- capabilities, if the other agent has them
 
     def _reply(self, message: str, user: str = "") -> Any:
-        stamped = stamp_message(message, self._now, self._before)
-        return self._then(
-            self._agent.reply(stamped, **self._whose("reply", user)), self._passed
-        )
+        text = self._stamp(message)
+        reply = self._agent.reply(text, **self._user_arguments("reply", user))
+        return finish_result(reply, self._pass_time)
 
     def _answer_alone(self, message: str) -> Any:
-        return self._agent.answer_alone(stamp_message(message, self._now, self._before))
+        return self._agent.answer_alone(self._stamp(message))
 
     def _accept(self, message: str, reply: str, user: str = "") -> Any:
-        stamp = stamp_message(message, self._now, self._before)
-        return self._then(
-            self._agent.accept(stamp, reply, **self._whose("accept", user)),
-            self._passed,
-        )
+        arguments = self._user_arguments("accept", user)
+        result = self._agent.accept(self._stamp(message), reply, **arguments)
+        return finish_result(result, self._pass_time)
 
     def _reset(self) -> Any:
-        self._now = self._before = None
+        self._time = self._previous_time = None
         return self._agent.reset()
 
     def _save(self) -> Any:
-        time_text = None if self._before is None else self._before.isoformat()
-        return self._then(
-            self._agent.save(),
-            lambda state: json.dumps([time_text, b64encode(state).decode()]).encode(),
-        )
+        time_text = self._previous_time and self._previous_time.isoformat()
+
+        def add_time(state: bytes) -> bytes:
+            return json.dumps([time_text, b64encode(state).decode()]).encode()
+
+        return finish_result(self._agent.save(), add_time)
 
     def _load(self, state: bytes) -> Any:
         time_text, inner = json.loads(state)
-        self._now = self._before = (
-            None if time_text is None else datetime.fromisoformat(time_text)
-        )
+        self._time = time_text and datetime.fromisoformat(time_text)
+        self._previous_time = self._time
         return self._agent.load(b64decode(inner))
 
-    def _passed(self, reply: Any) -> Any:
-        self._before = self._now
-        return reply
+    def _stamp(self, message: str) -> str:
+        return stamp_message(message, self._time, self._previous_time)
+
+    def _pass_time(self, result: Any) -> Any:
+        self._previous_time = self._time
+        return result
 
 
 class TimedInTurn(InTurn, Timed):
@@ -375,6 +376,5 @@ class Timing(Struct, frozen=True):
     def __call__(self) -> Timed:
         """Return another agent, timed."""
         agent = self.model.make()
-        return (TimedInTurn if isinstance(agent, TakesTurns) else Timed)(
-            self.model, agent
-        )
+        timed = TimedInTurn if isinstance(agent, TakesTurns) else Timed
+        return timed(self.model, agent)

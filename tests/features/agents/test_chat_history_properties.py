@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ltm.agents.chat_agent import SILENCE, History, kept
+from pytest_ltm.agents.chat_agent import SILENCE, History, kept_share
 from pytest_ltm.agents.unbuilt import FRAME
 
 TEXTS = st.text(alphabet="ab c", max_size=30)
@@ -40,7 +40,7 @@ def test_the_newest_exchanges_that_fit_are_shown_in_order_and_their_size_is_know
             fair = own_size + (limit - own_size) / 2
             left = history.estimate(size)
             assert left + dropped > limit or (
-                left + dropped > kept(limit) * limit and left >= fair
+                left + dropped > kept_share(limit) * limit and left >= fair
             )
         history.add(message, size, reply)
         said.append((message, reply if reply.strip() else SILENCE))

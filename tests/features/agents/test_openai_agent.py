@@ -25,7 +25,7 @@ from habits import delta, stream
 
 from pytest_ltm import providers as calls
 from pytest_ltm.agents.capabilities import capabilities_of
-from pytest_ltm.agents.chat_agent import SHRINKS, History, kept
+from pytest_ltm.agents.chat_agent import SHRINKS, History, kept_share
 from pytest_ltm.agents.registry import source_of_kind
 from pytest_ltm.agents.sources import rereading
 from pytest_ltm.agents.unbuilt import FRAME
@@ -232,7 +232,7 @@ def test_what_fits_into_the_context_less_the_reply_is_sent_and_no_more(
     agent.reply("What now?")
     tokens = [agent.count_tokens(text) + FRAME for text in sent(chat_server)]
     assert sum(tokens) <= 150
-    assert sum(tokens) + 2 * max(tokens) > kept(150) * 150
+    assert sum(tokens) + 2 * max(tokens) > kept_share(150) * 150
     assert sent(chat_server)[-3:] == ["Number 29.", "Noted.", "What now?"]
 
 
@@ -261,7 +261,7 @@ def test_the_endpoints_own_counts_correct_the_estimate(
         agent.accept(f"Here is number {number} of many", "That is noted now")
     agent.reply("What now?")
     agent.reply("And now?")
-    assert 0.9 * kept(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
+    assert 0.9 * kept_share(900) * 900 < chat_server.requests[-1].prompt_tokens <= 900
     # as many as four words have by themselves: 4
     assert agent.count_tokens("one two three four") > 6
 
