@@ -15,9 +15,11 @@ from typing import Any
 from msgspec import Struct, structs
 
 from pytest_ltm.agents.memory.extracts import (
+    NOTES,
     Statement,
     choose_statements,
     list_statements,
+    own_things,
     read_extract,
     says_name_or_number,
     speaks_of_self,
@@ -185,7 +187,6 @@ _SELF = lazy_pattern(
     r"\b(?:I(?: am|'m| was| feel| felt| (?:\w+ )?(?:like|love|enjoy|prefer|hate|want|hope|fear))|my favou?rite)\b",
     re.IGNORECASE,
 )
-_IS = lazy_pattern(r"\b[Mm]y ([\w' -]{2,40}?) (?:is|are|was|has become) (?:now )?\S")
 _CAPITAL = lazy_pattern(r"\b[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _WORD = lazy_pattern(r"[^\W\d_]{6,}")
 _REQUEST = lazy_pattern(
@@ -195,10 +196,7 @@ _REQUEST = lazy_pattern(
 )
 _MOST = 8
 _PHRASES = 8
-# The field of statements that say of nothing of the user's what it is; and the tokens
-# of a line of JSON around such a statement.
-_NOTES = "notes"
-_QUOTES = 5
+_ITEM = ' "{}",'
 
 
 def _telling_words(text: str) -> list[str]:
@@ -305,43 +303,47 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
         user = dict(self.user)
         for statement in list_statements(self.message):
             if speaks_of_self(statement.text):
-                _note_statement(user, statement.text)
+                _note_statement(user, statement)
         return Described(
             _fit_notes(user, self.size),
             _own_queries(self.message, self.count),
         )
 
 
-def _note_statement(user: dict[str, Any], statement: str) -> None:
+def _note_statement(user: dict[str, Any], statement: Statement) -> None:
     """Note a statement under each thing of the user's that it names, else among the notes."""
-    things = _IS.findall(statement)
+    things = own_things(statement.text)
+    # The newest stand last.
     for thing in things:
-        # At the end again, so that the newest stand last.
-        user.pop(thing.lower(), None)
-        user[thing.lower()] = statement
+        user.pop(thing, None)
+        user[thing] = statement.line
     if not things:
-        user[_NOTES] = [*_notes_of(user), statement]
-
-
-def _notes_of(user: Mapping[str, Any]) -> list[str]:
-    """Return the notes, which a model may have written in another form."""
-    notes = user.get(_NOTES, [])
-    if isinstance(notes, list):
-        return [*map(str, notes)]
-    return [str(notes)]
+        field = statement.speaker or NOTES
+        notes = user.get(field, [])
+        if not isinstance(notes, list):  # as a model may have written it
+            notes = [str(notes)]
+        earlier = [note for note in notes if note != statement.text]
+        user[field] = [*earlier, statement.text]
 
 
 def _fit_notes(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
-    """Return an object with the notes that say most, as far as it takes more tokens than it may."""
+    """Return an object with those notes in its lists that say most, as far as it takes more tokens than it may."""
     if count_tokens(shown_user(user)) <= size:
         return user
-    rest = {thing: text for thing, text in user.items() if thing != _NOTES}
-    notes = [Statement(text) for text in dict.fromkeys(_notes_of(user))]
-    room = size - count_tokens(shown_user({**rest, _NOTES: [""]}))
-    # Each stands on a line, in quotes.
-    chosen = choose_statements(notes, room, around=_QUOTES)
-    kept = [note.text for note in notes if note in chosen]
-    return _drop_oldest_fields({_NOTES: kept, **rest} if kept else rest, size)
+    lists = {field: notes for field, notes in user.items() if isinstance(notes, list)}
+    rest = {field: text for field, text in user.items() if field not in lists}
+    statements = [
+        Statement(str(note), field) for field, notes in lists.items() for note in notes
+    ]
+    empty = {field: [""] for field in lists}
+    room = size - count_tokens(shown_user({**rest, **empty}))
+    chosen = choose_statements(statements, room, _ITEM)
+    kept = {
+        field: [note for note in notes if Statement(str(note), field) in chosen]
+        for field, notes in lists.items()
+    }
+    filled = {field: notes for field, notes in kept.items() if notes}
+    return _drop_oldest_fields({**filled, **rest}, size)
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
@@ -355,7 +357,7 @@ def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]
 def shown_user(user: Mapping[str, Any]) -> str:
     """Return an object on the user as it is shown, "" for an empty one."""
     if user:
-        return json.dumps(user, ensure_ascii=False, indent=1)
+        return json.dumps(user, ensure_ascii=False)
     return ""
 
 

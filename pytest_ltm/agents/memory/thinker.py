@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct, structs
 
 from pytest_ltm.agents.chat_agent import SILENCE
+from pytest_ltm.agents.memory.extracts import NOTES, read_extract
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts, load_role_prompts
 from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
 from pytest_ltm.agents.memory.reading import Reading as NoteReading
@@ -154,15 +155,21 @@ class Replying(Struct, frozen=True, kw_only=True):
 
 
 def _known_statements(about: str) -> list[str]:
-    """Return the statements in what is known: a line each, or the texts of an object in JSON."""
+    """Return the statements in what is known: a line each with its date, or the texts of an object in JSON."""
     try:
         data = json.loads(about)
     except ValueError:
-        return [line for line in about.split("\n") if line.strip()]
+        return [f"{row.date} {row.line}".strip() for row in read_extract(about)]
     if not isinstance(data, dict):
         return []
-    lists = [value if isinstance(value, list) else [value] for value in data.values()]
-    return [text for texts in lists for text in texts if isinstance(text, str)]
+    statements = []
+    for field, value in data.items():
+        notes = value if isinstance(value, list) else [value]
+        # The field of a list says whose notes or what they are.
+        is_named = isinstance(value, list) and field != NOTES
+        head = f"{field}: " if is_named else ""
+        statements += [f"{head}{note}" for note in notes if isinstance(note, str)]
+    return statements
 
 
 class TaskResult(Struct, Generic[R], frozen=True):
