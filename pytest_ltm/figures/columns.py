@@ -49,6 +49,7 @@ LEFT_OPEN = (
 )
 GUESSED, UNSCORED = "≤", "*"
 """What marks a mean that is not shown to be above guessing, and one that some examples are left out of."""
+GUESSED_NOTE = f"{GUESSED}: not shown to be more than guessing earns, without memory."
 # What marks a column in which much went wrong within the agent: its score is hardly
 # about its memory.
 HAMPERED = "!"
@@ -426,6 +427,11 @@ def result_columns(run: RunResult) -> tuple[Column, ...]:
                 pace = Pace(agent=agent, span_label=span_label)
             columns.append(Column(conversations=conversations, pace=pace))
     return tuple(columns)
+
+
+def scenario_names(columns: Iterable[Column]) -> list[str]:
+    """Return the names of the scenarios that any of the columns has, sorted."""
+    return sorted(set(chain.from_iterable(column.cells for column in columns)))
 
 
 def known_sum(values: Iterable[Number | None]) -> Number | None:

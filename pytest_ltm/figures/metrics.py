@@ -22,6 +22,7 @@ from pytest_ltm.figures.text import (
     pad_right,
     shorten_text,
     wrap_text,
+    wrap_texts,
 )
 
 if TYPE_CHECKING:
@@ -169,8 +170,7 @@ def metric_lines(run: RunResult, width: int, *, color: bool) -> list[str]:
     lines = wrap_text(text + starred, width)
     for metric in metrics:
         lines += _measure_table(metric, width, color=color)
-        for sentence in metric.sentences:
-            lines += wrap_text(sentence, width)
+        lines += wrap_texts(metric.sentences, width)
     return [*lines, ""]
 
 

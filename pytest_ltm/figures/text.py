@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import timedelta
 from math import floor, log10
 
@@ -96,6 +97,14 @@ def wrap_text(text: str, width: int, indent: str = "") -> list[str]:
                 lines.append(head)
                 line = indent + line[len(head) :]
         lines.append(line)
+    return lines
+
+
+def wrap_texts(texts: Iterable[str], width: int, indent: str = "") -> list[str]:
+    """Return the lines of several texts, each wrapped as by `wrap_text`."""
+    lines: list[str] = []
+    for text in texts:
+        lines += wrap_text(text, width, indent)
     return lines
 
 

@@ -22,7 +22,14 @@ from pytest_ltm.figures.columns import columns_of_conversations
 from pytest_ltm.figures.comparison_text import comparison_text
 from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.comparison import Comparison
-from pytest_ltm.figures.text import clip_text, p_text, pad_left, pad_right, wrap_text
+from pytest_ltm.figures.text import (
+    clip_text,
+    p_text,
+    pad_left,
+    pad_right,
+    wrap_text,
+    wrap_texts,
+)
 from pytest_ltm.gate.changes import Change, Changes, Level
 from pytest_ltm.gate.gate_rules import Rule
 from pytest_ltm.gate.verdict import Finding, GateVerdict
@@ -59,11 +66,7 @@ def change_lines(changes: Changes, width: int) -> list[str]:
         more = len(moved_scenarios(change)) - MOST_MOVED
         if more > 0:
             lines.append(f"  … and {pluralize(more, 'more scenario')} moved")
-    return [*lines, "", *_wrapped(comparison_sentences(changes), width, "  ")]
-
-
-def _wrapped(texts: Iterable[str], width: int, indent: str) -> list[str]:
-    return list(chain.from_iterable(wrap_text(text, width, indent) for text in texts))
+    return [*lines, "", *wrap_texts(comparison_sentences(changes), width, "  ")]
 
 
 def _table_line(label: str, cells: Sequence[str], width: int, indent: str = "") -> str:
@@ -179,7 +182,7 @@ def comparison_sentences(changes: Changes) -> list[str]:
 
 def talk_lines(changes: Changes, width: int) -> list[str]:
     """Return what a gate says of the agent's own share of the tokens where nothing else of the comparison is shown."""
-    return _wrapped(_verbosity_sentences(changes), width, "  ")
+    return wrap_texts(_verbosity_sentences(changes), width, "  ")
 
 
 def _verbosity_sentences(changes: Changes) -> Iterator[str]:
@@ -315,7 +318,7 @@ def verdict_lines(verdict: GateVerdict, width: int) -> list[str]:
     status = f" (exit status {verdict.status})" if verdict.status else ""
     lines = wrap_text(one_line(verdict_line(verdict) + status), width, "  ")
     result = [f"  - {text}" for text in verdict_details(verdict)]
-    return lines + _wrapped(first_and_rest(result, MOST_LISTED, MORE), width, "    ")
+    return lines + wrap_texts(first_and_rest(result, MOST_LISTED, MORE), width, "    ")
 
 
 def verdict_details(verdict: GateVerdict) -> list[str]:
@@ -332,7 +335,7 @@ def verdict_details(verdict: GateVerdict) -> list[str]:
 
 def rule_lines(rules: Sequence[Rule], width: int) -> list[str]:
     """Return what must hold, a sentence a rule."""
-    return _wrapped(
+    return wrap_texts(
         (f"  {one_line(rule.text)}: {one_line(rule.sentence)}" for rule in rules),
         width,
         "    ",

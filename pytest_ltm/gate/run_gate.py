@@ -34,7 +34,7 @@ from pytest_ltm.figures.columns import result_columns
 from pytest_ltm.figures.guessing import only_guesses
 from pytest_ltm.figures.statistics.comparison import COLLAPSES
 from pytest_ltm.figures.statistics.pairs import Pair
-from pytest_ltm.figures.text import wrap_text
+from pytest_ltm.figures.text import wrap_texts
 from pytest_ltm.gate import change_report
 from pytest_ltm.gate import gate_rules as _rules
 from pytest_ltm.gate.baseline import FOLDER, check_name
@@ -449,9 +449,7 @@ class Gate:
     def _screen_lines(self) -> Iterator[ScreenLine]:
         """Yield what moved, and the verdict; the last line of a gate is what to look at first."""
         width = max(self._run.config.get_terminal_writer().fullwidth, 40)
-        lines = self._change_lines(width)
-        for note in self._notes:
-            lines += wrap_text(note, width, "  ")
+        lines = self._change_lines(width) + wrap_texts(self._notes, width, "  ")
         yield from map(ScreenLine, lines)
         if self.verdict is None:
             return

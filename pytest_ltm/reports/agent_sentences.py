@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pytest_ltm.api.journal import RunResult, span_place
@@ -81,26 +82,23 @@ def agent_sentences_for(
         lambda side: side.agent,
     )
     agent_sentences = []
-    for agent, of in sorted(
-        by_agent.items(), key=lambda entry: order.get(entry[0], len(order))
-    ):
-        best_side = next((side for side in ranked if side.agent == agent), None)
-        rivals = [side for side in ranked if side.agent != agent]
-        beside = (standings or {}).get(agent, "") or (
-            _beside_other(best_side, rivals[0]) if best_side and rivals else ""
-        )
-        missing = sum(side.column.unscored_examples for side in of)
-        remark = f"{pluralize(missing, 'example')} without a score" if missing else ""
+    for agent in sorted(by_agent, key=lambda agent: order.get(agent, len(order))):
+        agent_sides = by_agent[agent]
         parts = [
-            _losses_sentence(of),
-            _lead_phrase(_scored_columns(of)),
-            beside,
-            remark,
+            _losses_sentence(agent_sides),
+            _lead_phrase(_scored_columns(agent_sides)),
         ]
+        rivals = [side for side in ranked if side.agent != agent]
+        if standings and agent in standings:
+            parts.append(standings[agent])
+        elif agent in order and rivals:
+            parts.append(_beside_other(ranked[order[agent]], rivals[0]))
+        missing = sum(side.column.unscored_examples for side in agent_sides)
+        if missing:
+            parts.append(f"{pluralize(missing, 'example')} without a score")
+        text = "; ".join(filter(None, parts))
         agent_sentences.append(
-            AgentSentence(
-                agent, _retention_sentence(of), "; ".join(filter(None, parts))
-            )
+            AgentSentence(agent, _retention_sentence(agent_sides), text)
         )
     return agent_sentences
 
@@ -155,7 +153,8 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
         return _guessing_phrase(columns)
     # Only an isolated score tells what an agent forgets from what it cannot do at all.
     if len({side.column.span is None for side in sides}) > 1:
-        result = _effective_span([row for side in sides for row in side.column.rows])
+        rows = chain.from_iterable(side.column.rows for side in sides)
+        result = _effective_span(rows)
         if result.span is not None and (span := short_span(result)) != "unknown":
             return _reach_text(
                 span, f"{result.share:.0%} of its isolated score", result.curve[0].label
@@ -346,12 +345,9 @@ def compare_pairwise(
 ) -> tuple[Sequence[Pair], Comparison] | None:
     """Return the examples that both have a score for, in pairs, and what `first` has over `second` on them."""
     # Without their spans: a side at 2k beside one at 32k was asked the same examples.
-    pairs = pair_rows(
-        *(
-            [as_scored_row(row, span_label="") for row in side.column.rows]
-            for side in (second, first)
-        )
-    ).pairs
+    earlier = [as_scored_row(row, span_label="") for row in second.column.rows]
+    later = [as_scored_row(row, span_label="") for row in first.column.rows]
+    pairs = pair_rows(earlier, later).pairs
     return (pairs, _compare_runs(pairs)) if pairs else None
 
 

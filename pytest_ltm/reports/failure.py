@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
 
 from pytest_ltm.api.journal import ScenarioResult, at_span
 from pytest_ltm.api.model import Check, Exchange, needle_gap
@@ -18,6 +19,7 @@ from pytest_ltm.figures.text import (
     shorten_text,
     verdict_text,
     wrap_text,
+    wrap_texts,
 )
 
 # Columns of a failure text; with what pytest may put before it (`E `), 80. The line
@@ -39,39 +41,13 @@ def failure_text(
     out); `command` is the command that repeats the run, "" for none. All texts are made
     harmless and long ones shortened in the middle, where the part that decided stays.
     """
-    deciding = [
-        question_result
-        for question_result in result.questions
-        if result.evidence and result.evidence in question_result.answer
-    ]
-    candidates = deciding or result.questions
-    question = candidates[-1] if candidates else None
-    if question is None:
-        shown_exchanges = [
-            (exchange, True) for exchange in _own_exchanges_shown(result, exchanges)
-        ]
-    else:
-        needles = sorted(
-            needle.number
-            for needle in question.needles
-            if _with_number(exchanges, needle.number)
-        )
-        shown_exchanges = [
-            (exchange, False)
-            for n in _first_and_last(needles)
-            for exchange in _with_number(exchanges, n)
-        ]
-        shown_exchanges += [
-            (exchange, True) for exchange in _with_number(exchanges, question.number)
-        ]
     lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
     keep = for_screen(result.evidence)
-    for i, (exchange, replies) in enumerate(shown_exchanges):
-        lines += (
-            distance_lines(result, shown_exchanges[i - 1][0], exchange, exchanges)
-            if i
-            else []
-        )
+    former: Exchange | None = None
+    for exchange, replies in _shown_exchanges(result, exchanges):
+        if former:
+            lines += distance_lines(result, former, exchange, exchanges)
+        former = exchange
         speech = speech_lines(
             asker_of(exchange),
             shorten_text(shown_message(exchange.message), _LONGEST, keep),
@@ -86,20 +62,45 @@ def failure_text(
         number = pad_right(f"  #{exchange.number}", len(_INDENT) - 1)
         lines += [f"{number} {speech[0].lstrip()}", *speech[1:]]
     if result.overrun and result.span is not None:
+        passed = "more"
         if result.measured_span is not None:
             passed = f"{result.measured_span:,}"
-        else:
-            passed = "more"
         lines.append(
             f"  overran its memory span: {passed} tokens instead of {result.span:,}"
         )
     if command:
-        if result.span is None:
-            note = ""
-        else:
-            note = "   (whole conversation: another -k would change it)"
-        lines.append(f"  again: {one_line(command)}{note}")
+        line = f"  again: {one_line(command)}"
+        if result.span is not None:
+            line += "   (whole conversation: another -k would change it)"
+        lines.append(line)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _shown_exchanges(
+    result: ScenarioResult, exchanges: Sequence[Exchange]
+) -> Iterator[tuple[Exchange, bool]]:
+    """Yield the exchanges to read, and whether with their replies: the needles, and the question that decided."""
+    deciding = [
+        question
+        for question in result.questions
+        if result.evidence and result.evidence in question.answer
+    ]
+    candidates = deciding or result.questions
+    if not candidates:
+        for exchange in _own_exchanges_shown(result, exchanges):
+            yield exchange, True
+        return
+    question = candidates[-1]
+    needles = sorted(
+        needle.number
+        for needle in question.needles
+        if _with_number(exchanges, needle.number)
+    )
+    for number in _first_and_last(needles):
+        for exchange in _with_number(exchanges, number):
+            yield exchange, False
+    for exchange in _with_number(exchanges, question.number):
+        yield exchange, True
 
 
 _ENDED = {
@@ -118,33 +119,31 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
     if exchange.told:
-        remark = ", told"
+        where += ", told"
     elif exchange.alone:
-        remark = ", asked alone"
-    else:
-        remark = ""
-    texts = [shown_message(exchange.message), shown_message(exchange.acted_reply)]
+        where += ", asked alone"
+    message = shown_message(exchange.message)
+    reply = shown_message(exchange.acted_reply)
     if exchange.kind == "filler":
-        texts = [shorten_text(text, 160) for text in texts]
-    lines = [f"#{exchange.number} {speaker} ({where}{remark})"]
-    return "\n".join(
-        [
-            *lines,
-            *speech_lines(asker_of(exchange), texts[0]),
-            *speech_lines("agent:", texts[1]),
-        ]
-    )
+        message = shorten_text(message, 160)
+        reply = shorten_text(reply, 160)
+    lines = [
+        f"#{exchange.number} {speaker} ({where})",
+        *speech_lines(asker_of(exchange), message),
+        *speech_lines("agent:", reply),
+    ]
+    return "\n".join(lines)
 
 
 def failure_headline(result: ScenarioResult) -> str:
     """Return score and reason."""
     if result.score is None:
-        return f"{'error' if result.outcome == 'error' else 'no score'}: {for_screen(result.reason)}"
-    if result.score < result.threshold:
-        below = f", below {score_text(result.threshold)}"
+        text = "error" if result.outcome == "error" else "no score"
     else:
-        below = ""
-    return f"score {verdict_text(result)}{below}: {for_screen(result.reason)}"
+        text = f"score {verdict_text(result)}"
+        if result.score < result.threshold:
+            text += f", below {score_text(result.threshold)}"
+    return f"{text}: {for_screen(result.reason)}"
 
 
 def shown_state(check: Check) -> str:
@@ -161,7 +160,7 @@ def check_lines(result: ScenarioResult) -> list[str]:
     lines = [
         f"  {shown_state(check):6}  {one_line(check.label)}" for check in result.checks
     ]
-    return [line for text in lines for line in wrap_text(text, WIDTH, _INDENT + "  ")]
+    return wrap_texts(lines, WIDTH, _INDENT + "  ")
 
 
 def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
@@ -253,8 +252,13 @@ def distance_text(
     inside = ", ".join(
         pluralize(number, noun) for noun, number in counts.items() if number
     )
-    passed = format_distance(needle_gap(former, after), after.now - former.now)
-    return f"{passed} later" + (f" ({inside})" if inside else "")
+    text = f"{distance_between(former, after)} later"
+    return f"{text} ({inside})" if inside else text
+
+
+def distance_between(former: Exchange, after: Exchange) -> str:
+    """Return how far two exchanges lie apart, in tokens and in the conversation's time."""
+    return format_distance(needle_gap(former, after), after.now - former.now)
 
 
 def asker_of(exchange: Exchange) -> str:
@@ -322,11 +326,7 @@ def progress_line(
     names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
     heads = [at_span(name, one_line(span_label)) + which for name in names]
     # First the bar goes, then words, then the end of a long name, and the score last.
-    choices = [
-        head + state
-        for group in ([bar + states[0], *states], least)
-        for head in heads
-        for state in group
-    ]
+    pairs = chain(product(heads, [bar + states[0], *states]), product(heads, least))
+    choices = [head + state for head, state in pairs]
     fitting = [line for line in choices if columns_of(line) <= width]
     return fitting[0] if fitting else clip_text(choices[-1], width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pytest_ltm.api.journal import Price, at_span
 from pytest_ltm.api.storage import first_and_rest, one_line, pluralize
@@ -19,6 +20,7 @@ from pytest_ltm.figures.text import (
     short_count,
     span_of_time,
     wrap_text,
+    wrap_texts,
 )
 
 MOST_LINES = 24
@@ -51,7 +53,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
             first = cell_of(bar.start)
             last = cell_of(max(bar.end - 1, bar.start))
             cells[first : last + 1] = [WAITS] * (last + 1 - first)
-        for position in (position for bar in row_bars for position in bar.speaks):
+        for position in chain.from_iterable(bar.speaks for bar in row_bars):
             cells[cell_of(position)] = SPEAKS
         lines.append(
             f"{pad_right(clip_text(name, label), label)} {''.join(cells)}".rstrip()
@@ -202,8 +204,7 @@ def forecast_lines(
         preliminaries.append(
             _Before("judge's canaries and checks", canaries, judge, of_judge=True)
         )
-    texts = _forecast_notes(columns, preliminaries, judge, users, latency)
-    notes = [line for note in texts for line in wrap_text(one_line(note), width, "  ")]
+    notes = _forecast_notes(columns, preliminaries, judge, users, latency)
     lines: list[str] = []
     spans = group_by(
         [forecast for forecast in forecasts if forecast.schedule.examples > 1],
@@ -221,7 +222,8 @@ def forecast_lines(
             *gantt_lines(schedule.bars, schedule.tokens, width),
             "",
         ]
-    return [*lines, *render_table(table, width, color=color), "", *notes]
+    lines += [*render_table(table, width, color=color), ""]
+    return lines + wrap_texts(map(one_line, notes), width, "  ")
 
 
 def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
@@ -363,7 +365,7 @@ def _forecast_notes(
     # One reason, such as an agent that cannot be reset, is often that of hundreds of
     # examples.
     skipped = dict.fromkeys(
-        reason for column in columns for reason in column.whole.unplayed
+        chain.from_iterable(column.whole.unplayed for column in columns)
     )
     return notes + first_and_rest(
         [f"not played: {reason}" for reason in skipped], MOST_SKIPPED

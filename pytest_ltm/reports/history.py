@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from pytest_ltm.api.features import find_agent_kind
 from pytest_ltm.api.journal import (
@@ -25,6 +26,7 @@ from pytest_ltm.api.journal import (
 )
 from pytest_ltm.api.storage import (
     LtmError,
+    fields_of,
     lock_holder,
     one_line,
     pluralize,
@@ -73,9 +75,9 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
         """The total: `2.79`, `2.00 to 4.00`, `-`."""
         if self.low is None or self.high is None:
             return NOTHING
-        return f"{self.low:.2f}" + (
-            f" to {self.high:.2f}" if self.low < self.high else ""
-        )
+        if self.low < self.high:
+            return f"{self.low:.2f} to {self.high:.2f}"
+        return f"{self.low:.2f}"
 
     @property
     def share(self) -> float | None:
@@ -146,92 +148,73 @@ def run_folders(folder: Path) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return any(
-            path
-            for name in (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
-            for path in folder.glob(name)
-        )
+        names = (FILE, SUMMARY, "*/results.json", "*/journal.jsonl")
+        return any(chain.from_iterable(map(folder.glob, names)))
     except OSError:
         return False
 
 
 def read_past(path: Path) -> Past:
     """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
-    moment = run_start_time(path)
+    damaged = Past(name=path.name, path=path, at=run_start_time(path), state="damaged")
     try:
-        source = source_of(path)
+        past = structs.replace(damaged, source=source_of(path))
         summary = _read_summary(path)
         if summary is None:
-            # A run without a summary: one that goes on, was cut short, or never began.
-            folders, notices = results_in(path)
-            standings = result_standings(
-                RunResult(
-                    run_id=path.name,
-                    conversations=tuple(folder.result for folder in folders),
-                ),
-                complete=False,
-            )
-            has_begun = bool(folders) or any(path.glob("*/journal.jsonl"))
-            # A process that was killed holds no lock, which is how its run is told from
-            # one that goes on.
-            if has_begun:
-                state: State = "interrupted"
-            elif notices:
-                state = "damaged"
-            else:
-                state = "empty"
-            return Past(
-                name=path.name,
-                path=path,
-                at=moment,
-                state="in progress" if _is_written(path) else state,
-                why=one_line(_error_without_folder(LtmError(notices[0]), path))
-                if notices
-                else "",
-                standings=standings,
-                source=source,
-            )
-        standings = _make_standings(summary)
+            return _read_unfinished(past)
+        past = structs.replace(past, standings=_make_standings(summary))
     except (LtmError, OSError, RecursionError) as error:
-        return Past(
-            name=path.name,
-            path=path,
-            at=moment,
-            state="damaged",
-            why=one_line(_error_without_folder(error, path)),
+        return structs.replace(
+            damaged, why=one_line(_error_without_folder(error, path))
         )
     ends = [
         conversation.ended
         for conversation in summary.conversations
         if conversation.ended != "complete"
     ]
-    gate = summary.gate
+    state: State = "finished"
+    if ends:
+        state = "in progress" if _is_written(path) else "interrupted"
+    gate = summary.gate.state if summary.gate else ""
+    if summary.gate and summary.gate.sentence.startswith("gate: regressed"):
+        gate = "regressed"
+    notes = []
     shard = summary.plan.get("shard")
+    if shard:
+        notes.append(f"shard {shard}")
     rescored = summary.plan.get("rescored")
-    if gate and gate.sentence.startswith("gate: regressed"):
-        gate_word = "regressed"
-    elif gate:
-        gate_word = gate.state
-    else:
-        gate_word = ""
-    return Past(
-        name=path.name,
-        path=path,
-        at=moment,
-        state="finished"
-        if not ends
-        else "in progress"
-        if _is_written(path)
-        else "interrupted",
+    if rescored:
+        notes.append(f"run {rescored} scored again")
+    return structs.replace(
+        past,
+        state=state,
         why=next((end for end in ends if end != "interrupted"), ""),
-        standings=standings,
-        gate=gate_word,
-        notes=(
-            *([f"shard {shard}"] if shard else []),
-            *([f"run {rescored} scored again"] if rescored else []),
-        ),
-        source=source,
+        gate=gate,
+        notes=tuple(notes),
     )
+
+
+def _read_unfinished(past: Past) -> Past:
+    """Return a run without a summary: one that goes on, was cut short, or never began."""
+    path = past.path
+    folders, notices = results_in(path)
+    conversations = tuple(folder.result for folder in folders)
+    result = RunResult(run_id=path.name, conversations=conversations)
+    has_begun = bool(folders) or any(path.glob("*/journal.jsonl"))
+    # A process that was killed holds no lock, which is how its run is told from one that
+    # goes on.
+    state: State = "empty"
+    if _is_written(path):
+        state = "in progress"
+    elif has_begun:
+        state = "interrupted"
+    elif notices:
+        state = "damaged"
+    why = ""
+    if notices:
+        why = one_line(_error_without_folder(LtmError(notices[0]), path))
+    standings = result_standings(result, complete=False)
+    return structs.replace(past, state=state, why=why, standings=standings)
 
 
 def _is_written(path: Path) -> bool:
@@ -346,9 +329,6 @@ def _read_summary(path: Path) -> _Summary | None:
         raise LtmError(f"{SUMMARY}: {error}") from error
 
 
-_OF_A_ROW = ("scenario", "example", "trial", "score")
-
-
 def _make_standings(
     summary: _Summary, *, complete: bool = True
 ) -> tuple[HistoricalScore, ...]:
@@ -359,26 +339,34 @@ def _make_standings(
     standings = []
     for result in summary.results:
         conversations = places.get((result.agent, result.span_label), [])
-        rows = [row for conversation in conversations for row in conversation.examples]
+        rows = list(
+            chain.from_iterable(conversation.examples for conversation in conversations)
+        )
+        low = high = None
+        full = 0
         if result.bounds:
-            low, high, full = (
-                result.bounds.low,
-                result.bounds.high,
-                result.bounds.full,
+            low = result.bounds.low
+            high = result.bounds.high
+            full = result.bounds.full
+        guessing = compare_with_guessing(
+            (low or 0.0) / (full or 1), result.scenarios.values()
+        )
+        scored_rows = [
+            ScoredRow(
+                span_label=result.span_label,
+                scenario=row.scenario,
+                example=row.example,
+                trial=row.trial,
+                score=row.score,
             )
-        else:
-            low, high, full = (None, None, 0)
+            for row in rows
+        ]
         standing = HistoricalScore(
-            **{
-                name: getattr(result, name)
-                for name in ("agent", "span_label", "span", "cost_usd")
-            },
+            **fields_of(result, "agent", "span_label", "span", "cost_usd"),
             low=low,
             high=high,
             full=full,
-            shows_memory=compare_with_guessing(
-                (low or 0.0) / (full or 1), result.scenarios.values()
-            ).shows_memory(),
+            shows_memory=guessing.shows_memory(),
             plan=plan_of(item.plan_fingerprint for item in conversations),
             own=not any(_is_bundled(item.agent_spec) for item in conversations),
             complete=complete
@@ -387,13 +375,7 @@ def _make_standings(
                 row.cause in {"agent", "evaluator", "judge", "user", "not reached"}
                 for row in rows
             ),
-            rows=tuple(
-                ScoredRow(
-                    span_label=result.span_label,
-                    **{name: getattr(row, name) for name in _OF_A_ROW},
-                )
-                for row in rows
-            ),
+            rows=tuple(scored_rows),
         )
         standings.append(standing)
     return tuple(standings)

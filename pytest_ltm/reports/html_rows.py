@@ -16,12 +16,12 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from pytest_ltm.api.journal import RunResult, ScenarioResult
-from pytest_ltm.api.model import Exchange, needle_gap
+from pytest_ltm.api.model import Exchange
 from pytest_ltm.api.session import LANE
 from pytest_ltm.api.storage import for_screen
 from pytest_ltm.figures.run_loading import LoadedRun
-from pytest_ltm.figures.text import format_distance, verdict_text
-from pytest_ltm.reports.failure import shown_state
+from pytest_ltm.figures.text import verdict_text
+from pytest_ltm.reports.failure import distance_between, shown_state
 from pytest_ltm.reports.html.charts import score_by_span
 from pytest_ltm.reports.html.headline import (
     agent_sentences,
@@ -117,9 +117,7 @@ def example_transcript(
     former: Exchange | None = None
     for exchange in exchanges:
         if former is not None:
-            apart = format_distance(
-                needle_gap(former, exchange), exchange.now - former.now
-            )
+            apart = distance_between(former, exchange)
             parts.append(f'<p class="ltm-gap">… {escape(apart)} later …</p>')
         kind = "ltm-talk asked" if exchange.number in question_numbers else "ltm-talk"
         parts.append(

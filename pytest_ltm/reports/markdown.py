@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from pytest_ltm.api.journal import RunResult, Section
 from pytest_ltm.api.storage import for_file, one_line, refuse_named_pipe
-from pytest_ltm.figures.columns import GUESSED, result_columns
+from pytest_ltm.figures.columns import GUESSED_NOTE, result_columns, scenario_names
 from pytest_ltm.figures.figures import figure_notes, shown_figures
 from pytest_ltm.figures.markdown import (
     bullet_list,
@@ -38,48 +39,32 @@ def run_markdown(
     parts = [f"## Long-term memory: {heading or 'no gate'}"]
     for section in sections:
         parts += section.lead
+    section_parts = list(chain.from_iterable(map(_section_markdown, sections)))
     if not columns:
-        parts += [text for section in sections for text in _section_markdown(section)]
-        return "\n\n".join([*parts, "No conversation was held."]) + "\n"
+        return "\n\n".join([*parts, *section_parts, "No conversation was held."]) + "\n"
     parts += [
         f"**{markdown_text(sentence)}**"
         for sentence in (*sentences, *leading_sentences(run))
     ]
     figures = shown_figures(columns, "markdown")
     labels = [column.label for column in columns]
-    rows = [
-        list(row)
-        for row in zip(
-            labels,
-            *(shown_figure.cells(columns) for shown_figure in figures),
-            strict=True,
-        )
-    ]
-    table = markdown_table(
-        [run.suite, *(figure.heading(columns) for figure in figures)], rows
-    )
+    heads = [run.suite, *(figure.heading(columns) for figure in figures)]
+    cells = [figure.cells(columns) for figure in figures]
+    table = markdown_table(heads, zip(labels, *cells, strict=True))
     parts.append("\n\n".join([table, *figure_notes(columns)]))
+    parts += section_parts
+    sentences_below = list(chain.from_iterable(map(scoreless_sentence, columns)))
+    sentences_below += span_sentences(run)
     for section in sections:
-        parts += _section_markdown(section)
-    sentences_below = [
-        *(sentence for column in columns for sentence in scoreless_sentence(column)),
-        *span_sentences(run),
-        *(note for section in sections for note in section.notes),
-    ]
+        sentences_below += section.notes
     parts += bullet_list(sentences_below)
-    names = sorted({name for column in columns for name in column.cells})
-    means = [[name, *(column.cell_text(name) for column in columns)] for name in names]
-    guessed = any(column.scenarios_at_guessing_level for column in columns)
-    note = (
-        f"\n\n{GUESSED}: not shown to be more than guessing earns, without memory."
-        * guessed
-    )
-    parts.append(
-        folded_section(
-            "Mean score of each scenario",
-            markdown_table([run.suite, *labels], means) + note,
-        )
-    )
+    means = []
+    for name in scenario_names(columns):
+        means.append([name, *(column.cell_text(name) for column in columns)])
+    table = markdown_table([run.suite, *labels], means)
+    if any(column.scenarios_at_guessing_level for column in columns):
+        table += f"\n\n{GUESSED_NOTE}"
+    parts.append(folded_section("Mean score of each scenario", table))
     for metric in agent_metrics(run):
         *rows, total_row = metric.rows()
         table = markdown_table(

@@ -97,10 +97,10 @@ def _verdict_differences(
     pairs: dict[str, tuple[object, object]] = {
         name: (getattr(row, name), getattr(verdict, name)) for name in _OF_VERDICT
     }
-    checks = tuple(
-        (check.label, None if check.open else check.ok) for check in row.checks
-    )
-    pairs["checks"] = (checks, verdict.checks)
+    checks = []
+    for check in row.checks:
+        checks.append((check.label, None if check.open else check.ok))
+    pairs["checks"] = (tuple(checks), verdict.checks)
     for name, (resulting, recorded) in pairs.items():
         if resulting != recorded:
             yield f"its {name} is {show_value(resulting)}, and the journal says {show_value(recorded)}"

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -66,7 +67,7 @@ from pytest_ltm.figures.sentences import (
     trust_sentence,
 )
 from pytest_ltm.figures.statistics.totals import agent_paces
-from pytest_ltm.figures.text import score_text, wrap_text
+from pytest_ltm.figures.text import score_text, wrap_text, wrap_texts
 from pytest_ltm.records import amendments as _amendments
 from pytest_ltm.reports import terminal as _terminal
 from pytest_ltm.reports.agent_sentences import next_step, run_sentences
@@ -133,12 +134,12 @@ class Report:
                 name: _options.set_by_suite(config, settings.suite, name)
                 for name in settings.suite.lines
             }
-            settings_text = (
-                f"{name} (line {line}{'' if set_by_suite[name] else ', but the command line wins'})"
-                for name, line in settings.suite.lines.items()
-            )
+            parts = []
+            for name, line in settings.suite.lines.items():
+                note = "" if set_by_suite[name] else ", but the command line wins"
+                parts.append(f"{name} (line {line}{note})")
             lines.append(
-                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(settings_text)}"
+                f"ltm: set by {Path(settings.suite.path).name}: {', '.join(parts)}"
             )
         votes = f"votes on a 'no': {settings.judge.votes}"
         if not settings.judge.is_none:
@@ -186,12 +187,10 @@ class Report:
     def _agents_header(self) -> list[str]:
         sources = self._run.sources.items()
         agents = self._run.settings.agents
-        names = [
-            f"{agent.label} ({agent.spec})"
-            if agent.label != agent.spec
-            else agent.label
-            for agent in agents
-        ]
+        names = []
+        for agent in agents:
+            is_same = agent.label == agent.spec
+            names.append(agent.label if is_same else f"{agent.label} ({agent.spec})")
         apart = ", ".join(label for label, source in sources if source.apart)
         can = "can read the run folder: keep --ltm-dir where its user cannot"
         hidden = any("cannot read" in source.place for _, source in sources)
@@ -370,12 +369,8 @@ class Report:
         )
         # also of what was resumed
         parts, _ = _timings.load_all_timings(folder / TIMINGS)
-        moments = [
-            timing.at
-            for timings in self._timed.values()
-            for timing in timings
-            if timing.at is not None
-        ]
+        entries = chain.from_iterable(self._timed.values())
+        moments = [timing.at for timing in entries if timing.at is not None]
         summary = summary_json(
             result,
             pytest_ltm_version=own_version(),
@@ -467,23 +462,21 @@ class Report:
         notes = list[str]()
         judged = list[str]()
         if any(row.judge_calls for row in result.scenarios):
-            times = (
-                timing
-                for path in self._run.folder.path.glob(f"*/{TIMINGS}")
-                for timing in _timings.iter_timings(path, _timings.JudgeTime)
-            )
-            judged = _terminal.judge_lines(
-                result,
-                [judge_time.cost_usd for judge_time in times if judge_time.remembered],
-            )
+            remembered = []
+            for path in self._run.folder.path.glob(f"*/{TIMINGS}"):
+                for timing in _timings.iter_timings(path, _timings.JudgeTime):
+                    if timing.remembered:
+                        remembered.append(timing.cost_usd)
+            judged = _terminal.judge_lines(result, remembered)
         if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
         else:  # elsewhere they stand below the table
-            notes = [
+            sentences = [
                 *self._alone(result.conversations),
                 *mishap_sentences(result.conversations),
                 *account_sentences(result.conversations),
             ]
+            notes = [f"note: {sentence}" for sentence in sentences]
         for line in (
             *_terminal.summary_lines(
                 result,
@@ -491,27 +484,20 @@ class Report:
                 verbosity=verbosity,
                 color=terminalreporter.hasmarkup,
             ),
-            *(
-                line
-                for text in notes
-                for line in wrap_text(f"note: {text}", width, "      ")
-            ),
+            *wrap_texts(notes, width, "      "),
             *judged,
             *_terminal.user_lines(result),
             *filter(None, [self._page]),
         ):
             terminalreporter.write_line(line)
         self._show_sections(terminalreporter, width)
-        sentences = self._agent_sentences(result) if verbosity >= 0 else []
-        for part in (
-            part for sentence in sentences for part in wrap_text(sentence, width, "  ")
-        ):
-            terminalreporter.write_line(part, bold=True)
+        if verbosity >= 0:
+            for line in wrap_texts(self._agent_sentences(result), width, "  "):
+                terminalreporter.write_line(line, bold=True)
 
     def _show_sections(self, terminalreporter: Any, width: int) -> None:
-        for problem in self._problems:
-            for line in wrap_text(problem, width, "  "):
-                terminalreporter.write_line(line)
+        for line in wrap_texts(self._problems, width, "  "):
+            terminalreporter.write_line(line)
         for section in self.sections:
             for line in _terminal.section_lines(section, width):
                 terminalreporter.write_line(line)
@@ -565,6 +551,9 @@ class Report:
         for name, conversation in self._timed.items():
             entries[name.agent, name.span] += conversation
         is_generated = settings.definitions is None and settings.dataset is None
+        rows = chain.from_iterable(
+            conversation.scenarios for conversation in conversations
+        )
         trust = trust_sentence(
             {
                 label: source.place
@@ -572,11 +561,7 @@ class Report:
                 if source.place
             },
             settings.seed.publicity if is_generated and settings.suite else "",
-            has_judge=any(
-                row.judge_calls
-                for conversation in conversations
-                for row in conversation.scenarios
-            ),
+            has_judge=any(row.judge_calls for row in rows),
             prechecks=prechecks,
         )
         all_notices = [

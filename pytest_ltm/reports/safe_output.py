@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import NoneType
@@ -419,8 +420,7 @@ def _are_clean(content: str | list[tuple[str, object]]) -> bool:
     pairs = [(content, "")] if isinstance(content, str) else content
     parts = [
         part
-        for pair in pairs
-        for part in pair
+        for part in chain.from_iterable(pairs)
         if not isinstance(part, (int, float, NoneType))
     ]
     if not all(isinstance(part, str) for part in parts):
@@ -459,7 +459,4 @@ def _clean_lines(lines: list[str]) -> list[str]:
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
         return [_clean_text(line) for line in lines]
     cleaned_lines = iter(cleaned)
-    return [
-        "\n".join(next(cleaned_lines) for _ in range(line.count("\n") + 1))
-        for line in lines
-    ]
+    return ["\n".join(islice(cleaned_lines, line.count("\n") + 1)) for line in lines]

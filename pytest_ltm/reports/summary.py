@@ -20,7 +20,7 @@ from pytest_ltm.api.storage import (
     to_record,
     write_whole,
 )
-from pytest_ltm.figures.columns import result_columns
+from pytest_ltm.figures.columns import Column, ScenarioCell, result_columns
 from pytest_ltm.figures.figures import figures_json, figures_schema, read_definitions
 from pytest_ltm.figures.metrics import metrics_json
 from pytest_ltm.figures.run_loading import LoadedRun
@@ -75,24 +75,7 @@ def summary_json(
         "seed": seed,
         "plan": dict(plan),
         "wall_seconds": wall_seconds,
-        "results": [
-            {
-                **fields_of(column, "agent", "span_label", "span"),
-                **figures_json(column),
-                "scenarios": {
-                    name: {
-                        "mean": cell.mean,
-                        "scored": len(cell.scores),
-                        "examples": cell.examples,
-                        **({"floor": cell.floor} if cell.floor else {}),
-                        **({} if cell.upper is None else {"upper": cell.upper}),
-                    }
-                    for name, cell in column.cells.items()
-                },
-                "metrics": metrics_json(run, column.agent, column.span_label),
-            }
-            for column in result_columns(run)
-        ],
+        "results": [_column_json(run, column) for column in result_columns(run)],
         "effective_spans": spans_json(run),
         **{name: value for name, value in added.items() if name in ADDED},
         "prechecks": to_record(run.prechecks),
@@ -103,6 +86,28 @@ def summary_json(
         **({"trust": run.trust} if run.trust else {}),
         "metrics": read_definitions(),
     }
+
+
+def _column_json(run: RunResult, column: Column) -> dict[str, Any]:
+    return {
+        **fields_of(column, "agent", "span_label", "span"),
+        **figures_json(column),
+        "scenarios": {name: _cell_json(cell) for name, cell in column.cells.items()},
+        "metrics": metrics_json(run, column.agent, column.span_label),
+    }
+
+
+def _cell_json(cell: ScenarioCell) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "mean": cell.mean,
+        "scored": len(cell.scores),
+        "examples": cell.examples,
+    }
+    if cell.floor:
+        fields["floor"] = cell.floor
+    if cell.upper is not None:
+        fields["upper"] = cell.upper
+    return fields
 
 
 def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,12 +172,7 @@ def verdicts_csv(run: RunResult) -> str:
                 "automatic_score": row.automatic.score,
                 "automatic_reason": row.automatic.reason,
             }
-        writer.writerow(
-            [
-                "" if fields.get(name) is None else csv_cell(fields[name])
-                for name in VERDICTS
-            ]
-        )
+        writer.writerow(csv_cell(fields.get(name)) for name in VERDICTS)
     return text.getvalue()
 
 
@@ -209,10 +209,6 @@ def refresh_summary(run: LoadedRun) -> None:
         write_verdicts(run.path, run.result)
 
 
-def _estimated_flag(estimated: object) -> dict[str, Any]:
-    return {"estimated": True} if estimated else {}
-
-
 _OF_CONVERSATION = (
     "agent",
     "agent_spec",
@@ -243,32 +239,26 @@ _OF_EXAMPLE = (
 
 
 def _conversation_json(conversation: ConversationResult) -> dict[str, Any]:
-    usage = {
-        **fields_of(conversation, "input_tokens", "output_tokens", "cached_tokens"),
-        **_estimated_flag(conversation.estimated),
-    }
-    return {
-        **fields_of(conversation, *_OF_CONVERSATION),
-        "usage": None if conversation.input_tokens is None else usage,
-        **_estimated_flag(conversation.estimated),
-        **(
-            {
-                "lost": {
-                    "tokens": conversation.lost_tokens,
-                    "cost_usd": conversation.lost_cost_usd,
-                }
-            }
-            if conversation.lost_tokens
-            else {}
-        ),
-        **(
-            {"mishaps": to_record(conversation.mishaps)} if conversation.mishaps else {}
-        ),
-        **({"accounts": dict(conversation.accounts)} if conversation.accounts else {}),
-        **({"journal": conversation.journal} if conversation.journal else {}),
-        "notices": list(conversation.notices),
-        "examples": [_example_json(row) for row in conversation.scenarios],
-    }
+    estimated = {"estimated": True} if conversation.estimated else {}
+    usage = None
+    if conversation.input_tokens is not None:
+        names = ("input_tokens", "output_tokens", "cached_tokens")
+        usage = fields_of(conversation, *names) | estimated
+    fields = fields_of(conversation, *_OF_CONVERSATION) | {"usage": usage} | estimated
+    if conversation.lost_tokens:
+        fields["lost"] = {
+            "tokens": conversation.lost_tokens,
+            "cost_usd": conversation.lost_cost_usd,
+        }
+    if conversation.mishaps:
+        fields["mishaps"] = to_record(conversation.mishaps)
+    if conversation.accounts:
+        fields["accounts"] = dict(conversation.accounts)
+    if conversation.journal:
+        fields["journal"] = conversation.journal
+    fields["notices"] = list(conversation.notices)
+    fields["examples"] = list(map(_example_json, conversation.scenarios))
+    return fields
 
 
 def _example_json(row: ScenarioResult) -> dict[str, Any]:

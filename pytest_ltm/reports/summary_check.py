@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from math import isclose
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -261,8 +262,8 @@ def _agree_in_columns(
         return False
     columns = sorted(filed[0].keys() & rewritten[0].keys())
 
-    def cells(rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
-        return sorted([row[column] for column in columns] for row in rows)
-
     needed = {"nodeid", "outcome", "ltm_score"}
-    return needed.issubset(columns) and cells(filed) == cells(rewritten)
+    if not needed.issubset(columns):
+        return False
+    cells = itemgetter(*columns)
+    return sorted(map(cells, filed)) == sorted(map(cells, rewritten))

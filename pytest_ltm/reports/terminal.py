@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from msgspec import structs
 
@@ -19,12 +20,14 @@ from pytest_ltm.api.model import Count
 from pytest_ltm.api.storage import first_and_rest, join_words, one_line, pluralize
 from pytest_ltm.figures.columns import (
     GUESSED,
+    GUESSED_NOTE,
     HAMPERED,
     LEFT_OPEN,
     UNSCORED,
     Column,
     known_sum,
     result_columns,
+    scenario_names,
 )
 from pytest_ltm.figures.figure import Report
 from pytest_ltm.figures.figures import (
@@ -48,7 +51,13 @@ from pytest_ltm.figures.table import (
     paint_text,
     render_table,
 )
-from pytest_ltm.figures.text import clip_text, exact_dollars, shorten_text, wrap_text
+from pytest_ltm.figures.text import (
+    clip_text,
+    exact_dollars,
+    shorten_text,
+    wrap_text,
+    wrap_texts,
+)
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     agents_under_test,
@@ -219,14 +228,12 @@ def summary_lines(
     lines += _table_lines(columns, run.suite, width, verbosity=verbosity, color=color)
     for line in _spread_lines(run, columns, width):
         lines.append(paint_text(line, "dim", color=color))
-    for sentence in span_sentences(run):
-        lines += wrap_text(sentence, width, "  ")
+    lines += wrap_texts(span_sentences(run), width, "  ")
     lines += metric_lines(run, width, color=color)
     lines += missing_lines(run, width)
     lines += open_lines(run, width)
     lines += _amendment_lines(columns, width)
-    for note in figure_notes(columns):
-        lines += wrap_text(note, width)
+    lines += wrap_texts(figure_notes(columns), width)
     lines += _notice_lines(run, width)
     if run.trust:
         lines += wrap_text(f"trust: {one_line(run.trust)}", width, "       ")
@@ -244,12 +251,7 @@ def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[
         *[_quiet_line(column) for column in columns],
         *[quiet_line(metric) for metric in agent_metrics(run)],
     ]
-    lines = []
-    for text in texts:
-        lines += wrap_text(text, width, "  ")
-    for note in _conversation_notes(run):
-        lines += _note_lines(note, width)
-    return lines
+    return wrap_texts(texts, width, "  ") + _note_lines(_conversation_notes(run), width)
 
 
 def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
@@ -283,9 +285,7 @@ def _amendment_lines(columns: Sequence[Column], width: int) -> list[str]:
 def _notice_lines(run: RunResult, width: int) -> list[str]:
     """Return the first notices, and how many more there are."""
     notices = [*run.notices, *precheck_sentences(run), *_conversation_notes(run)]
-    lines = []
-    for notice in notices[:MOST_NOTICES]:
-        lines += _note_lines(notice, width)
+    lines = _note_lines(notices[:MOST_NOTICES], width)
     more = len(notices) - MOST_NOTICES
     if more > 0:
         lines.append(
@@ -319,18 +319,14 @@ def _table_lines(
         table = _results_table(shown_columns, verbosity, suite)
     lines = wrap_text(_table_caption(columns), width)
     lines += ["", *render_table(table, width, color=color), ""]
-    for sentence in [*_folded_sentence(folded), *_scoreless_sentences(columns)]:
-        lines += wrap_text(sentence, width, "  ")
-    return lines
+    sentences = [*_folded_sentence(folded), *_scoreless_sentences(columns)]
+    return lines + wrap_texts(sentences, width, "  ")
 
 
 def _table_caption(columns: Sequence[Column]) -> str:
     """Return what the table shows, and what the signs in it mean."""
-    counts = frozenset(
-        conversation.count
-        for column in columns
-        for conversation in column.conversations
-    )
+    conversations = chain.from_iterable(column.conversations for column in columns)
+    counts = frozenset(conversation.count for conversation in conversations)
     sentences = ["Mean score of each scenario; full marks = 1.00."]
     if any(column.span is not None for column in columns):
         sentences.append(
@@ -339,9 +335,7 @@ def _table_caption(columns: Sequence[Column]) -> str:
     if any(column.span is None for column in columns):
         sentences.append("Isolated: each example with a fresh agent.")
     if any(column.scenarios_at_guessing_level for column in columns):
-        sentences.append(
-            f"{GUESSED}: not shown to be more than guessing earns, without memory."
-        )
+        sentences.append(GUESSED_NOTE)
     if any(column.unscored_examples for column in columns):
         sentences.append(f"{UNSCORED}: some examples have no score, see below.")
     return " ".join(sentences)
@@ -442,16 +436,14 @@ def scoreless_sentence(column: Column) -> list[str]:
 
 def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> TextTable:
     """Return the scores of each scenario, with total and figures below."""
-    names = sorted({name for column in columns for name in column.cells})
-    rows = [
-        TableRow(
-            label=name, cells=tuple(_score_cell(column, name) for column in columns)
-        )
-        for name in names
-    ]
+    rows = []
+    for name in scenario_names(columns):
+        scores = tuple(_score_cell(column, name) for column in columns)
+        rows.append(TableRow(label=name, cells=scores))
     rows += _total_rows(columns, verbosity)
     # Marks hang out to the right of every number: digits stay below each other.
-    room = max(len(_number_marks(text)) for row in rows for text, _ in row.cells)
+    all_cells = chain.from_iterable(row.cells for row in rows)
+    room = max(len(_number_marks(text)) for text, _ in all_cells)
     aligned = []
     for row in rows:
         cells = tuple(
@@ -519,9 +511,9 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
     return rows
 
 
-def _note_lines(text: str, width: int) -> list[str]:
-    """Return a note, wrapped."""
-    return wrap_text(f"note: {one_line(text)}", width, "      ")
+def _note_lines(notes: Iterable[str], width: int) -> list[str]:
+    """Return notes, wrapped."""
+    return wrap_texts((f"note: {one_line(note)}" for note in notes), width, "      ")
 
 
 def _conversation_notes(run: RunResult) -> list[str]:
@@ -598,6 +590,5 @@ def _side_usage(run: RunResult, side: str) -> str:
 def section_lines(section: Section, width: int) -> list[str]:
     """Return what a feature says under a title of its own; nothing where it has none."""
     lines = [one_line(section.title)] if section.title else []
-    for sentence in section.sentences:
-        lines += wrap_text(f"  {one_line(sentence)}", width, "  ")
-    return lines
+    sentences = [f"  {one_line(sentence)}" for sentence in section.sentences]
+    return lines + wrap_texts(sentences, width, "  ")

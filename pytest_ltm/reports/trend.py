@@ -133,9 +133,9 @@ class TrendSeries(NamedTuple):
     @property
     def points(self) -> list[tuple[int, TrendPoint]]:
         """All points with the numbers of their plans, in the order of time."""
-        numbered = [
-            (line.number, point) for line in self.lines for point in line.points
-        ]
+        numbered: list[tuple[int, TrendPoint]] = []
+        for line in self.lines:
+            numbered += [(line.number, point) for point in line.points]
         return sorted(numbered, key=lambda pair: _point_order(pair[1]))
 
 
@@ -400,14 +400,12 @@ def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> 
 
 def trend_json(trends: Sequence[TrendSeries]) -> list[dict[str, Any]]:
     """Return the series as JSON values; `plan` is equal where results can be compared."""
-    return [
-        {
-            "agent": series.agent,
-            "span_label": series.span_label,
-            "points": [_point_json(point) for _, point in series.points],
-        }
-        for series in trends
-    ]
+    records = []
+    for series in trends:
+        points = [_point_json(point) for _, point in series.points]
+        fields = {"agent": series.agent, "span_label": series.span_label}
+        records.append({**fields, "points": points})
+    return records
 
 
 def _point_json(point: TrendPoint) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ltm.api.journal import ConversationRecord, ScenarioResult
-from pytest_ltm.api.model import Exchange, Usage, needle_gap
+from pytest_ltm.api.model import Exchange, Usage
 from pytest_ltm.api.storage import escape_unprintable, fields_of, for_library, to_record
-from pytest_ltm.figures.text import format_distance
 from pytest_ltm.reports.exports.loaded import Results, RunSlice, run_slices
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 from pytest_ltm.reports.exports.result_rows import seconds_of
+from pytest_ltm.reports.failure import distance_between
 from pytest_ltm.reports.html.details import (
     expected_answers,
     own_exchanges,
@@ -222,19 +222,11 @@ def _sample_messages(
     """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
     former: Exchange | None = None
     for exchange in exchanges:
-        if former:
-            after = format_distance(
-                needle_gap(former, exchange), exchange.now - former.now
-            )
-        else:
-            after = ""
         facts = {
-            "after": after,
+            "after": distance_between(former, exchange) if former else "",
             "kind": exchange.kind,
             "number": exchange.number,
             "start": exchange.start,
-        }
-        facts |= {
             "time": exchange.now.isoformat(),
             "fault": record.fault(exchange.number),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ltm.figures.statistics.totals import FULL_MARKS, group_by
@@ -204,7 +205,9 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
 def _round_amounts(low: float, high: float) -> Sequence[float]:
     """Return about six round amounts between two, which stand themselves where none lies between them."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
+    steps = [
+        factor * 10.0**exponent for exponent, factor in product(exponents, (1, 2, 5))
+    ]
     inside = [step for step in steps if low <= step <= high]
     return inside[:: max(len(inside) // 6, 1)] or [low, high]
 
@@ -300,7 +303,8 @@ def section_charts(section: Section) -> list[AccuracyChart]:
 
 
 def _curves_chart(title: str, curves: Sequence[Curve]) -> AccuracyChart:
-    labels = dict.fromkeys(label for curve in curves for label, _ in curve.points)
+    all_points = chain.from_iterable(curve.points for curve in curves)
+    labels = dict.fromkeys(label for label, _ in all_points)
     room = FRAME.width - FRAME.right - 20 - _BEGIN
     step = room / max(len(labels) - 1, 1)
     places = {label: _BEGIN + step * number for number, label in enumerate(labels)}

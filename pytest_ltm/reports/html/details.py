@@ -162,11 +162,9 @@ def _exchanges_json(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[dict[str, Any]]:
     """Return an example's own exchanges, each with how far it is from the one before."""
-    kinds = {
-        needle.number: "needle"
-        for question in result.questions
-        for needle in question.needles
-    }
+    kinds: dict[int, str] = {}
+    for question in result.questions:
+        kinds |= {needle.number: "needle" for needle in question.needles}
     kinds |= {question.number: "question" for question in result.questions}
     entries = []
     previous = None
@@ -240,11 +238,10 @@ def timeline_json(
 
     ordered = sorted(rows, key=order_of)
     lanes = {row.result.id: number for number, row in enumerate(ordered)}
-    questions = {
-        (row.result.id, question.number)
-        for row in rows
-        for question in row.result.questions
-    }
+    questions = set()
+    for row in rows:
+        for question in row.result.questions:
+            questions.add((row.result.id, question.number))
     exchanges = [*record.transcript, *record.unanswered.values()]
     exchanges.sort(key=lambda exchange: exchange.number)
     marks = []
@@ -273,25 +270,27 @@ def timeline_json(
         "tokens": record.transcript.position,
         "lanes": [_lane_json(row, examples[row.key]) for row in ordered],
         "marks": marks,
-        # Jumps with no token between them are one.
-        "jumps": [
-            [
-                position,
-                f"+{describe_duration(jumps[-1].to - jumps[0].before)}",
-                f"{jumps[-1].to:%Y-%m-%d %H:%M}",
-            ]
-            for position, jumps in group_by(
-                record.jumps, lambda jump: jump.position
-            ).items()
-        ],
-        "links": [
-            [needle.number, question.number, needle.rank]
-            for row in ordered
-            for question in row.result.questions
-            for needle in question.needles
-        ],
+        "jumps": list(_jumps_json(record)),
+        "links": list(_links_json(ordered)),
         "texts": texts,
     }
+
+
+def _jumps_json(record: ConversationRecord) -> Iterator[list[Any]]:
+    """Yield where the time of a conversation jumped; jumps with no token between them are one."""
+    by_position = group_by(record.jumps, lambda jump: jump.position)
+    for position, jumps in by_position.items():
+        end = jumps[-1].to
+        duration = describe_duration(end - jumps[0].before)
+        yield [position, f"+{duration}", f"{end:%Y-%m-%d %H:%M}"]
+
+
+def _links_json(rows: Iterable[ExampleEntry]) -> Iterator[list[Any]]:
+    """Yield each needle with its question, and its rank among what was retrieved."""
+    for row in rows:
+        for question in row.result.questions:
+            for needle in question.needles:
+                yield [needle.number, question.number, needle.rank]
 
 
 def _filler_text(exchange: Exchange) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,8 +101,8 @@ def _effective_span_answers(material: Material) -> list[HeadlineAnswer]:
     spans = {}
     for agent, series in group_by(material.series, lambda series: series.agent).items():
         if len({part.column.span is None for part in series}) > 1:
-            rows = [row.result for part in series for row in part.rows]
-            spans[agent] = effective_span(rows)
+            rows = chain.from_iterable(part.rows for part in series)
+            spans[agent] = effective_span(row.result for row in rows)
     if not spans:
         return []
     first = list(spans.items())[:_FEW]
@@ -232,12 +233,12 @@ def _finding_text(finding: Mapping[str, Any]) -> str:
 
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
     """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
-    metrics = [
-        metric for run in material.runs for metric in leading_metrics(run.result)
-    ]
+    metrics: list[tuple[str, dict[str, str]]] = []
+    for run in material.runs:
+        metrics += leading_metrics(run.result)
     answers = []
     for head, group in group_by(metrics, itemgetter(0)).items():
-        means = [mean for _, part in group for mean in part.items()]
+        means = list(chain.from_iterable(part.items() for _, part in group))
         text = join_words([f"{place}: {mean}" for place, mean in means])
         best = max(mean for _, mean in means)
         answers.append(HeadlineAnswer(head, best, f"{text}."))
@@ -379,7 +380,7 @@ def _caveats(material: Material) -> list[HeadlineAnswer]:
     if not present:
         return []
     first = present[0]
-    text = " ".join(sentence for caveat in present for sentence in caveat.sentences)
+    text = " ".join(chain.from_iterable(caveat.sentences for caveat in present))
     return [HeadlineAnswer("Caveats", f"{first.number:,} {first.what}", text)]
 
 
@@ -388,14 +389,13 @@ def _missing_scores(material: Material) -> _Caveat:
     missing = [row.result for row in material.rows if not row.result.scored]
     faults = sum(result.infrastructure for result in missing)
     lost_count = sum(result.is_lost for result in missing)
-    if faults:
-        remark = f", {faults} of them because of agent, judge, user or budget"
-    else:
-        remark = ""
     examples = pluralize(len(material.rows), "example")
-    sentences = [
-        f"{len(missing):,} of {examples} have no score and are left out of the means{remark}."
-    ]
+    sentence = (
+        f"{len(missing):,} of {examples} have no score and are left out of the means"
+    )
+    if faults:
+        sentence += f", {faults} of them because of agent, judge, user or budget"
+    sentences = [f"{sentence}."]
     if lost_count:
         sentences.append(
             f"Totals and accuracy count {lost_count:,} of them as 0 and as 1."

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from io import BytesIO
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +135,7 @@ MOST_EXAMPLES = 10_000
 LINES = 12_000_000
 
 
-def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[int]:
+def worst_examples(material: Material, most: int) -> frozenset[int]:
     """Return the keys of the examples that are listed.
 
     Where they are too many: of each scenario equally many, those that went worst in any
@@ -148,15 +148,16 @@ def worst_examples(material: Material, most: int = MOST_EXAMPLES) -> frozenset[i
         for rows in group_by(material.rows, lambda row: row.result.scenario).values()
     ]
 
-    def count_rows(examples_each: int) -> int:
-        return sum(
-            len(rows) for examples in scenarios for rows in examples[:examples_each]
-        )
+    def first_examples(number: int) -> Iterator[list[ExampleEntry]]:
+        return chain.from_iterable(scenario[:number] for scenario in scenarios)
+
+    def count_rows(number: int) -> int:
+        return sum(map(len, first_examples(number)))
 
     numbers = range(1, max(map(len, scenarios)) + 1)
-    examples_each = max(bisect(numbers, most, key=count_rows), 1)
-    listed = [rows for examples in scenarios for rows in examples[:examples_each]]
-    return frozenset(row.key for rows in listed for row in rows)
+    fitting = bisect(numbers, most, key=count_rows)
+    rows = chain.from_iterable(first_examples(max(fitting, 1)))
+    return frozenset(row.key for row in rows)
 
 
 def _worst_first(rows: Sequence[ExampleEntry]) -> list[list[ExampleEntry]]:
@@ -176,9 +177,8 @@ def list_failures_first(
 ) -> list[tuple[ResultSeries, ExampleEntry]]:
     """Return the examples that are listed: what failed, what has no score, what passed, each by column."""
     rows = [
-        (series, row)
-        for series in material.series
-        for row in series.rows
+        (material.series[row.series], row)
+        for row in material.rows
         if row.key in shown_keys
     ]
     return sorted(rows, key=lambda listed: _urgency(listed[1]))
@@ -360,9 +360,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             title=f"Long-term memory: {', '.join(material.agents)}",
             found=material,
             gates=[*gate_answers(material), *leading_metric_answers(material)],
-            sections=[
-                section for run in material.runs for section in sections_of(run.summary)
-            ],
+            sections=list(
+                chain.from_iterable(sections_of(run.summary) for run in material.runs)
+            ),
             standings=agent_sentences(material),
             curve=score_by_span(material),
             trust=trust_line(material),
@@ -381,9 +381,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             breaks=broken,
             depths=depth_maps(material, parcels.asked, broken, shown_keys),
             gaps=by_gap(material),
-            averages=[
-                metric for run in material.runs for metric in agent_metrics(run.result)
-            ],
+            averages=list(
+                chain.from_iterable(agent_metrics(run.result) for run in material.runs)
+            ),
             # The first facts alone: results.json has what a memory made of each.
             needles=needle_rows(row.result for row in material.rows)[:2_000],
             first_rows=FIRST_ROWS,
@@ -516,17 +516,20 @@ def _page_index(material: Material) -> dict[str, Any]:
         difference = series_difference(first, second)
         if difference:
             tests[f"{first.key}|{second.key}"] = difference.told.text
-    return {
-        "series": [series.label for series in material.series],
-        "columns": comparable_columns(material),
-        "conversations": [
+    conversations = []
+    for conversation in material.conversations:
+        first_key = conversation.rows[0].key if conversation.rows else 0
+        conversations.append(
             {
                 "label": conversation.label,
                 "series": conversation.series,
-                "first": conversation.rows[0].key if conversation.rows else 0,
+                "first": first_key,
             }
-            for conversation in material.conversations
-        ],
+        )
+    return {
+        "series": [series.label for series in material.series],
+        "columns": comparable_columns(material),
+        "conversations": conversations,
         "together": TOGETHER,
         "tests": tests,
         "first_rows": FIRST_ROWS,

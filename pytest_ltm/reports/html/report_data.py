@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.journal import ScenarioResult, at_span
@@ -78,7 +79,7 @@ class Material:
     @property
     def rows(self) -> tuple[ExampleEntry, ...]:
         """Every example, in the order of the series."""
-        return tuple(row for series in self.series for row in series.rows)
+        return tuple(chain.from_iterable(series.rows for series in self.series))
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -117,11 +118,9 @@ class Material:
 
 def report_material(runs: Sequence[LoadedRun]) -> Material:
     """Return what the runs hold."""
-    held_in = Counter(
-        agent
-        for run in runs
-        for agent in {conversation.result.agent for conversation in run.conversations}
-    )
+    run_counts: Counter[str] = Counter()
+    for run in runs:
+        run_counts.update({folder.result.agent for folder in run.conversations})
     all_series: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
     # One count for the whole page: links, parcels and the page's address name an
@@ -129,15 +128,10 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
     keys = count()
     for number, run in enumerate(runs):
         for column in result_columns(run.result):
-            place = column.agent, column.span_label
-            mine = [
-                conversation
-                for conversation in run.conversations
-                if (conversation.result.agent, conversation.result.span_label) == place
-            ]
+            folders = run.conversations_of(column.agent, column.span_label)
             series = len(all_series)
             entries = list[ExampleEntry]()
-            for key, folder in enumerate(mine, start=len(conversations)):
+            for key, folder in enumerate(folders, start=len(conversations)):
                 rows = tuple(
                     ExampleEntry(
                         key=next(keys), series=series, conversation=key, result=result
@@ -145,19 +139,17 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
                     for result in folder.result.scenarios
                 )
                 entries += rows
-                if len(mine) == 1:
-                    label = column.label
-                else:
-                    label = f"{column.label}, trial {folder.result.trial}"
+                label = column.label
+                if len(folders) > 1:
+                    label += f", trial {folder.result.trial}"
                 conversations.append(
                     ConversationEntry(
                         key=key, series=series, label=label, folder=folder, rows=rows
                     )
                 )
-            if held_in[column.agent] > 1:
-                name = f"{column.name} · {run.result.run_id}"
-            else:
-                name = column.name
+            name = column.name
+            if run_counts[column.agent] > 1:
+                name += f" · {run.result.run_id}"
             all_series.append(
                 ResultSeries(
                     key=series,
@@ -225,16 +217,18 @@ def deciding_rules(material: Material) -> list[Decider]:
     results = [
         row.result for row in material.rows if row.result.rule or row.result.scored
     ]
-    return [
-        Decider(
+    deciders = []
+    for name, group in sorted(group_by(results, lambda result: result.rule).items()):
+        scenarios = {result.scenario for result in group}
+        decider = Decider(
             name or "checks in the scenario",
-            ", ".join(sorted({result.scenario for result in of})),
-            len(of),
-            unscored=sum(not result.scored for result in of),
-            amended=sum(result.automatic is not None for result in of),
+            ", ".join(sorted(scenarios)),
+            len(group),
+            unscored=sum(not result.scored for result in group),
+            amended=sum(result.automatic is not None for result in group),
         )
-        for name, of in sorted(group_by(results, lambda result: result.rule).items())
-    ]
+        deciders.append(decider)
+    return deciders
 
 
 def run_origin(run: LoadedRun) -> Origin:
@@ -257,18 +251,18 @@ def run_origin(run: LoadedRun) -> Origin:
         if name in first
     }
     facts["wall time"] = f"{wall:,.1f} s" if isinstance(wall, int | float) else ""
+    command = ""
     if plan:
         command = repeat_command_of(run.result.scenarios, plan, summary.get("seed"))
-    else:
-        command = ""
-    notices = [
-        f"{at_span(conversation.agent, conversation.span_label)}, trial {conversation.trial}: {text}"
-        for conversation in run.result.conversations
-        for text in conversation.notes
-    ]
     known_facts = [(name, text) for name, text in facts.items() if text]
-    trust = [f"trust: {run.result.trust}"] if run.result.trust else []
-    notices = [*trust, *run.result.notices, *precheck_sentences(run.result), *notices]
+    notices = [f"trust: {run.result.trust}"] if run.result.trust else []
+    notices += [*run.result.notices, *precheck_sentences(run.result)]
+    for conversation in run.result.conversations:
+        place = at_span(conversation.agent, conversation.span_label)
+        notices += [
+            f"{place}, trial {conversation.trial}: {note}"
+            for note in conversation.notes
+        ]
     return Origin(run.result.run_id, command, known_facts, notices)
 
 
@@ -278,10 +272,7 @@ def repeat_command_of(
     """Return the command that has the same run again; options that have their defaults are left out."""
     words = ["pytest"]
     for label, spec in _as_mapping(plan.get("agents")).items():
-        plain = "".join(
-            character if character.isalnum() or character in "_." else "_"
-            for character in str(spec)
-        )
+        plain = re.sub(r"[^\w.]", "_", str(spec))
         words.append(f"--ltm-agent={spec if plain == label else f'{label}={spec}'}")
     if plan.get("spans"):
         words.append(f"--ltm-span={','.join(map(str, plan['spans']))}")
@@ -322,8 +313,8 @@ def _as_mapping(value: object) -> dict[str, Any]:
 
 def _text_or_nothing(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(
-            name if part in (name, None) else f"{name} ({part})"
-            for name, part in value.items()
-        )
+        texts = []
+        for name, part in value.items():
+            texts.append(name if part in (name, None) else f"{name} ({part})")
+        return ", ".join(texts)
     return "" if value is None else text_of(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,10 +155,8 @@ def _gap_cell(agent: str, gap_class: int, scores: Sequence[float]) -> Shaded | N
 
 def _gap_label(gap_class: int) -> str:
     """Return the bounds of a class of gaps: `4k to 16k`."""
-    ends = [
-        f"{tokens // 1_000_000}M" if tokens >= 1_000_000 else f"{tokens // 1_000}k"
-        for tokens in GAPS
-    ]
+    ends = [f"{tokens // 1_000}k" for tokens in GAPS[:-1]]
+    ends.append(f"{GAPS[-1] // 1_000_000}M")
     if gap_class == 0:
         return f"< {ends[0]}"
     if gap_class == len(GAPS):
@@ -288,19 +287,20 @@ def _skill_rows(
     series: Sequence[ResultSeries], shown_keys: Collection[int]
 ) -> list[BreakRow]:
     """Return a row for each skill that scenarios of an agent need, by its letter."""
-    skills = {
-        skill for part in series for row in part.rows for skill in row.result.skills
-    }
+    all_rows = chain.from_iterable(part.rows for part in series)
+    skills = set(chain.from_iterable(row.result.skills for row in all_rows))
     rows = []
     for skill in sorted(skills):
         name = SKILLS.get(skill, skill)
-        examples = [
-            [row for row in part.rows if skill in row.result.skills] for part in series
-        ]
-        cells = [
-            _shaded_cell(entries, part, name, shown_keys) if entries else None
-            for part, entries in zip(series, examples, strict=True)
-        ]
+        examples = []
+        cells: list[Shaded | None] = []
+        for part in series:
+            entries = [row for row in part.rows if skill in row.result.skills]
+            examples.append(entries)
+            cell = None
+            if entries:
+                cell = _shaded_cell(entries, part, name, shown_keys)
+            cells.append(cell)
         rows.append(BreakRow(name, cells, _lost_share(examples)))
     return rows
 

@@ -10,7 +10,7 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil, log2, sqrt
 from typing import Any, TypeAlias
 
@@ -265,12 +265,8 @@ def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
                 0.9 + high * (0.55 + 0.3 * len(content.rows)),
             )
         case Frontier():
-            names = min(
-                max(
-                    len(spot.agent) for panel in content.panels for spot in panel.spots
-                ),
-                _LONGEST,
-            )
+            spots = chain.from_iterable(panel.spots for panel in content.panels)
+            names = min(max(len(spot.agent) for spot in spots), _LONGEST)
             legend = 0.0 if narrow else 1.0 + 0.068 * names
             size = (
                 legend + 3.4 * len(content.panels),
@@ -440,9 +436,8 @@ def _draw_references(
 
 def _draw_frontier(part: SubFigure, content: Frontier) -> None:
     all_axes = part.subplots(1, len(content.panels), squeeze=False, sharey=True)[0]
-    names = list(
-        dict.fromkeys(spot.agent for panel in content.panels for spot in panel.spots)
-    )
+    spots = chain.from_iterable(panel.spots for panel in content.panels)
+    names = list(dict.fromkeys(spot.agent for spot in spots))
     entries: dict[str, Any] = {}
     for axes, panel in zip(all_axes, content.panels, strict=True):
         if panel.published:
@@ -637,7 +632,6 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
 
 def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes = part.add_subplot()
-    colours = mpl.colormaps[_MAP]
     lanes = len(content.lanes)
     went = [(lane, extent) for lane, extent in enumerate(content.extent) if extent]
     outlines = [
@@ -649,8 +643,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
         ]
         for lane, (begin, end) in went
     ]
-    scores = [content.lanes[lane][1] for lane, _ in went]
-    fills = ["white" if score is None else colours(score) for score in scores]
+    fills = [_score_colour(content.lanes[lane][1]) for lane, _ in went]
     look: dict[str, Any] = {
         "edgecolors": _GREY,
         "linewidths": 0.5,
@@ -698,11 +691,9 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
             if _credit_label(content.lanes[mark.lane][1]) == name
         ]
         if question:
-            scores = [content.lanes[mark.lane][1] for mark in question]
-            fill = ["white" if score is None else colours(score) for score in scores]
             look = {
                 "s": size * 1.4,
-                "c": fill,
+                "c": [_score_colour(content.lanes[mark.lane][1]) for mark in question],
                 "edgecolors": _INK,
                 "linewidths": 0.6,
                 "zorder": 4,
@@ -743,6 +734,10 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     _draw_legend(part, entries)
 
 
+def _score_colour(score: float | None) -> Any:
+    return "white" if score is None else mpl.colormaps[_MAP](score)
+
+
 def _credit_label(score: float | None) -> str:
     if score is None:
         return "no score"
@@ -757,14 +752,11 @@ def _credit_label(score: float | None) -> str:
 
 
 def _draw_forest(part: SubFigure, content: Forest) -> None:
-    ends = [
-        abs(end)
-        for _, rows in content.panels
-        for row in rows
-        for end in (row.value, *(row.interval or ()))
-    ]
-    reach = max(0.1, *ends)
-    names = max(len(row.name) for _, rows in content.panels for row in rows)
+    reach = 0.1
+    names = 0
+    for row in chain.from_iterable(rows for _, rows in content.panels):
+        reach = max(reach, *map(abs, (row.value, *(row.interval or ()))))
+        names = max(names, len(row.name))
     all_axes = _panel_axes(part, len(content.panels), _FOREST, same_rows=False)
     for axes, (label, rows) in zip(all_axes, content.panels, strict=True):
         axes.axvline(0, color=_GREY, linewidth=0.8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -10,7 +11,13 @@ from msgspec import Struct, structs
 from pytest_ltm.api.journal import ConversationRecord, ScenarioResult, span_place
 from pytest_ltm.api.scenarios import natural_sort_key
 from pytest_ltm.api.storage import LtmError, did_you_mean, one_line, pluralize
-from pytest_ltm.figures.columns import GUESSED, UNSCORED, Column, ScenarioCell
+from pytest_ltm.figures.columns import (
+    GUESSED,
+    UNSCORED,
+    Column,
+    ScenarioCell,
+    scenario_names,
+)
 from pytest_ltm.figures.figures import mean_reply_seconds, tokens_a_reply
 from pytest_ltm.figures.run_loading import LoadedRun
 from pytest_ltm.figures.statistics.comparison import Comparison
@@ -393,18 +400,18 @@ def _frontier_steps(spots: Sequence[FrontierSpot]) -> tuple[CostPoint, ...]:
 
 def scenario_heatmap(material: Material) -> Heat:
     """Return the mean score of each scenario at each memory span, a panel for each agent."""
-    names = sorted({name for series in material.series for name in series.column.cells})
+    names = scenario_names(series.column for series in material.series)
     cells = {
         (series.agent, series.column.span_label): series.column.cells
         for series in material.series
     }
     panels = []
     for agent in material.agents:
-        of_agent = [cells.get((agent, span), {}) for span in material.spans]
-        rows = [
-            tuple(_scenario_square(by_name.get(name)) for by_name in of_agent)
-            for name in names
-        ]
+        by_span = [cells.get((agent, span), {}) for span in material.spans]
+        rows = []
+        for name in names:
+            row = [_scenario_square(by_name.get(name)) for by_name in by_span]
+            rows.append(tuple(row))
         panels.append(Panel(name=agent, rows=tuple(rows)))
     return Heat(
         panels=tuple(panels),
@@ -427,7 +434,8 @@ def _scenario_square(cell: ScenarioCell | None) -> Square | None:
 
 def _sign_notes(panels: Sequence[Panel]) -> tuple[str, ...]:
     """Return what the signs in the squares mean, of those that are there."""
-    squares = [square for panel in panels for row in panel.rows for square in row]
+    rows = chain.from_iterable(panel.rows for panel in panels)
+    squares = chain.from_iterable(rows)
     signs = {square.text[-1:] for square in squares if square}
     meanings = {
         UNSCORED: "some examples have no score and are left out.",
@@ -455,14 +463,13 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
                 by_agent.setdefault(series.agent, []).append(row.result)
     if not by_scenario:
         raise LtmError(f"no scenario of this run needs the skill {skill!r}")
-    played = {agent for by_agent in by_scenario.values() for agent in by_agent}
-    agents = [agent for agent in material.agents if agent in played]
+    played: set[str] = set()
     # All panels have the same columns, but scenarios may have fewer examples.
-    width = max(
-        len(results)
-        for by_agent in by_scenario.values()
-        for results in by_agent.values()
-    )
+    width = 0
+    for by_agent in by_scenario.values():
+        played.update(by_agent)
+        width = max(width, *map(len, by_agent.values()))
+    agents = [agent for agent in material.agents if agent in played]
     panels = []
     for scenario, by_agent in sorted(by_scenario.items()):
         rows = [_example_squares(by_agent.get(agent, ()), width) for agent in agents]
@@ -532,12 +539,12 @@ def depth_heatmap(material: Material, by: By) -> Heat:
     panels = []
     for agent in material.agents:
         if any(spot[0] == agent for spot in spots):
-            squares = [
-                tuple(
-                    _mean_square(scores.get((agent, column, row))) for column in columns
+            squares = []
+            for row in rows:
+                places = [(agent, column, row) for column in columns]
+                squares.append(
+                    tuple(_mean_square(scores.get(place)) for place in places)
                 )
-                for row in rows
-            ]
             panels.append(Panel(name=agent, rows=tuple(squares)))
     return Heat(
         panels=tuple(panels),
@@ -676,6 +683,7 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
             "no example has a score on both sides, so there is no difference to draw"
         )
     panels = []
+    all_rows: list[PlottedDifference] = []
     for change in scored:
         # What lost most is at the top, below the mean.
         names = sorted(
@@ -684,13 +692,14 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
         rows = [_plotted_difference(OVERALL, change.overall)]
         rows += [_plotted_difference(name, change.scenarios[name]) for name in names]
         panels.append((change.label, tuple(rows)))
+        all_rows += rows
     runs = ""
     if changes.before != changes.after:
         runs = f" ({changes.before}; here {changes.after})"
     return Forest(
         across=f"difference in score from {changes.before_agent}{runs}",
         panels=tuple(panels),
-        notes=_forest_notes([row for _, rows in panels for row in rows]),
+        notes=_forest_notes(all_rows),
     )
 
 
