@@ -44,8 +44,10 @@ from pytest_ltm.language.rulings.gold import (
     time_ruling,
 )
 from pytest_ltm.language.rulings.rules import (
+    SOMETHING_ELSE,
     commits_to_neither,
     in_other_words,
+    is_open_ended,
     yes_or_no,
 )
 from pytest_ltm.language.rulings.stance import (
@@ -53,6 +55,7 @@ from pytest_ltm.language.rulings.stance import (
     FINAL,
     SEVERAL,
     SHORT,
+    UNDECIDED,
     concluding_part,
     denies_asked,
     doubt_of,
@@ -117,6 +120,7 @@ def stemmed_tokens(text: str) -> list[str]:
 # --- Whether an answer declines.
 
 _NOTHING = LEXICON.expression("nothing alone")
+_COUNTED_FROM_NOW = LEXICON.expression("gold counted from now")
 
 
 def abstains_from_answer(answer: str, *, asked: str = "", other: str = "") -> bool:
@@ -234,7 +238,8 @@ _WEEK = 8
 # Words of an answer that must stand side by side.
 _FEW = 3
 _YES_OR_NO = re.compile(
-    r"\W*(?:likely |probably |most likely )?(yes|no)\b[\s,;.:-]*", re.IGNORECASE
+    r"\W*(?:(?:most )?(?:likely |probably |presumably )(?=yes|no))?(yes|no)(?:\b|(?<= no)t\b)[\s,;.:-]*",
+    re.IGNORECASE,
 )
 _DOUBT = re.compile(
     r"\b(?:unclear|at least|at most|not (?:\w+ )?sure|unsure|guess\w*|if i had to)\b",
@@ -258,6 +263,8 @@ _POLAR = frozenset(
         ),
     )
 )
+# Such an answer is not there; a less exact one may be.
+_EXACT = re.compile(r"\b(?:exact|specific|precise|explicit)(?:ly)?\b", re.IGNORECASE)
 _COUPLE = re.compile(r"\ba couple(?: of)?\b", re.IGNORECASE)
 _LOOSE = re.compile(
     r"\b(?:couple|at least|at most|minimum|likely|estimated?|possible|assum\w+|rough\w*|regular)\b",
@@ -303,41 +310,48 @@ def _verdict_by_category(
         why_rejected([gold, *texts], question, said) if len(prediction) <= SHORT else ""
     )
     if reason in FINAL | DOUBTFUL:
-        return Ruling("no" if reason in FINAL else "unscored", reason)
+        is_both = reason == SEVERAL and not UNDECIDED.search(said)
+        is_no = reason in FINAL and (not is_both or time_of(gold))
+        return Ruling("no" if is_no else "unscored", reason)
     if refuses_answer(said):
-        is_open = _says_more_than_refusal(gold, question, said)
+        is_polar = yes_or_no(gold) and _YES_OR_NO.match(prediction)
+        is_open = is_polar or _says_more_than_refusal(gold, question, said)
         return Ruling("unscored", "refuses, and more") if is_open else CANNOT_TELL
     if leading := _YES_OR_NO.match(gold):
         ruling = _yes_or_no(leading, gold, question, said)
     elif expected := next(filter(None, map(time_of, texts)), ()):
         ruling = time_ruling(expected, gold, said)
         if ruling == OTHER_TIME and _is_nearly_counted(expected, gold, said):
-            ruling = Ruling("unscored", "counts a day or two otherwise")
+            ruling = Ruling("unscored", "counts a day or two otherwise, or from now")
     else:
         ruling = _amount_or_phrase(gold, question, said)
     return settle_ruling(ruling, read_gold(gold, question), question, prediction)
 
 
 def _is_nearly_counted(expected: tuple[DateRange, ...], gold: str, reply: str) -> bool:
-    """Return whether a reply is a day or two off a time that is counted from a date, and not that date itself."""
+    """Return whether a reply is a day or two off a time that is counted from a date, or counts from when it was told.
+
+    That date itself, alone, is another time.
+    """
     _, place = next(dated_readings(gold))
     origin, *_ = dated_stretches(gold[place:])
     named = dated_stretches(reply)
-    if origin == expected[0] or origin in named:
-        return False
     # a year or a month is not a day or two off its neighbour
-    days = [time for time in (*named, expected[0]) if time.days <= _WEEK]
-    return expected[0] in days and any(
-        time.days_apart(expected[0]) <= _NEARLY for time in days[:-1]
-    )
+    days = [time for time in named if time.days <= _WEEK]
+    apart = min((time.days_apart(expected[0]) for time in days), default=_WEEK + 1)
+    if _COUNTED_FROM_NOW.search(reply):
+        return apart <= _WEEK
+    is_origin = origin == expected[0] or origin in named
+    return not is_origin and expected[0].days <= _WEEK and apart <= _NEARLY
 
 
 def _says_more_than_refusal(gold: str, question: str, text: str) -> bool:
-    """Return whether a refusal may answer for all that, as "No, there is no evidence of it" does."""
+    """Return whether a refusal may answer for all that: it has the expected words, or only no exact figure."""
     is_long = len(plain_words(text)) > len(plain_words(gold)) + _AROUND
     if is_long and found_in(telling_keys(gold), meaning_keys(text)):
         return True
-    if yes_or_no(gold) and _YES_OR_NO.match(text):
+    named = read_quantities(without_refusals(text))
+    if _EXACT.search(text) and read_quantities(gold) and named:
         return True
     return _is_named_beside_refusal(gold, question, text)
 
@@ -419,7 +433,12 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
     shares_words = token_f1(text, gold) > 0 or bool(
         content_stems(gold) & content_stems(text)
     )
-    return in_other_words(gold, question, text, full=False) or Ruling(
+    ruling = in_other_words(gold, question, text, full=False)
+    if ruling and not (
+        ruling.reason == SOMETHING_ELSE and is_open_ended(gold, question)
+    ):
+        return ruling
+    return Ruling(
         "unscored", "has some of its words" if shares_words else "has none of its words"
     )
 

@@ -180,6 +180,7 @@ class Ruling:
 
 CANNOT_TELL = Ruling("no", "says that it cannot tell")
 PART_OF_IT = "names only a part of it"
+A_RANGE = "names a range"
 SOME_OF_SEVERAL = "leaves out one of several things"
 PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL, "names some of several names"))
 """Why an answer is wrong that has a part of what is expected."""
@@ -204,7 +205,7 @@ def proven_ruling(
     # what is left out may stand there in other words
     is_open = ruling.reason == PART_OF_IT
     if rubric is Rubric.MAY_TAKE_PART:
-        is_open = ruling == LESS_EXACT or ruling.reason in PARTS
+        is_open = ruling == LESS_EXACT or ruling.reason in (*PARTS, A_RANGE)
     return Ruling("unscored", ruling.reason) if is_open else ruling
 
 
@@ -531,7 +532,7 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         for (quantity, *_) in gold.amounts
     )
     if spans and not hit:
-        return Ruling("no", "names a range")
+        return Ruling("no", A_RANGE)
     return _near_miss(
         gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving
     )

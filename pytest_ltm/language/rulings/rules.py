@@ -76,6 +76,7 @@ RE = LEXICON.expressions("rules")
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "dr", "prof"})
 _MARKS = " .,\"'*\u201c\u201d"
 _FEW = 3
+SOMETHING_ELSE = "names something else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +295,7 @@ def _partial_ruling(
     # of a name of several: some people say no more
     one_word = names and things[0].wanted[0] not in missing
     wrong = (
-        ("names something else", nothing and strange),
+        (SOMETHING_ELSE, nothing and strange),
         (SOME_OF_SEVERAL, absent and (full or (names and strange))),
         (
             "names another of the kind",
@@ -321,6 +322,16 @@ def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
             if 0 <= beside < len(theirs) and theirs[beside] in strange:
                 return True
     return False
+
+
+def is_open_ended(gold: str, question: str) -> bool:
+    """Return whether other words than the expected ones may be right, too, so that something else is no proof.
+
+    The expected answer names an example or a means, tells what somebody does, or says
+    more to a question of yes or no than that.
+    """
+    is_free = RE.exemplary.search(gold) or RE.activity.match(gold)
+    return is_free is not None or RE.polar.match(question) is not None
 
 
 # --- Questions that cannot be answered.

@@ -46,6 +46,7 @@ OVER = "says that it is over"
 DOUBTFUL = frozenset((OPEN, OTHER, MORE, OVER))
 _PROPER = r"[A-Z][\w'&-]*(?: [A-Z][\w'&-]*){0,3}"
 RE = LEXICON.expressions("stance", proper=_PROPER)
+UNDECIDED = LEXICON.expression("stance undecided")
 
 
 def stance_at(

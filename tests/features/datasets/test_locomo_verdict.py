@@ -279,3 +279,69 @@ def test_what_may_be_meant_alike_is_open(
         prediction=said,
     )
     assert ruling.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "said"),
+    [
+        # what is dated by the day on which it was told
+        (
+            "When did Olga move?",
+            "The week before 6 July 2023",
+            "Last week, 6 July 2023.",
+        ),
+        (
+            "When did Olga move?",
+            "Friday before 7 July 2023",
+            "Last Friday (7 July 2023)",
+        ),
+        # what has no name of its own, or is one of several
+        ("What did Olga do?", "tried out a kayak", "She went on the river."),
+        ("What could Olga be?", "Nurse or a similar job", "A physiotherapist."),
+        ("Is Olga shy?", "Somewhat, among strangers", "She would not be called that."),
+        # an answer beside the words of a refusal
+        (
+            "How old is Olga?",
+            "30 or less",
+            "In her 20s, but her exact age is not known.",
+        ),
+        ("Has Olga a car?", "Presumably not", "No. There is no mention of a car."),
+        (
+            "How does Olga feel?",
+            "excited",
+            "She is thrilled, and can't wait to see it.",
+        ),
+        (
+            "How did the dogs react?",
+            "Confused",
+            "They were confused and did not like it.",
+        ),
+        # two things that may hold together
+        ("How does Olga travel?", "by bike", "By bike or on foot."),
+    ],
+)
+def test_what_judges_may_take_as_right_is_open(
+    question: str, gold: str, said: str
+) -> None:
+    ruling = strict_verdict(category=4, question=question, answer=gold, prediction=said)
+    assert ruling.verdict in ("unscored", "yes")
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "said"),
+    [
+        (
+            "When did Olga move?",
+            "The week before 6 July 2023",
+            "Last year, 6 July 2022.",
+        ),
+        ("What did Olga buy?", "Painted boots", "A ladder."),
+        ("How old is Olga?", "30 or less", "Her exact age is not known."),
+        ("How does Olga travel?", "by bike", "Either by bike or on foot."),
+    ],
+)
+def test_what_no_judge_takes_as_right_is_wrong(
+    question: str, gold: str, said: str
+) -> None:
+    ruling = strict_verdict(category=4, question=question, answer=gold, prediction=said)
+    assert ruling.verdict == "no"
