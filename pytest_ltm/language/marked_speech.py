@@ -293,6 +293,9 @@ def _without_sections(text: str) -> str:
     ]
     if _leads_up(text, labels):
         return text[labels[1].end() :]
+    finals = [match for match in labels if RE.final.fullmatch(match["label"])]
+    if len(finals) == 1 and RE.thinks_aloud.match(text):
+        return text[finals[0].end() :].strip() or text
     first = labels[0]["label"].lower()
     # in a list of several questions a label is repeated: there it is what the agent
     # asks

@@ -109,10 +109,10 @@ _PAIRS = (*zip(_MARKS, _MARKS, strict=True), ("(", ")"), ("[", "]"), ("<<", ">>"
 
 def _without_tags(text: str) -> str:
     text = strip_struck(text)
-    if "<" not in text:
+    if "<" not in text and "[/" not in text:
         return text
-    framed = [match[2].strip() for match in RE.frame.finditer(text) if match[2].strip()]
-    text = framed[-1] if framed else text
+    framed = [match[2] or match[4] or "" for match in RE.frame.finditer(text)]
+    text = next(filter(None, map(str.strip, reversed(framed))), text)
     whole = RE.whole_tag.match(text)
     if whole and f"<{whole[1]}" not in whole[2]:
         text = whole[2].strip()
@@ -236,29 +236,28 @@ def _without_courtesies(text: str) -> str:
     for start in starts[::-1]:
         ending = text[start:]
         rest = text[:start].rstrip(" \t\n*_>-")
-        if not RE.word.search(ending):
+        words = _simple_words(ending)
+        if not words:
             continue
-        if not RE.word.search(rest) or not _consists_of(
-            ending, LEXICON.words("closing words")
-        ):
+        is_sign = not rest.endswith(":") and RE.sign_off.fullmatch(words) is not None
+        is_known = is_sign or _consists_of(ending, LEXICON.words("closing words"))
+        if not RE.word.search(rest) or not is_known:
             break
-        if RE.closes.search(_simple_words(ending)):
+        if is_sign or RE.closes.search(words):
             text = rest
     text = text.strip()
     # nobody begins with more than that
     for _ in range(4):
         match = RE.first.match(text)
         rest = text[match.end() :] if match else ""
-        if (
-            not match
-            or not RE.word.search(rest)
-            or not _consists_of(match[1], LEXICON.words("opening words"))
-        ):
+        if not match or not RE.word.search(rest):
             break
         spoken = _simple_words(match[1]).split()
-        if LEXICON.words("opening cues").isdisjoint(spoken) or (
-            match[1].endswith(",") and len(spoken) > 1
-        ):
+        is_begun = match[1].endswith(",") and len(spoken) > 1
+        is_cue = not LEXICON.words("opening cues").isdisjoint(spoken)
+        is_known = is_cue and _consists_of(match[1], LEXICON.words("opening words"))
+        is_sign = RE.sign_on.fullmatch(" ".join(spoken)) is not None
+        if is_begun or not (is_known or is_sign):
             break
         text = rest
     return text
