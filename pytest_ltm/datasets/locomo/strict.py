@@ -292,7 +292,7 @@ def strict_verdict(
         restate_value(prediction, gold, question),
     )
     proven = proven_ruling(ruling, prediction, rubric=Rubric.MAY_TAKE_PART)
-    return open_if_unread(proven, gold, prediction)
+    return open_if_unread(proven, gold, prediction, question)
 
 
 def _verdict_by_category(

@@ -121,7 +121,7 @@ def rule_on_hypothesis(
         gold,
         restate_value(said, gold, question),
     )
-    return open_if_unread(proven_ruling(ruling, gold, said), gold, said)
+    return open_if_unread(proven_ruling(ruling, gold, said), gold, said, question)
 
 
 def _rule_by_type(

@@ -33,6 +33,7 @@ from pytest_ltm.language.dates import (
     dated_readings,
     yearless_dates,
 )
+from pytest_ltm.language.english import is_known_english, is_surely_english
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import meaning_keys, telling_keys
 from pytest_ltm.language.numbers import DAYS as DAY_ORDINALS
@@ -184,7 +185,8 @@ A_RANGE = "names a range"
 SOME_OF_SEVERAL = "leaves out one of several things"
 PARTS = frozenset((PART_OF_IT, SOME_OF_SEVERAL, "names some of several names"))
 """Why an answer is wrong that has a part of what is expected."""
-UNREADABLE = Ruling("unscored", "is in a script that the rules do not read")
+UNREADABLE = Ruling("unscored", "is in a script or language that the rules do not read")
+_FEW_WORDS = 3
 
 
 class Rubric(Enum):
@@ -239,12 +241,26 @@ def ruling_of_value(gold: str, text: str, question: str) -> Ruling | None:
     return None
 
 
-def open_if_unread(ruling: Ruling, gold: str, text: str) -> Ruling:
-    """Return a ruling, but unscored on a bare value that may be the expected one in a form that no reader knows."""
+def open_if_unread(ruling: Ruling, gold: str, text: str, question: str) -> Ruling:
+    """Return a ruling, but unscored on what no reader knows: another language, or a bare value in another form.
+
+    In another language only values are read, and an answer that is the expected one.
+    """
+    is_proven = ruling in _PROVEN or plain_words(gold) == plain_words(text)
+    if not is_proven and _is_in_another_language(question):
+        return UNREADABLE
     if ruling.reason in FINAL or ruling in _PROVEN or refuses_answer(gold):
         return ruling
     is_unread = may_be_unread if ruling.verdict == "no" else differ_in_bound
     return UNREAD_VALUE if is_unread(gold, text) else ruling
+
+
+def _is_in_another_language(question: str) -> bool:
+    # a word with an accent is not the English one without: "thé"
+    text = " ".join(filter(str.isascii, question.split()))
+    is_short = len(plain_words(question)) <= _FEW_WORDS
+    is_read = is_known_english if is_short else is_surely_english
+    return question.strip() != "" and not is_read(text)
 
 
 HEDGED = LEXICON.expression("gold hedged")

@@ -325,7 +325,7 @@ def _is_replaced(thing: _Thing, text: str, strange: AbstractSet[str]) -> bool:
 
 
 def is_open_ended(gold: str, question: str) -> bool:
-    """Return whether other words than the expected ones may be right, too, so that something else is no proof.
+    """Return whether other words than the expected ones may be right, too: something else proves nothing then.
 
     The expected answer names an example or a means, tells what somebody does, or says
     more to a question of yes or no than that.

@@ -132,3 +132,27 @@ def test_hardly_a_wrong_answer_made_from_a_published_one_passes() -> None:
 
     assert tried.total() > 2_500
     assert len(passed) <= 0.005 * tried.total(), passed
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "reply", "verdict"),
+    [
+        ("Wie heißt meine Katze?", "Pim", "Pim", "yes"),
+        ("Wie heißt meine Katze?", "Pim", "Pim heißt die Katze von Olga.", "unscored"),
+        ("Combien pèse le colis ?", "un demi-kilo", "deux kilos et demi", "unscored"),
+        ("Combien pèse le colis ?", "2 kg", "2000 g", "yes"),
+        ("Combien pèse le colis ?", "2 kg", "3 kg", "no"),
+        ("¿Hasta cuándo?", "hasta el lunes", "desde el lunes", "unscored"),
+        ("Quando parte il treno?", "alle sette di sera", "19:00", "unscored"),
+        ("Где он живёт?", "Казань", "Не в Казани, а в Рязани.", "unscored"),
+    ],
+)
+def test_in_other_languages_only_values_decide(
+    question: str, gold: str, reply: str, verdict: str
+) -> None:
+    for kind in (
+        {"set": "locomo", "type": "4"},
+        {"set": "longmemeval", "type": "single-session-user"},
+    ):
+        row = {**kind, "question": question, "answer": gold}
+        assert said(row, reply) == verdict
