@@ -58,9 +58,8 @@ class CodingAgent(ABC):
         folder = offered.workspace
         if folder is not None:
             message = f"Your workspace is {folder}.\n\n{message}"
-        others = [tool for tool in offered if tool.name != WORKSPACE]
         words = self._arguments(folder)
-        if not others:
+        if all(tool.name == WORKSPACE for tool in offered):
             return self._ask(words, message)
         # The workspace is used as a folder.
         with ToolServer(offered) as server:
@@ -238,10 +237,9 @@ def _path_anywhere(word: str) -> str:
 
 
 def _tokens_of(used: Mapping[str, Any]) -> Usage:
-    sent = sum(used.get(name, 0) for name in _READ)
     cached = used.get("cache_read_input_tokens", used.get("cached_input_tokens", 0))
     return Usage(
-        input_tokens=sent,
+        input_tokens=sum(used.get(name, 0) for name in _READ),
         output_tokens=used.get("output_tokens", 0),
         cached_tokens=cached,
     )
@@ -254,8 +252,8 @@ def _make(kind: type[CodingAgent], command: str) -> sources.AgentSource:
         lambda: kind(command),
         spec=spec,
         owned=True,
-        given=kind,
-        at=lambda folder: kind(command, folder / STDERR),
+        definition=kind,
+        produce_in=lambda folder: kind(command, folder / STDERR),
     )
 
 

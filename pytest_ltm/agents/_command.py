@@ -299,11 +299,11 @@ def make_command(command: str, parameters: Field) -> sources.AgentSource:
         lambda: CommandAgent(settings),
         spec=f"cmd:{command}",
         owned=True,
-        given=Promised(
+        definition=Promised(
             frozenset({*settings.capabilities, "Configured"}),
             settings.max_message_tokens,
         ),
-        at=lambda folder: CommandAgent(settings, folder / STDERR),
+        produce_in=lambda folder: CommandAgent(settings, folder / STDERR),
     )
 
 

@@ -50,13 +50,13 @@ class Tool(Struct, frozen=True, omit_defaults=True):
         if not (self.arguments or self.constants):
             properties = schema.get("properties", ())
             return {name: value for name, value in values.items() if name in properties}
-        filled = {
-            name: values[template]
-            if isinstance(template, str) and template in values
-            else fill_template(template, values)
-            for name, template in self.arguments.items()
-        }
-        return {**self.constants, **filled}
+        arguments = dict(self.constants)
+        for name, template in self.arguments.items():
+            if isinstance(template, str) and template in values:
+                arguments[name] = values[template]
+            else:
+                arguments[name] = fill_template(template, values)
+        return arguments
 
     def takes(self, argument: str, schema: Mapping[str, Any]) -> bool:
         """Return whether it is given an argument of ours."""

@@ -96,9 +96,9 @@ class _Line:
 
     def write(self, answer: bytes) -> None:
         """Write an object."""
-        rest = memoryview(answer + b"\n")
-        while rest:
-            rest = rest[os.write(self._answers, rest) :]
+        data = memoryview(answer + b"\n")
+        while data:
+            data = data[os.write(self._answers, data) :]
 
 
 class _CalledTools:
@@ -247,15 +247,15 @@ class _Child:
         self, request: dict[str, Any], arguments: dict[str, Any]
     ) -> Reply:
         """Return the reply to a message, with which there may be tools."""
-        asked = _CalledTools(self._call_tool)
+        called_tools = _CalledTools(self._call_tool)
         if "tools" in request:
-            arguments["tools"] = read_shown_tools(request, asked)
+            arguments["tools"] = read_shown_tools(request, called_tools)
         try:
             reply: Reply = self._call(
                 "reply", request["message"], admit=_take_reply, **arguments
             )
         finally:
-            asked.end()
+            called_tools.end()
         return reply
 
     def _call_tool(self, call: Call) -> dict[str, Any]:
@@ -267,10 +267,11 @@ class _Child:
     def _accept(self, request: dict[str, Any]) -> dict[str, Any]:
         exchange = request["accept"]
         user = user_arguments(self._agent.accept, Scope(user=exchange["user"]))
-        took: Reply = self._call(
+        taking: Reply = self._call(
             "accept", exchange["message"], exchange["reply"], admit=check_taking, **user
         )
-        return _OK | {"reply": to_builtins(Reply("", took.usage, took.cost_usd))}
+        reply = Reply("", taking.usage, taking.cost_usd)
+        return _OK | {"reply": to_builtins(reply)}
 
     def _compact(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"reply": to_builtins(self._call("compact", admit=check_summary))}
@@ -286,7 +287,7 @@ class _Child:
     def _close(self, _: dict[str, Any]) -> dict[str, Any]:
         try:
             name = closing_method(self._agent)
-            return self._done(name) if name else _OK
+            return self._run(name) if name else _OK
         finally:
             self._loop.close()
 
@@ -294,7 +295,7 @@ class _Child:
         admit = functools.partial(answers.check_texts, method=method)
         return {method: self._call(method, admit=admit)}
 
-    def _done(self, method: str, *arguments: object) -> dict[str, Any]:
+    def _run(self, method: str, *arguments: object) -> dict[str, Any]:
         """Call a method of the agent that returns nothing."""
         self._call(method, *arguments)
         return _OK
@@ -327,15 +328,15 @@ class _Child:
         "compact": _compact,
         "count": _count,
         "close": _close,
-        "load": lambda self, request: self._done(
+        "load": lambda self, request: self._run(
             "load", base64.b64decode(request["load"])
         ),
-        "now": lambda self, request: self._done(
+        "now": lambda self, request: self._run(
             "tell_time", datetime.fromisoformat(request["now"])
         ),
-        "delete": lambda self, request: self._done("delete", request["delete"]),
-        "reset": lambda self, _: self._done("reset"),
-        "settle": lambda self, _: self._done("settle"),
+        "delete": lambda self, request: self._run("delete", request["delete"]),
+        "reset": lambda self, _: self._run("reset"),
+        "settle": lambda self, _: self._run("settle"),
         "usage": lambda self, _: {
             "usage": asdict(self._call("usage", admit=answers.check_usage))
         },
@@ -350,7 +351,7 @@ class _Child:
 
 def _check_source(source: AgentSource) -> None:
     """Raise AgentError for what is more than its path says: here it would be another one."""
-    definition = source.given
+    definition = source.definition
     if source.settings is not None and isinstance(definition, functools.partial):
         # with the parameters of a file
         definition = definition.func
@@ -373,25 +374,24 @@ def _limit_of(agent: object) -> object:
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
     """Return what was raised as an answer: type, text and traceback, and what it says of another attempt."""
-    fault = error if isinstance(error, AgentFault) else None
-    usage = None if fault is None else fault.usage
+    fault = None
+    if isinstance(error, AgentFault):
+        fault = {
+            "fatal": error.fatal,
+            "refused": error.refused,
+            "usage": None if error.usage is None else asdict(error.usage),
+        }
+    lines = ""
+    if not isinstance(error, AgentError) or error.__cause__ is not None:
+        lines = _agent_traceback(error)
     trouble = classify_failure(error, now=wall_time())
-    text = text_of(error)[:_LONGEST] + _hidden_hint(error, hidden)
     return {
-        "error": text,
+        "error": text_of(error)[:_LONGEST] + _hidden_hint(error, hidden),
         "type": type(error).__name__,
-        "traceback": ""
-        if isinstance(error, AgentError) and error.__cause__ is None
-        else _agent_traceback(error),
+        "traceback": lines,
         "passing": None if trouble is None else astuple(trouble),
         "lost": broken_off(error),
-        "fault": None
-        if fault is None
-        else {
-            "fatal": fault.fatal,
-            "refused": fault.refused,
-            "usage": None if usage is None else asdict(usage),
-        },
+        "fault": fault,
     }
 
 

@@ -143,10 +143,11 @@ def _exact_row(row: object) -> object:
     cells = exact_items(row)
     if cells is None:
         return shown(row)
-    scalars = [exact_scalar(cell) for cell in cells]
-    return tuple(
-        scalar if is_scalar(scalar) else exact_text(str(scalar)) for scalar in scalars
-    )
+    scalars = []
+    for cell in cells:
+        scalar = exact_scalar(cell)
+        scalars.append(scalar if is_scalar(scalar) else exact_text(str(scalar)))
+    return tuple(scalars)
 
 
 def check_configuration(value: object, refuse: Refuse, *, where: str) -> dict[str, Any]:
@@ -219,9 +220,8 @@ def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
         found = _find_text(items[-1], depth - 1) if items else None
         return found and (f"[-1]{found[0]}", found[1])
     is_mapping = isinstance(value, Mapping)
-    names = [
-        name for name in NAMES if name in (value if is_mapping else _fields(value))
-    ]
+    fields = value if is_mapping else _fields(value)
+    names = [name for name in NAMES if name in fields]
     if is_mapping and not names and len(value) == 1:
         names = [name for name in value if inherits(name, str)]
     for name in names:

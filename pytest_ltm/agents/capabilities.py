@@ -63,9 +63,9 @@ def capabilities_of(agent: object) -> Capabilities:
         ) from error
 
 
-def near_misses(agent: object, wanted: Iterable[str]) -> dict[str, str]:
-    """Return a sentence for each wanted capability that the agent seems to mean to have and has not."""
-    missing = sorted(set(wanted) - capabilities_of(agent))
+def near_misses(agent: object, names: Iterable[str]) -> dict[str, str]:
+    """Return a sentence for each of these capabilities that the agent seems to mean to have and has not."""
+    missing = sorted(set(names) - capabilities_of(agent))
     if isinstance(agent, Apart):
         return {
             name: agent.near_misses[name]
@@ -90,15 +90,17 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
     if capability in (SeparatesUsers, TakesTools):
         return []  # every agent has a reply(), and most mean nothing by it
     methods = _protocol_methods(capability)
-    present = [name for name, _ in methods if hasattr(agent, name)]
-    wrong = [
-        f"its {name}() cannot be called with {count or 'no'} argument{'s' if count != 1 else ''}"
-        for name, count in methods
-        if name in present and not accepts_arguments(getattr(agent, name), count)
-    ]
-    return present and wrong + [
-        f"it has no {name}()" for name, _ in methods if name not in present
-    ]
+    wrong = []
+    absent = []
+    for name, count in methods:
+        if not hasattr(agent, name):
+            absent.append(f"it has no {name}()")
+        elif not accepts_arguments(getattr(agent, name), count):
+            arguments = "argument" if count == 1 else "arguments"
+            wrong.append(
+                f"its {name}() cannot be called with {count or 'no'} {arguments}"
+            )
+    return wrong + absent if len(absent) < len(methods) else []
 
 
 def accepts_arguments(function: object, arguments: int) -> bool:
@@ -129,11 +131,10 @@ def takes_user(function: object) -> bool:
 
 def takes_tools(function: object) -> bool:
     """Whether `function` can be offered tools: it has a parameter `tools`."""
+    if not callable(function):
+        return False
     try:
-        if callable(function):
-            parameter = signature_of(function).parameters.get("tools")
-        else:
-            parameter = None
+        parameter = signature_of(function).parameters.get("tools")
     except (TypeError, ValueError):  # built in C, without a signature
         return False
     return parameter is not None and parameter.kind in {

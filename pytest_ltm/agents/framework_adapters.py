@@ -75,17 +75,11 @@ def framework_of(candidate: object) -> tuple[str, Framework] | None:
         (kind.__module__.partition(".")[0], kind.__name__)
         for kind in classes_of(candidate)
     }
-    return next(
-        (
-            (name, framework)
-            for name, framework in load_frameworks().items()
-            if any(
-                (framework.package.partition(".")[0], kind) in names
-                for kind in framework.classes
-            )
-        ),
-        None,
-    )
+    for name, framework in load_frameworks().items():
+        root = framework.package.partition(".")[0]
+        if any((root, kind) in names for kind in framework.classes):
+            return name, framework
+    return None
 
 
 _IMPORT = re.compile(r"^from \{module\} import \{name\} as (\w+)\n", re.MULTILINE)
@@ -136,10 +130,7 @@ def _without_tools(kind: Any) -> type:
 def _adapter_hint(candidate: object, spec: str, name: str, framework: Framework) -> str:
     """Return how an object that needs an adapter is made an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
-    if isinstance(candidate, type):
-        kind = candidate.__name__
-    else:
-        kind = type(candidate).__name__
+    kind = classes_of(candidate)[0].__name__
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)
     return (
         f"agent {spec!r} is a {kind} of {framework.title}, which needs an adapter. Run `ltm init --from={name}`, "

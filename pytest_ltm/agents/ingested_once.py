@@ -65,7 +65,7 @@ def join_families(
             )
             joined[label] = replace(
                 joined_source,
-                given=source.given,
+                definition=source.definition,
                 kind=source.kind,
                 sees_clock=source.sees_clock,
             )

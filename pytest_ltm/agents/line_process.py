@@ -41,7 +41,8 @@ LONGEST_STDERR = 2**24
 # The last lines of stderr that error messages show.
 TAIL = 5
 # Those that are looked through for what is more telling.
-_HELD = 200
+_SEARCHED = 200
+_CRASH_HEAD = "most recent call first"
 # Seconds between two looks at whether the process is still there.
 _LOOK = 0.1
 # Seconds that it has to end by itself, and again to end when told to, before it is
@@ -102,14 +103,14 @@ class LineProcess:
         self._lifeline: int | None = None
         self._keeps = stderr is not None
         try:
-            self._process = self._started([*command], folder, {**os.environ, **more})
+            self._process = self._start([*command], folder, {**os.environ, **more})
         except OSError as error:
             raise AgentError(
                 f"{command[0]!r} cannot be started: {error.strerror or error}"
             ) from error
         self._incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._tail: deque[str] = deque(maxlen=_HELD)
+        self._tail: deque[str] = deque(maxlen=_SEARCHED)
         self._threads = [
             threading.Thread(
                 target=work,
@@ -126,7 +127,7 @@ class LineProcess:
         for thread in self._threads:
             thread.start()
 
-    def _started(
+    def _start(
         self, command: list[str], folder: str | None, environment: dict[str, str]
     ) -> subprocess.Popen[bytes]:
         options: dict[str, Any] = dict.fromkeys(
@@ -270,21 +271,12 @@ class LineProcess:
         # The last lines of a process; of a Python that crashed the first ones of what
         # it said about that.
         lines = list(self._tail)
-        crash = next(
-            (
-                number
-                for number, line in enumerate(lines)
-                if line.startswith("Fatal Python error")
-            ),
-            None,
-        )
         texts = lines[-TAIL:]
-        if crash is not None:
-            texts = [
-                line
-                for line in lines[crash:]
-                if line and "most recent call first" not in line
-            ][:TAIL]
+        for number, line in enumerate(lines):
+            if line.startswith("Fatal Python error"):
+                telling = filter(None, lines[number:])
+                texts = [text for text in telling if _CRASH_HEAD not in text][:TAIL]
+                break
         if not texts:
             return ""
         # By name: the journals of equal runs are equal, wherever they are.
@@ -294,12 +286,12 @@ class LineProcess:
     def close(self) -> None:
         """End it and whatever it has started, gently if it goes; nothing happens the second time."""
         self.end_input()  # which tells it to go
-        for terminates in (False, True):
-            if terminates:
-                self._process.terminate()  # the guard tells its whole group
+        try:
+            self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()  # the guard tells its whole group
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE_SECONDS)
-                break
         self.kill()
         for thread in self._threads:
             thread.join(GRACE_SECONDS)
@@ -356,27 +348,32 @@ class _HeadAndTail:
         self._file = path.open("a", encoding="utf-8", newline="")
         self._room = LONGEST_STDERR // 2 - path.stat().st_size
         self._last: deque[str] = deque()
-        self._held = self._lost = 0
+        self._size = 0
+        self._dropped_size = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._file:
-            if self._lost:
-                self._file.write(f"[{self._lost:,} characters are left out here]\n")
+            if self._dropped_size:
+                self._file.write(
+                    f"[{self._dropped_size:,} characters are left out here]\n"
+                )
             self._file.writelines(self._last)
 
     def write(self, text: str) -> None:
         if self._room > 0:
             self._file.write(text[: self._room])
             self._file.flush()
-            text, self._room = text[self._room :], self._room - len(text)
+            size = len(text)
+            text = text[self._room :]
+            self._room -= size
         end = text[-LONGEST_STDERR // 2 :]
-        self._lost += len(text) - len(end)
+        self._dropped_size += len(text) - len(end)
         self._last.append(end)
-        self._held += len(end)
-        while self._held > LONGEST_STDERR // 2:
+        self._size += len(end)
+        while self._size > LONGEST_STDERR // 2:
             oldest = self._last.popleft()
-            self._held -= len(oldest)
-            self._lost += len(oldest)
+            self._size -= len(oldest)
+            self._dropped_size += len(oldest)

@@ -45,6 +45,6 @@ class Processes(Struct, frozen=True, kw_only=True):
             owned=True,
             settings=settings,
             apart=True,
-            given=where.promised_capabilities() if self.look else None,
-            at=partial(AgentApart, where),
+            definition=where.promised_capabilities() if self.look else None,
+            produce_in=partial(AgentApart, where),
         )

@@ -202,17 +202,17 @@ class Profile(Struct, frozen=True, kw_only=True):
 
 def profile_of(source: AgentSource) -> Profile:
     """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
-    if not inherits(source.given, Timing):
-        return _profile_of_given(source)
-    profile = _profile_of_given(source.given.model)
+    if not inherits(source.definition, Timing):
+        return _profile_of_definition(source)
+    profile = _profile_of_definition(source.definition.model)
     return replace(
         profile, capabilities=profile.capabilities | {"TimeAware", "Configured"}
     )
 
 
-def _profile_of_given(source: AgentSource) -> Profile:
+def _profile_of_definition(source: AgentSource) -> Profile:
     kind, _, argument = spec_within(source).partition(":")
-    definition = source.given
+    definition = source.definition
     if isinstance(definition, Offer):
         return _chat_profile(definition)
     if isinstance(definition, Promised):
@@ -314,14 +314,14 @@ def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
 
 
 def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
-    if inherits(source.given, Remembering):
-        return _memory_profile(source.given, source)
+    if inherits(source.definition, Remembering):
+        return _memory_profile(source.definition, source)
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
-    if inherits(source.given, Padding) and not is_free(spec_within(source)):
+    if inherits(source.definition, Padding) and not is_free(spec_within(source)):
         # It may cost something, so that it must not be made.
-        padding = source.given
-        model = profile_of(source.given.model)
+        padding = source.definition
+        model = profile_of(source.definition.model)
         return replace(
             model,
             capabilities=(model.capabilities - PADDING_CAPABILITIES) | {"Configured"},

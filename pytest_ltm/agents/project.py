@@ -6,6 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,9 +106,10 @@ class ProjectModule(Struct, frozen=True):
                 names += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.append(node.module)
-        return {
-            name[: end.start()] for name in names for end in re.finditer(r"\.|$", name)
-        }
+        packages: set[str] = set()
+        for name in names:
+            packages.update(accumulate(name.split("."), "{}.{}".format))
+        return packages
 
     def assignments(self) -> Iterator[tuple[str, ast.Call]]:
         """Yield each public name that it gives to what a call returns."""
@@ -202,16 +204,13 @@ class Project(Struct, frozen=True):
         ]
 
     def _complete_candidates(self) -> list[Candidate]:
-        found = [
-            candidate
-            for module in self.modules
-            for candidate in _module_candidates(module, self)
-        ]
-        complete = [
-            candidate
-            for candidate in found
-            if not any(_is_part(candidate, of=other) for other in found)
-        ]
+        candidates: list[Candidate] = []
+        for module in self.modules:
+            candidates += _module_candidates(module, self)
+        complete = []
+        for candidate in candidates:
+            if not any(_is_part(candidate, of=whole) for whole in candidates):
+                complete.append(candidate)
         return sorted(complete, key=lambda candidate: candidate.strength)
 
 
@@ -382,13 +381,10 @@ def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -
         value = getattr(node, "value", None)
         if isinstance(node, ast.Assign) and _maker_of(value) in framework.makers:
             agents |= {getattr(target, "id", "") for target in node.targets}
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
-    members = [
-        member
-        for value in values
-        if isinstance(value, (ast.List, ast.Tuple))
-        for member in value.elts
-    ]
+    members: list[ast.expr] = []
+    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(value, (ast.List, ast.Tuple)):
+            members += value.elts
     return any(
         getattr(member, "id", None) in agents or _maker_of(member) in framework.makers
         for member in members
@@ -465,12 +461,11 @@ def methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
 
 def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]:
     """Return a class and its bases in the project, as far as their names say."""
-    by_name = {
-        definition.name: definition
-        for module in project.modules
-        for definition in module.tree.body
-        if isinstance(definition, ast.ClassDef)
-    }
+    by_name = {}
+    for module in project.modules:
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef):
+                by_name[node.name] = node
     line = [kind]
     for current in line:
         for name in _base_names(current):

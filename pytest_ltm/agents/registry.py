@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from pytest_ltm.agents.processes import Processes
@@ -58,18 +59,18 @@ def find_agent(
     spec: str,
     *,
     base: Path | None = None,
-    known: Iterable[str] = (),
+    named_agents: Iterable[str] = (),
     apart: Processes | None = None,
 ) -> AgentSource:
     """Return the source of the agents that an embedded name or a dotted path names.
 
     `base` is where modules are looked for that are not on `sys.path` (default: the
-    working directory); `known` are names that the caller has tried already, for the
-    message. `apart`: how those of dotted paths are had in processes of their own; None:
+    working directory); `named_agents` are names that the caller has tried already, for
+    the message. `apart`: how those of dotted paths are had in processes of their own; None:
     they are not, whatever a file says. Raises AgentError with a cure.
     """
     try:
-        return _look_up(spec, base, known, apart)
+        return _look_up(spec, base, named_agents, apart)
     except (
         OSError,
         ValueError,
@@ -84,7 +85,7 @@ def find_agent(
 
 
 def _look_up(
-    spec: str, base: Path | None, known: Iterable[str], apart: Processes | None
+    spec: str, base: Path | None, named_agents: Iterable[str], apart: Processes | None
 ) -> AgentSource:
     name, _, argument = spec.partition(":")
     # Names of ours first: they mean the same wherever they are given, whatever modules
@@ -97,10 +98,10 @@ def _look_up(
         except ConfigurationError as error:
             raise AgentError(f"agent {error}") from error
     if AGENT_FILE.fullmatch(spec):
-        find = partial(find_agent, base=base, known=known)
+        find = partial(find_agent, base=base, named_agents=named_agents)
         source: AgentSource = _agent_from_yaml(spec, base=base, find=find, apart=apart)
         return source
-    names = sorted({*agent_kinds(), *known})
+    names = sorted({*agent_kinds(), *named_agents})
     hint = did_you_mean(name, names)
     if names_code(spec, base):
         if apart is not None and apart.every:
@@ -128,16 +129,15 @@ def source_of_kind(
     Raises AgentError, ConfigurationError or DefinitionError for what it cannot use.
     """
     spec = f"{kind.name}:{argument}" if argument else kind.name
-    if parameters is None:
-        fields = [Field({}, f"agent '{kind.name}:{argument}'")]
-    else:
-        fields = [parameters]
+    arguments: list[Any] = [argument]
+    if kind.parameters and parameters is None:
+        arguments.append(Field({}, f"agent '{kind.name}:{argument}'"))
+    elif kind.parameters:
+        arguments.append(parameters)
     try:
-        result = kind.make(argument, *fields * kind.parameters)
-        if isinstance(result, AgentSource):
-            source = result
-        else:
-            source = agent_source(result, spec=spec)
+        source = kind.make(*arguments)
+        if not isinstance(source, AgentSource):
+            source = agent_source(source, spec=spec)
     except LtmError:
         raise
     except Exception as error:  # of a package of somebody else
@@ -172,16 +172,16 @@ def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
                 "its own"
             )
         for part in [value] if is_whole else _NEXT_SPEC.split(value):
-            match = _NAMED.fullmatch(part)
-            specs.append(
-                (label_for(match[1]), match[2].strip())
-                if match
-                else (None, part.strip())
-            )
-            if not specs[-1][1]:
+            label = None
+            spec = part
+            if match := _NAMED.fullmatch(part):
+                label = label_for(match[1])
+                spec = match[2]
+            if not spec.strip():
                 raise ConfigurationError(
                     f"{value!r} names an empty agent. Write SPEC[,SPEC...], or NAME=SPEC"
                 )
+            specs.append((label, spec.strip()))
     spec_by_label: dict[str, str] = {}
     for label, spec in specs:
         effective = label or label_for(spec)
@@ -210,24 +210,22 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
     ]
     if not several or head.partition(":")[0] not in {"memory", "store"}:
         return [("", spec)]
-    fixed = [
-        f"{name}={text}"
-        for name, texts in values.items()
-        if name not in several
-        for text in texts
-    ]
-    return [
-        (
-            ".".join(
-                f"{name.removeprefix('reading.').removeprefix('reader')}{text}"
-                for name, text in chosen
-            ),
-            f"{head}?{'&'.join([*fixed, *(f'{name}={text}' for name, text in chosen)])}",
+    fixed: list[str] = []
+    choices = []
+    for name, texts in values.items():
+        if name in several:
+            choices.append([(name, text) for text in texts])
+        else:
+            fixed += [f"{name}={text}" for text in texts]
+    variants = []
+    for choice in product(*choices):
+        suffix = ".".join(
+            name.removeprefix("reading.").removeprefix("reader") + text
+            for name, text in choice
         )
-        for chosen in product(
-            *([(name, text) for text in values[name]] for name in several)
-        )
-    ]
+        parameters = "&".join([*fixed, *map("=".join, choice)])
+        variants.append((suffix, f"{head}?{parameters}"))
+    return variants
 
 
 def label_for(spec: str) -> str:

@@ -199,18 +199,18 @@ def _of_run(argument: str, run: Path, label: str | None) -> Recordings:
         raise AgentError(
             f"agent 'replay:{argument}': {run} has no agent {chosen!r}.{hint} It has {', '.join(labels)}"
         )
-    return Recordings(
-        argument,
-        run,
-        {name.place: path for name, path in paths.items() if name.agent == chosen},
-    )
+    by_place = {
+        name.place: path for name, path in paths.items() if name.agent == chosen
+    }
+    return Recordings(argument, run, by_place)
 
 
 def _join_some_places(places: Iterable[str]) -> str:
     names = sorted(places)
-    return ", ".join(names[:_FEW]) + (
-        f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    )
+    text = ", ".join(names[:_FEW])
+    if len(names) > _FEW:
+        text += f" and {len(names) - _FEW} more"
+    return text
 
 
 # --- Replaying a published master log, as near as its texts allow.
@@ -228,7 +228,7 @@ class MasterLogReplay(Announced):
     """
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
-        self._left: dict[str, list[tuple[str, str]]] = {}
+        self._exchanges: dict[str, list[tuple[str, str]]] = {}
         self._speaker = ""
         questions: dict[str, str] = {}
         for event in events:
@@ -239,9 +239,8 @@ class MasterLogReplay(Announced):
             if kind in {_MESSAGE, _FILLER}:
                 questions[speaker] = text
             elif kind in {_REPLY, _FILLER_REPLY} and speaker in questions:
-                self._left.setdefault(speaker, []).append(
-                    (questions.pop(speaker), text)
-                )
+                exchange = (questions.pop(speaker), text)
+                self._exchanges.setdefault(speaker, []).append(exchange)
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -249,7 +248,7 @@ class MasterLogReplay(Announced):
 
     def reply(self, message: str) -> str:
         """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
-        exchanges = self._left.get(self._speaker, [])
+        exchanges = self._exchanges.get(self._speaker, [])
         messages = [text for text, _ in exchanges]
         # Exact texts first: many messages of one test differ in a word, and the nearest
         # may be another one.
@@ -263,9 +262,8 @@ class MasterLogReplay(Announced):
         # Here: only master logs need it.
         from rapidfuzz import fuzz, process
 
-        return exchanges.pop(
-            process.extractOne(message, messages, scorer=fuzz.ratio)[2]
-        )[1]
+        place = process.extractOne(message, messages, scorer=fuzz.ratio)[2]
+        return exchanges.pop(place)[1]
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
@@ -280,28 +278,26 @@ class JournalReplay(Announced):
 
     def __init__(self, record: ConversationRecord, digest: str = "") -> None:
         """`digest`: of the journal, for the fingerprint."""
-        header = record.header
-        agent = None if header is None else header.agent
-        self._configuration = {
-            "replayed": "" if header is None else header.agent_fingerprint,
-            "journal": digest,
-        }
-        self._messages = [
-            (message.by, message.text) for message in record.messages.values()
-        ]
+        fingerprint = ""
+        capabilities: frozenset[str] = frozenset()
+        self.max_message_tokens = _MOST
+        if record.header is not None:
+            fingerprint = record.header.agent_fingerprint
+            if agent := record.header.agent:
+                capabilities = frozenset(agent.capabilities)
+                self.max_message_tokens = agent.max_message_tokens or _MOST
+        self._configuration = {"replayed": fingerprint, "journal": digest}
+        messages = record.messages.values()
+        self._messages = [(message.by, message.text) for message in messages]
         """Speaker and text of each message, in their order."""
         self._fillers = {
-            message.text
-            for message in record.messages.values()
-            if message.kind == "filler"
+            message.text for message in messages if message.kind == "filler"
         }
         self._compactions = [
-            message.text
-            for message in record.messages.values()
-            if message.kind == "compact"
+            message.text for message in messages if message.kind == "compact"
         ]
         self._numbers = list(record.messages)
-        self._given = [
+        self._answers = [
             record.replies.get(number) or record.faults.get(number)
             for number in record.messages
         ]
@@ -310,26 +306,16 @@ class JournalReplay(Announced):
             self._places.setdefault(by_and_text, []).append(place)
         self._speaker = ""
         # A number, not a set: it is saved with every reply.
-        self._taken = 0
+        self._message_bits = 0
         """A bit for each recorded message that was said."""
         self._last = 0
         """The place of the message that was said last."""
         self._unshown: int | None = None
         """The same, until what the memory did for it has been asked for."""
         if any(exchange.told for exchange in record.transcript):
-            taking_history = {"AcceptsHistory"}
-        else:
-            taking_history = set()
-        self.max_message_tokens = (
-            0 if agent is None else agent.max_message_tokens
-        ) or _MOST
+            capabilities |= {"AcceptsHistory"}
         # What is saved is a number of its own, whatever the recorded agent saved.
-        grant_capabilities(
-            self,
-            taking_history.union(() if agent is None else agent.capabilities)
-            - {"Checkpointable"},
-            None,
-        )
+        grant_capabilities(self, capabilities - {"Checkpointable"}, None)
 
     def announce(self, speaker: str) -> None:
         """Know which example speaks next."""
@@ -345,11 +331,11 @@ class JournalReplay(Announced):
 
     def save(self) -> bytes:
         """Return which messages were said."""
-        return f"{self._taken:x}".encode()
+        return f"{self._message_bits:x}".encode()
 
     def load(self, state: bytes) -> None:
         """Go back to that."""
-        self._taken = int(state, 16)
+        self._message_bits = int(state, 16)
 
     def configuration(self) -> Mapping[str, Any]:
         """Return what is replayed."""
@@ -360,12 +346,14 @@ class JournalReplay(Announced):
     def _reply(self, message: str, user: str = "") -> Reply:  # noqa: ARG002 - the message tells it
         recorded = as_recorded(message)
         places = self._places.get((self._speaker, recorded), ())
-        place = next((place for place in places if not self._taken >> place & 1), None)
+        place = next(
+            (place for place in places if not self._message_bits >> place & 1), None
+        )
         if place is None:
             raise AgentFault(self._why_not(recorded))
-        self._taken |= 1 << place
+        self._message_bits |= 1 << place
         self._last = self._unshown = place
-        answer = self._given[place]
+        answer = self._answers[place]
         if answer is None:
             raise AgentFault(
                 "the recording ends with this message: nobody replied any more"
@@ -389,7 +377,7 @@ class JournalReplay(Announced):
         self, message: str, user: str = "", tools: Tools | None = None
     ) -> Reply:
         reply = self._reply(message, user)
-        recorded = self._given[self._last]
+        recorded = self._answers[self._last]
         if tools is not None and isinstance(recorded, events.ReplyReceived):
             tools.replay(recorded.calls)
         return reply
@@ -405,26 +393,27 @@ class JournalReplay(Announced):
 
     def _retrieved(self) -> list[str]:
         """Return what was retrieved for the recorded reply; texts that were cut hold the needles that they held."""
-        answer = self._given[self._last]
+        answer = self._answers[self._last]
         if not isinstance(answer, events.ReplyReceived):
             return []
         needles: dict[int, list[str]] = {}
         for number, rank in answer.places:
             if number in self._numbers:
-                needles.setdefault(rank, []).append(
-                    self._messages[self._numbers.index(number)][1]
-                )
-        ranked = enumerate(answer.retrieved or (), start=1)
-        return [
-            "\n".join([text, *needles.get(rank, ())]) if is_cut(text) else text
-            for rank, text in ranked
-        ]
+                _, message = self._messages[self._numbers.index(number)]
+                needles.setdefault(rank, []).append(message)
+        texts = []
+        for rank, text in enumerate(answer.retrieved or (), start=1):
+            if is_cut(text):
+                texts.append("\n".join([text, *needles.get(rank, ())]))
+            else:
+                texts.append(text)
+        return texts
 
     def _written(self) -> list[tuple[str, str, str | None]]:
         """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
         place = self._unshown
         self._unshown = None
-        answer = None if place is None else self._given[place]
+        answer = None if place is None else self._answers[place]
         operations = answer.memory if isinstance(answer, events.ReplyReceived) else ()
         return [
             (operation.what, operation.record, operation.text)
@@ -434,7 +423,7 @@ class JournalReplay(Announced):
 
     def _in_context(self) -> list[str]:
         """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
-        answer = self._given[self._last]
+        answer = self._answers[self._last]
         (speaker, _) = self._messages[self._last]
         if not isinstance(answer, events.ReplyReceived):
             return []
@@ -447,20 +436,18 @@ class JournalReplay(Announced):
         ]
 
     def _reset(self) -> None:
-        self._taken = 0
+        self._message_bits = 0
 
     def _why_not(self, text: str) -> str:
         speaker = f" of {self._speaker}" if self._speaker else ""
         if (self._speaker, text) in self._places:
             return f"the recording holds no further reply to {text[:_SHOWN]!r}{speaker}. {WAY_OUT}"
         near = nearest_message(self._messages, self._speaker, text)
-        if near is None:
-            difference = None
-        else:
-            difference = (
+        diff = "Nothing is recorded"
+        if near is not None:
+            diff = (
                 f"Nearest recorded (-) and this one (+):\n{text_difference(near, text)}"
             )
-        diff = difference or "Nothing is recorded"
         if not self._speaker and near in self._fillers:
             return (
                 f"the recording does not hold this filler. {diff}\nHow much filler is needed depends on all that is "
@@ -516,8 +503,8 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
         spec=f"replay:{argument}",
         kind="replay",
         owned=True,
-        given=JournalReplay,
-        at=lambda folder: replay_agent(recordings.journal_in(folder.name)),
+        definition=JournalReplay,
+        produce_in=lambda folder: replay_agent(recordings.journal_in(folder.name)),
     )
 
 
@@ -552,9 +539,8 @@ class RecordedUsers:
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
     """Return how much of the replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
-    plan = _first_event(
-        next(iter(find_recordings(argument, ltm_dir).by_place.values()))
-    ).get("plan")
+    path = next(iter(find_recordings(argument, ltm_dir).by_place.values()))
+    plan = _first_event(path).get("plan")
     if isinstance(plan, dict):
         return cast("Count", plan.get("count", "all"))
     return "all"

@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
+from itertools import chain
 from types import ModuleType
 
 from pytest_ltm.agents.capabilities import (
@@ -21,11 +22,8 @@ from pytest_ltm.api.storage import AgentError
 # Other names under which agents reply: taken where there is exactly one of them, and it
 # takes the message alone.
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
-_COPIED = sorted(
-    {name for kind in CAPABILITIES.values() for name in protocol_members(kind)}
-    - {"reply"}
-    | {"start", "close", "aclose"}
-)
+_MEMBERS = set(chain.from_iterable(map(protocol_members, CAPABILITIES.values())))
+_COPIED = sorted(_MEMBERS - {"reply"} | {"start", "close", "aclose"})
 # Parts of the names of what may be meant to reply.
 REPLYING_WORDS = frozenset(
     (
@@ -50,7 +48,6 @@ MESSAGE_NAMES = frozenset(
 """Usual names of a parameter that takes the message."""
 HISTORY_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})
 """Usual names of a parameter that takes the messages so far."""
-_NEAR = (*REPLYING_WORDS,)
 
 
 def words_of(name: str) -> set[str]:
@@ -125,7 +122,7 @@ def _why_no_reply(
             name
             for name in dir(candidate)
             if {*name.split("_")} & REPLYING_WORDS
-            or get_close_matches(name, _NEAR, 1, 0.8)
+            or get_close_matches(name, [*REPLYING_WORDS], 1, 0.8)
         )
         near = [name for name in near_names if _has_own_routine(candidate, name)]
     cure = (
@@ -185,12 +182,8 @@ def _show_parameters(candidate: object, name: str) -> str:
 
 def _may_get_reply(kind: type) -> bool:
     """Return whether an object of this class may have `reply` though the class has not."""
-    functions = [
-        member
-        for base in kind.__mro__
-        for member in vars(base).values()
-        if inspect.isfunction(member)
-    ]
+    members = chain.from_iterable(vars(base).values() for base in kind.__mro__)
+    functions = list(filter(inspect.isfunction, members))
     if hasattr(kind, "__getattr__"):
         return True
     if functions:

@@ -126,7 +126,9 @@ def share_agents(source: AgentSource) -> AgentSource:
     """Return a source whose agents are users of one agent or server; others stay as they are, one user each."""
     if not can_share(source):
         return source
-    is_told = not source.owned and "SeparatesUsers" in capabilities_of(source.given)
+    is_told = not source.owned and "SeparatesUsers" in capabilities_of(
+        source.definition
+    )
     refusal = "" if is_told else source.refusal
     make: Any = SharedAgent(source).make
     return replace(source, produce=make, refusal=refusal)

@@ -20,7 +20,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     plain = cast("MethodType", function).__func__ if is_bound else function
     if type(plain) is not FunctionType:
         return inspect.signature(function)
-    known = _SIGNATURES.setdefault(plain, {})
-    if is_bound not in known:
-        known[is_bound] = inspect.signature(function)
-    return known[is_bound]
+    signatures = _SIGNATURES.setdefault(plain, {})
+    if is_bound not in signatures:
+        signatures[is_bound] = inspect.signature(function)
+    return signatures[is_bound]

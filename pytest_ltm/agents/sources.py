@@ -88,7 +88,7 @@ class AgentSource:
     `serves_many` is false for an instance or function that can serve one conversation
     only; `refusal` is then the sentence for a run that has more, and "" otherwise.
     `owned` is true where `make` makes the agent, so that the conversation's owner must
-    also close it; a given instance belongs to the caller. `at` is called with the
+    also close it; a given instance belongs to the caller. `produce_in` is called with the
     conversation's folder in place of `produce` where there is one. `settings` are those
     of an agent's file, and `unlimited` is true of an agent that may take as long as it
     likes.
@@ -105,9 +105,9 @@ class AgentSource:
     unlimited: bool = False
     calls: str = ""
     """The method that replies, where it is not `reply`."""
-    given: object = None
+    definition: object = None
     """What was named: a class, a factory, an object or a function."""
-    at: Callable[[Path], object] | None = None
+    produce_in: Callable[[Path], object] | None = None
     embedded: bool = False
     """It is one of ours, made anew for each conversation: none knows of another."""
     apart: bool = False
@@ -116,7 +116,8 @@ class AgentSource:
     """Its agents can know the conversation's time without being told."""
     at_once: bool = False
     """Several conversations have their agents at the same time."""
-    _made: list[Callable[[], object]] = field(default_factory=list, init=False)
+    _products: list[Callable[[], object]] = field(default_factory=list, init=False)
+    """What was handed out, as far as anybody has it."""
     _is_async: bool = field(default=False, init=False)
     """Its agents are awaited in the shared loop, so that all of them happens in the loop's thread."""
 
@@ -139,7 +140,7 @@ class AgentSource:
         return not self.refusal
 
     def __post_init__(self) -> None:
-        self._is_async = shares_loop(self.given)
+        self._is_async = shares_loop(self.definition)
 
     def make(
         self,
@@ -162,7 +163,7 @@ class AgentSource:
                 "could not be examined", _takes_conversation_id, agent
             )
             keeps_users = "KeepsUsers" in having
-            if any(earlier() is product for earlier in self._made):
+            if any(earlier() is product for earlier in self._products):
                 if self.at_once and "Stateless" not in having:
                     raise AgentError(
                         f"agent {self.spec!r} is the same object from each call, so its conversations cannot be played "
@@ -172,14 +173,7 @@ class AgentSource:
                     door.call(
                         "could not be reset", lambda: cast("Resettable", agent).reset()
                     )
-                elif (
-                    not having
-                    & {
-                        "KeepsUsers",
-                        "Stateless",
-                    }
-                    and not wants_id
-                ):
+                elif not (keeps_users or "Stateless" in having or wants_id):
                     refusal = _single_conversation_refusal(
                         self.spec, "the same object from each call"
                     )
@@ -187,14 +181,14 @@ class AgentSource:
             else:
                 # Weakly: an isolated run makes thousands of agents, and each may hold a
                 # whole memory.
-                self._made = [
-                    earlier for earlier in self._made if earlier() is not None
+                self._products = [
+                    earlier for earlier in self._products if earlier() is not None
                 ]
                 try:
-                    self._made.append(weakref.ref(product))
+                    self._products.append(weakref.ref(product))
                 except TypeError:
                     if not self.owned:
-                        self._made.append(lambda: product)
+                        self._products.append(lambda: product)
             if wants_id:
                 door.call(
                     "could not be started",
@@ -222,13 +216,12 @@ class AgentSource:
     def _fresh(
         self, fatal: Fatal, folder: Path | None, name: str, timeout: float | None
     ) -> tuple[object, Agent]:
-        make_in_folder = self.at
         produce = self.produce
-        knew = self._is_async
-        if make_in_folder is not None and folder is not None:
+        was_async = self._is_async
+        if self.produce_in is not None and folder is not None:
             # The folder is for what people look up later, such as the stderr of a
             # process.
-            produce = functools.partial(make_in_folder, folder)
+            produce = functools.partial(self.produce_in, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
         with contextlib.closing(self._door(fatal, timeout)) as door:
@@ -244,7 +237,7 @@ class AgentSource:
             register_control(
                 agent, embedded=self.embedded or self.spec.startswith("replay:")
             )
-            if knew or not shares_loop(agent):
+            if was_async or not shares_loop(agent):
                 return product, agent
             self._is_async = True  # of a factory this is known only now
             if not has_thread():
@@ -288,7 +281,7 @@ class AgentSource:
         return ForeignCaller(
             f"agent {self.spec!r}",
             error=AgentError,
-            callee=_awaited if self._is_async else self.given,
+            callee=_awaited if self._is_async else self.definition,
             timeout=timeout,
             fatal=(*fatal, AgentUnavailable),
             placed=True,
@@ -351,23 +344,22 @@ def agent_source(
         spec=spec,
         settings=settings,
         unlimited=unlimited,
-        given=promise or target,
+        definition=promise or target,
         calls=calls,
     )
-    factory = (
-        _check_class(target, spec)
-        if isinstance(target, type)
-        else _agent_factory(target, spec)
-    )
+    if isinstance(target, type):
+        factory: Callable[[], object] | None = _check_class(target, spec)
+    else:
+        factory = _agent_factory(target, spec)
     if factory is not None:
         return make_source(factory, owned=True)
     agent = _adapt_agent(target, spec, calls)
-    many = capabilities_of(agent) & {
-        "Resettable",
-        "Stateless",
-    } or _takes_conversation_id(agent)
-    kind = "one function" if isinstance(agent, Called) and not calls else "one object"
-    refusal = "" if many else _single_conversation_refusal(spec, kind)
+    refusal = ""
+    serves_many = capabilities_of(agent) & {"Resettable", "Stateless"}
+    if not (serves_many or _takes_conversation_id(agent)):
+        is_function = isinstance(agent, Called) and not calls
+        kind = "one function" if is_function else "one object"
+        refusal = _single_conversation_refusal(spec, kind)
     return make_source(lambda: target, owned=False, refusal=refusal)
 
 
@@ -462,14 +454,11 @@ def _check_class(kind: type, spec: str) -> Callable[[], object]:
         lacks = f"{kind.__name__} is abstract: it lacks {_quote_names(missing)}"
         raise AgentError(f"agent {spec!r}: {lacks}. Name a class that has them.")
     try:
-        needed = [
-            name
-            for names in required_parameters(kind)
-            for name in names
-            if name != CONVERSATION_ID_PARAMETER
-        ]
+        positional, keywords = required_parameters(kind)
     except (TypeError, ValueError):  # built in C: calling it will tell
         return kind
+    names = [*positional, *keywords]
+    needed = [name for name in names if name != CONVERSATION_ID_PARAMETER]
     if needed:
         raise AgentError(
             f"agent {spec!r}: making a {kind.__name__} needs {_quote_names(needed)}. Give a factory instead: "
@@ -562,14 +551,10 @@ def grant_capabilities(
     On the instance, because what is there only counts as a capability (isinstance looks
     for members).
     """
-    for method in (
-        method
-        for name, methods in _METHODS.items()
-        if name in having
-        for method in methods
-    ):
-        if hasattr(agent, f"_{method}"):
-            setattr(agent, method, getattr(agent, f"_{method}"))
+    for name, methods in _METHODS.items():
+        for method in methods:
+            if name in having and hasattr(agent, f"_{method}"):
+                setattr(agent, method, getattr(agent, f"_{method}"))
     if "TakesTools" in having:
         agent.reply = _acting_reply(agent._reply_with_tools, having)  # noqa: SLF001 - as those above
     if max_message_tokens is not None:

@@ -105,13 +105,11 @@ def with_resolved_agents(
     settings: RunSettings, sources: Mapping[str, AgentSource]
 ) -> RunSettings:
     """Return the settings with each agent under the spec that its results will name."""
-    agents = tuple(
-        agent.resolved_as(sources[agent.label].spec)
-        if agent.label in sources
-        else agent
-        for agent in settings.agents
-    )
-    return structs.replace(settings, agents=agents)
+    agents = []
+    for agent in settings.agents:
+        spec = sources[agent.label].spec if agent.label in sources else agent.spec
+        agents.append(agent.resolved_as(spec))
+    return structs.replace(settings, agents=tuple(agents))
 
 
 def _agent_source(
@@ -148,7 +146,7 @@ def _agent_source(
         hidden=str(settings.ltm_dir / "runs"),
     )
     return find_agent(
-        spec, base=config.rootpath, known=_named_agents(config), apart=apart
+        spec, base=config.rootpath, named_agents=_named_agents(config), apart=apart
     )
 
 

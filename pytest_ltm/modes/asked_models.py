@@ -149,10 +149,9 @@ def connection_of(
         who=JUDGE_NAME,
         error=_errors.JudgeError,
     )
+    cache = None
     if settings.judge.is_cached:
         cache = JudgeCache(settings.ltm_dir / "judge-cache")
-    else:
-        cache = None
     return JudgeConnection(
         call,
         configuration=judge.configuration,
@@ -165,17 +164,17 @@ def connection_of(
 
 
 def call_of(
-    asked: Any,
+    model: Any,
     settings: RunSettings,
     timings: Timings,
     *,
     rng: Random,
     note: type[JudgeRetry],
-    **named: Any,
+    **names: Any,
 ) -> ModelCaller:
     """Return how a model beside the agent is called in this run; each attempt but the last is noted in the timings.
 
-    `rng`: the chance of waits between attempts. `named`: what its faults are called,
+    `rng`: the chance of waits between attempts. `names`: what its faults are called,
     and what they are.
     """
     from pytest_ltm.judges.model_calls import ModelCaller
@@ -187,12 +186,12 @@ def call_of(
         )
 
     return ModelCaller(
-        asked,
+        model,
         timeout=settings.reply_timeout,
         fatal=fatal_exceptions(),
         retried=retried,
         retries=Retries(most=settings.retries, rng=rng) if settings.retries else None,
-        **named,
+        **names,
     )
 
 

@@ -60,18 +60,20 @@ def most_at_once(source: AgentSource, limit: int | None, *, jumps: bool) -> int:
     `wanted`: as many as the option says; None: what suits the agent. `jumps`: the
     process's clock shows the time.
     """
-    if read_attribute(source.given, "main_thread") is True or (
+    if read_attribute(source.definition, "main_thread") is True or (
         jumps and not source.apart
     ):
         return 0
     if source.unlimited:
         return 1  # a person
-    safe = read_attribute(source.given, "thread_safe") is True
-    if not (source.owned or safe or read_attribute(source.given, "stateless") is True):
+    safe = read_attribute(source.definition, "thread_safe") is True
+    if not (
+        source.owned or safe or read_attribute(source.definition, "stateless") is True
+    ):
         return 1  # one object, which is put back between conversations
     if limit is not None:
         return limit
-    reply: Any = read_attribute(source.given, "reply", source.given)
+    reply: Any = read_attribute(source.definition, "reply", source.definition)
     # what ts:, memory: and others ask
     inner = spec_within(source).split(":")[1:2] if source.kind else []
     waits = (

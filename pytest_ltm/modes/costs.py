@@ -73,7 +73,7 @@ def _known_price(
 
 def _declared_reports(source: AgentSource) -> frozenset[str] | None:
     """Return what an agent is declared to report of usage and cost; None where nobody knows."""
-    declared: Any = source.given
+    declared: Any = source.definition
     if inherits(declared, Promised):
         promised: frozenset[str] | None = declared.reports
         return promised
@@ -213,21 +213,14 @@ class RunCosts:
             for label, cost in priced
             if cost.tariff.price
         ]
-        limits = [] if self._limits.usd is None else [f"${self._limits.usd:g}"]
-        limits += (
-            []
-            if self._limits.tokens is None
-            else [f"{self._limits.tokens:,} tokens in and out"]
-        )
-        return [
-            *(
-                [f"ltm: dollars per million tokens in/out: {', '.join(prices)}"]
-                if prices
-                else []
-            ),
-            *(
-                [f"ltm: budget of agents and judge: {' and '.join(limits)}"]
-                if limits
-                else []
-            ),
-        ]
+        limits = []
+        if self._limits.usd is not None:
+            limits.append(f"${self._limits.usd:g}")
+        if self._limits.tokens is not None:
+            limits.append(f"{self._limits.tokens:,} tokens in and out")
+        lines = []
+        if prices:
+            lines.append(f"ltm: dollars per million tokens in/out: {', '.join(prices)}")
+        if limits:
+            lines.append(f"ltm: budget of agents and judge: {' and '.join(limits)}")
+        return lines

@@ -83,7 +83,7 @@ class Rehearsed(ConversationMode):
         self, inputs: ConversationInputs, keep_forecast: Callable[[Forecast], object]
     ) -> None:
         super().__init__(inputs)
-        self._kept = keep_forecast
+        self._keep_forecast = keep_forecast
         self._bars = list[Bar]()
         self._unplayed = list[str]()
         self._cut = 0
@@ -184,25 +184,20 @@ class Rehearsed(ConversationMode):
         if stopped:
             return
         transcript = conversation.channel.transcript
-        gaps = [
-            needle.gap
-            for row in result.scenarios
-            for question in row.questions
-            for needle in question.needles
-        ]
+        longest_gap = 0
+        for row in result.scenarios:
+            for question in row.questions:
+                for needle in question.needles:
+                    longest_gap = max(longest_gap, needle.gap)
 
         def use(*kinds: Kind) -> TokenUse:
-            uses = self._simulated.uses
-            return sum(
-                (
-                    uses[exchange.number]
-                    for exchange in transcript
-                    if exchange.kind in kinds and exchange.number in uses
-                ),
-                TokenUse(),
-            )
+            total = TokenUse()
+            for exchange in transcript:
+                if exchange.kind in kinds:
+                    total += self._simulated.uses.get(exchange.number, TokenUse())
+            return total
 
-        self._kept(
+        self._keep_forecast(
             Forecast(
                 agent=result.agent,
                 span_label=result.span_label,
@@ -215,7 +210,7 @@ class Rehearsed(ConversationMode):
                 harness=use("opening", "reset"),
                 judge=self._judge,
                 users=self._users,
-                longest_gap=max(gaps, default=0),
+                longest_gap=longest_gap,
                 simulated_seconds=result.simulated_seconds,
                 examples=len(conversation.plan.examples),
                 unplayed=tuple(dict.fromkeys(self._unplayed)),
@@ -248,7 +243,7 @@ class DryRun:
         self._found: dict[tuple[str, str], Forecast] = {}
         """What was forecast, by agent and memory span."""
         self._probes: Mapping[str, TokenUse] = {}
-        self._kept: dict[object, pytest.TestReport] = {}
+        self._reports: dict[object, pytest.TestReport] = {}
         option = run.config.option
         for name, reason in _NOT_WITH.items():
             if getattr(option, name, None):
@@ -256,11 +251,9 @@ class DryRun:
                     f"--ltm-dry-run: not with --{name.replace('_', '-')}: {reason}"
                 )
         # it is over sooner than workers are there
-        option.dist, option.tx, option.numprocesses = (
-            "no",
-            [],
-            None,
-        )
+        option.dist = "no"
+        option.tx = []
+        option.numprocesses = None
 
     def pytest_report_header(self) -> str:
         """Say that nothing happens."""
@@ -290,9 +283,8 @@ class DryRun:
             return
         for category, reports in terminal.stats.items():
             if reports and reports[-1] is report:
-                reports[-1] = self._kept.setdefault(
-                    (category, report.when, str(report.longrepr)), report
-                )
+                key = (category, report.when, str(report.longrepr))
+                reports[-1] = self._reports.setdefault(key, report)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Iterator[None]:
@@ -311,11 +303,10 @@ class DryRun:
             priced[label] = _price_source(
                 cost, policy=profile.policy, brief=profile.brief
             )
-        users = {
-            name: _price_source(costs.user(name))
-            for forecast in result
-            for name in forecast.users
-        }
+        users = {}
+        for forecast in result:
+            for name in forecast.users:
+                users[name] = _price_source(costs.user(name))
         for line in forecast_lines(
             result,
             priced,

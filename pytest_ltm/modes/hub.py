@@ -61,7 +61,7 @@ class CapturedOutput:
     def _forget(self) -> None:
         self._parts: list[Callable[[], object]] = []
         self._last: deque[tuple[Callable[[], object], int]] = deque()
-        self._room = self._held = MAX_KEPT_OUTPUT
+        self._room = self._last_room = MAX_KEPT_OUTPUT
 
     def add(self, say: Callable[[], object], size: int = 0) -> None:
         """Keep it; of very much only the beginning and the end are kept."""
@@ -70,9 +70,9 @@ class CapturedOutput:
             self._parts.append(say)
             return
         self._last.append((say, size))
-        self._held -= size
-        while self._held < 0 and len(self._last) > 1:
-            self._held += self._last.popleft()[1]
+        self._last_room -= size
+        while self._last_room < 0 and len(self._last) > 1:
+            self._last_room += self._last.popleft()[1]
 
     def take(self) -> list[Callable[[], object]]:
         """Return what was said since this was last asked."""
@@ -88,12 +88,13 @@ class HubRequest:
     def __init__(
         self, thread: OwnThread, call: Callable[[], Any] | None, seconds: float | None
     ) -> None:
-        self.own = thread
+        self.thread = thread
         self.call = call
         self.seconds = seconds
-        self.at: float | None = None
+        self.deadline: float | None = None
         """When its time is over; None: never."""
-        self.begun = self.given_up = False
+        self.has_begun = False
+        self.is_given_up = False
         self.rings = 0
         self.value: Any = None
         self.error: BaseException | None = None
@@ -107,7 +108,11 @@ class HubRequest:
     def start(self) -> None:
         """Let its time begin."""
         self._pauses = process_pauses()
-        self.at = None if self.seconds is None else stopwatch_seconds() + self.seconds
+        self.limit(self.seconds)
+
+    def limit(self, seconds: float | None) -> None:
+        """Give it so many seconds from now on; None: no limit."""
+        self.deadline = None if seconds is None else stopwatch_seconds() + seconds
 
     @property
     def was_suspended(self) -> bool:
@@ -118,9 +123,9 @@ class HubRequest:
         """Return what came of it, or raise that."""
         if (
             self.error is None
-            and self.at is not None
+            and self.deadline is not None
             and self.call
-            and self.ended > self.at
+            and self.ended > self.deadline
             and not self.rings
         ):
             # it came back before anybody looked
@@ -140,7 +145,7 @@ class _Serving(threading.Thread):
         self.current: HubRequest | None = None
         self.wake: Callable[[], object] | None = None
         self.is_left = False
-        self._said = output
+        self._output = output
         self._changing = threading.Lock()
 
     def run(self) -> None:
@@ -149,13 +154,13 @@ class _Serving(threading.Thread):
 
     def _serve(self) -> None:
         SERVING.set(self)
-        SAYING.set(self._said)
+        SAYING.set(self._output)
         OWN_THREAD.set(None)
         while (request := self.requests.get()) is not None and not self.is_left:
             with self._changing:
-                if request.given_up:
+                if request.is_given_up:
                     continue
-                request.begun = True
+                request.has_begun = True
                 request.start()
                 self.current = request
             busy_before = thread_seconds()
@@ -173,14 +178,14 @@ class _Serving(threading.Thread):
         """Give the call that is being served so many seconds from now on; None: no limit."""
         request = self.current
         if request is not None:
-            request.at = None if seconds is None else stopwatch_seconds() + seconds
+            request.limit(seconds)
             request.answers.put(request)  # the hub must know
 
     def interrupt(self, request: HubRequest, kind: type[BaseException]) -> None:
         """Raise it in the middle of a request, if that is still going on: as soon as Python code runs there."""
         with self._changing:
             if self.current is not request:
-                request.given_up = True
+                request.is_given_up = True
             else:
                 throw_into(self, kind)
         wake = self.wake
@@ -206,10 +211,10 @@ class OwnThread:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._serving: _Serving | None = None
-        self._said = CapturedOutput()
+        self._output = CapturedOutput()
         self._wake = threading.Event()
         self._around: Callable[[], AbstractContextManager[object]] = nullcontext
-        self._held: dict[Hashable, int] = {}
+        self._turn_counts: dict[Hashable, int] = {}
         self.pinned = 0
         """Where it is not 0 everybody waits for a request: pytest is in the middle of something."""
         self.leaving = False
@@ -229,7 +234,7 @@ class OwnThread:
         request = HubRequest(self, carry_over(call), seconds)
         self._hub.wait(request)
         self.busy += request.busy
-        lines = self._said.take()
+        lines = self._output.take()
         if lines:
             with self._around():
                 for say in lines:
@@ -254,13 +259,13 @@ class OwnThread:
         """
         self.may_send()
         self._around = around
-        self._said.level = level
+        self._output.level = level
         self.exchanging = True
         try:
             yield
         finally:
             self._around = nullcontext
-            self._said.level = logging.WARNING
+            self._output.level = logging.WARNING
             self.exchanging = False
 
     def may_send(self) -> None:
@@ -270,25 +275,25 @@ class OwnThread:
 
     def wait_for_turn(self, turn: Hashable) -> None:
         """Wait for a turn that one conversation at a time has; it may take it several times."""
-        if not self._held.get(turn) and not self._hub.take_turn(self, turn):
+        if not self._turn_counts.get(turn) and not self._hub.take_turn(self, turn):
             return
-        self._held[turn] = self._held.get(turn, 0) + 1
+        self._turn_counts[turn] = self._turn_counts.get(turn, 0) + 1
 
     def leave(self, turn: Hashable) -> None:
         """Give it back as often as it was taken."""
-        if self._held.get(turn):
-            self._held[turn] -= 1
-            if not self._held[turn]:
+        if self._turn_counts.get(turn):
+            self._turn_counts[turn] -= 1
+            if not self._turn_counts[turn]:
                 self._hub.give_back(turn)
 
     def begin(self) -> _Serving:
         """Return the thread, started if it was not; RuntimeError where the system has no room for another one."""
         if self._serving is None:
-            self._said = CapturedOutput()
+            self._output = CapturedOutput()
             self._wake = threading.Event()
             context = self.context.copy()
             context.run(WAKE.set, self._wake)
-            serving = _Serving(self._said, context)
+            serving = _Serving(self._output, context)
             serving.start()
             self._serving = (
                 serving  # only now: a thread that could not be started is none
@@ -300,7 +305,7 @@ class OwnThread:
         request.start()
         serving = self.begin()
         if serving.current is not None:
-            request.at = stopwatch_seconds() + GRACE
+            request.limit(GRACE)
         serving.requests.put(request)
 
     def replace_thread(self, request: HubRequest) -> None:
@@ -360,14 +365,14 @@ class Hub:
         """Begin a conversation; it runs up to its first request."""
         thread = OwnThread(self)
 
-        def whole() -> None:
+        def play_to_end() -> None:
             try:
                 play(thread)
             finally:
                 self._playing.remove(thread)
                 thread.release()
 
-        green = greenlet(whole, parent=self._main)
+        green = greenlet(play_to_end, parent=self._main)
         green.gr_context = thread.context
         self._playing.append(thread)
         green.switch()
@@ -380,15 +385,14 @@ class Hub:
         """Wait until a request is answered or its time is over, and let its conversation go on."""
         while self._deadlines:
             deadline, _, first = self._deadlines[0]
-            if first.at == deadline and first in self._waiting:
+            if first.deadline == deadline and first in self._waiting:
                 break
             # Its limit was changed after this entry was made, and a heap cannot alter
             # an entry in its middle.
             self._push_deadline(heapq.heappop(self._deadlines)[2])
+        limit = None
         if self._deadlines:
             limit = max(self._deadlines[0][0] - stopwatch_seconds(), 0.0)
-        else:
-            limit = None
         try:
             request = self._answers.get(timeout=limit)
         except Empty:
@@ -409,38 +413,38 @@ class Hub:
         """Send nothing new: what only waits is stopped, what is in flight has its time."""
         self.stopping = True
         for request in list(self._waiting):
-            request.own.wake()
-            if request.call is None and not request.own.leaving:
+            request.thread.wake()
+            if request.call is None and not request.thread.leaving:
                 self._throw(request)
 
     def cancel(self) -> None:
         """Stop everything, also what is in flight; conversations may still close."""
         self.stopping = True
         for request in list(self._waiting):
-            if not request.own.leaving:
-                request.own.interrupt(request, Stopped)
+            if not request.thread.leaving:
+                request.thread.interrupt(request, Stopped)
                 self._throw(request)
 
     # --- what conversations ask for
 
     def wait(self, request: HubRequest) -> None:
         """Wait until it is answered; OutOfTime if its time is over, Stopped where nothing new is sent."""
-        thread = request.own
+        thread = request.thread
         if request.call is None or not thread.exchanging:
             thread.may_send()
         green = getcurrent()
         if green is self._main or thread.pinned:
             self._block(request)
             return
-        self._waiting[request], request.answers = green, self._answers
+        self._waiting[request] = green
+        request.answers = self._answers
         if request.call is not None:
             thread.hand_over(request)
         self._push_deadline(request)
         with self._aside():
             self._main.switch()
-        thread.lag += (
-            max(stopwatch_seconds() - request.ended, 0.0) if request.ended else 0.0
-        )
+        if request.ended:
+            thread.lag += max(stopwatch_seconds() - request.ended, 0.0)
 
     def take_turn(self, thread: OwnThread, turn: Hashable) -> bool:
         """Wait until nobody has it; false where nobody can wait."""
@@ -473,20 +477,20 @@ class Hub:
             sleep_interruptibly(request.seconds or 0.0)
             return
         request.answers = SimpleQueue()
-        request.own.hand_over(request)
+        request.thread.hand_over(request)
         while True:
             # A request that waits for its thread gets its time when it begins, so
             # nobody may wait for ever.
-            if request.at is None:
+            if request.deadline is None:
                 limit = GRACE
             else:
-                limit = max(request.at - stopwatch_seconds(), 0.0)
+                limit = max(request.deadline - stopwatch_seconds(), 0.0)
             try:
                 request.answers.get(timeout=limit)
             except Empty:
                 if (
-                    request.at is not None
-                    and stopwatch_seconds() >= request.at
+                    request.deadline is not None
+                    and stopwatch_seconds() >= request.deadline
                     and self._is_over(request)
                 ):
                     return
@@ -495,23 +499,25 @@ class Hub:
                     return
 
     def _push_deadline(self, request: HubRequest) -> None:
-        if request.at is not None and request in self._waiting:
-            heapq.heappush(self._deadlines, (request.at, next(self._numbers), request))
+        if request.deadline is not None and request in self._waiting:
+            heapq.heappush(
+                self._deadlines, (request.deadline, next(self._numbers), request)
+            )
 
     def _is_over(self, request: HubRequest) -> bool:
         """Whether its conversation goes on, now that its time is over; else it has been interrupted."""
         if request.call is None:
             return True
-        if not request.begun:
-            request.own.replace_thread(request)
+        if not request.has_begun:
+            request.thread.replace_thread(request)
         elif request.was_suspended:
             request.start()
         elif request.rings < IGNORED:
             request.rings += 1
-            request.at = stopwatch_seconds() + REPEAT
-            request.own.interrupt(request)
+            request.limit(REPEAT)
+            request.thread.interrupt(request)
         else:
-            request.own.release()
+            request.thread.release()
             request.error = OutOfTime()
             return True
         return False

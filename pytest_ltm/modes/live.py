@@ -99,15 +99,16 @@ class AgentFactory:
     def _spoken_to(self, agent: Agent) -> AgentCaller:
         source = self._source
         settings = self._settings
+        retries = None
+        if settings.retries:
+            retries = Retries(most=settings.retries, rng=self._rng)
         speaker = AgentCaller(
             agent,
             timeout=self._limit,
             fatal=fatal_exceptions(),
             name=self._label,
             owned=source.owned,
-            retries=Retries(most=settings.retries, rng=self._rng)
-            if settings.retries
-            else None,
+            retries=retries,
             retried=self._retried,
             count=token_counter(settings.tokenizer).count,
             reading=settings.reading,
@@ -127,9 +128,8 @@ class AgentFactory:
     ) -> _recording.AgentRecord:
         """Return what a record says of an agent; `configuration`: JSON values only, which end somewhere."""
         spec = self._source.spec
-        if configuration is None:
-            shown_configuration = None
-        else:
+        shown_configuration = None
+        if configuration is not None:
             shown_configuration = redacted_data(configuration, is_secret_name)
         facts = AgentFacts(
             spec=redact_secrets(spec),
@@ -334,11 +334,7 @@ class LiveMode(ConversationMode):
 
     def notices(self, conversation: Conversation) -> list[str]:
         """Return which required capabilities the agent has only in part."""
-        required = {
-            capability
-            for example in conversation.plan.examples
-            for capability in example.requires
-        }
+        required = _required_capabilities(conversation.plan)
         if conversation.ended_because or required <= conversation.channel.capabilities:
             return []
         return [*near_misses(self._live.agent, required).values()]
@@ -352,10 +348,9 @@ class LiveMode(ConversationMode):
         replaying: bool,
     ) -> None:
         """Write the results, and delete the checkpoints where the conversation cannot be resumed."""
+        recorded = None
         if self._untouched or replaying:
             recorded = recorded_result(self.inputs.folder)
-        else:
-            recorded = None
         if recorded is not None:
             # what is recorded is not repeated: it gets what it lacks
             scored = {row.id: row for row in recorded.scenarios if row.scored}
@@ -377,9 +372,13 @@ class LiveMode(ConversationMode):
             shutil.rmtree(self.inputs.folder / CHECKPOINTS, ignore_errors=True)
 
 
+def _required_capabilities(plan: Plan) -> set[str]:
+    return set().union(*(example.requires for example in plan.examples))
+
+
 def _needed_facts(facts: AgentFacts, plan: Plan) -> AgentFacts:
     """Return what a header says of the agent in the conversation of a plan."""
-    needed = {name for example in plan.examples for name in example.requires}
+    needed = _required_capabilities(plan)
     if plan.compact:
         needed.add(Compacts.__name__)
     capabilities = [
@@ -398,11 +397,10 @@ def checkpoints_of(folder: Path) -> Checkpoints:
 def read_resumable(folder: Path) -> tuple[_recording.Recording | None, str]:
     """Return what can be read of a conversation's journal, and why no agent could resume it, or ""."""
     recording = None
+    stuck = ""
     try:
         recording = _recording.read_recording(folder / JOURNAL)
-        if recording is None:
-            stuck = ""
-        else:
+        if recording is not None:
             stuck = _recording.cannot_go_on(recording, checkpoints_of(folder))
     except _errors.LtmError as error:
         stuck = str(error)

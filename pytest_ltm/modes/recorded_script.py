@@ -67,7 +67,7 @@ class RecordScript(ConversationScript):
         """The record ends before the conversation does."""
         self._lanes: dict[str, Lane] = {}
         self._waiting: set[int] = set()
-        self._told = 0
+        self._history_count = 0
         """How many exchanges of the history have been told."""
         self._parts: deque[str] = deque()
         """What is left to be told of the next."""
@@ -128,7 +128,7 @@ class RecordScript(ConversationScript):
                 if action is None:
                     self._playback.skip()  # of an example that is not here
             case event:
-                action = self._said(conversation, event)
+                action = self._repeat_event(conversation, event)
         return action
 
     def decide_ahead(self, conversation: Conversation, lane: Lane) -> Iterator[Action]:
@@ -246,7 +246,7 @@ class RecordScript(ConversationScript):
         self._waiting.discard(lane.index)
         return ResumeLane(lane.index)
 
-    def _said(self, conversation: Conversation, event: events.Event) -> Action:
+    def _repeat_event(self, conversation: Conversation, event: events.Event) -> Action:
         match event:
             case events.MessageSent(kind="history", text=text):
                 return self._history(conversation, text)
@@ -266,12 +266,14 @@ class RecordScript(ConversationScript):
         """Return the next part of the history, which must be what was told."""
         # The parts depend on how long a message may be, and so on the agent: they are
         # cut as they were then.
-        if not self._parts and self._told < len(conversation.filler_sender.history):
-            self._parts.extend(conversation.filler_sender.messages(self._told))
+        if not self._parts and self._history_count < len(
+            conversation.filler_sender.history
+        ):
+            self._parts.extend(conversation.filler_sender.messages(self._history_count))
         if not self._parts or as_recorded(self._parts[0]) != text:
             raise ConversationOver("the recorded history is not the data set's")
-        part = TellHistoryPart(self._told, self._parts.popleft())
-        self._told += not self._parts
+        part = TellHistoryPart(self._history_count, self._parts.popleft())
+        self._history_count += not self._parts
         return part
 
     def _end(self, conversation: Conversation, example: str) -> Action | None:

@@ -109,15 +109,11 @@ class Rescoring:
         try:
             recorded = read_run_file(self._source).settings
             if any(self._source.glob(f"*/{JOURNAL}")):
-                nothing = []
+                settings = resume_identity(self._run.settings)
+                problems = _changes.setting_differences(recorded, settings)
             else:
-                nothing = ["It holds no recorded conversation."]
-            self._refuse(
-                nothing
-                or _changes.setting_differences(
-                    recorded, resume_identity(self._run.settings)
-                )
-            )
+                problems = ["It holds no recorded conversation."]
+            self._refuse(problems)
             with contextlib.suppress(OSError):  # a folder that may only be read
                 self._holder = lock_holder(self._source)
             if _amendments.read_amendments(self._source):
@@ -134,27 +130,23 @@ class Rescoring:
         yield
         if self._run.plays:
             groups = items_by_conversation(item.stash[LTM_ITEM] for item in items)
-            self._refuse(
-                [
-                    problem
-                    for name, group in groups.items()
-                    for problem in self._problems(name, group)
-                ]
-            )
+            problems: list[str] = []
+            for name, group in groups.items():
+                problems += self._problems(name, group)
+            self._refuse(problems)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ltm_report_sections(self, result: _result.RunResult) -> Section:
         """Return what moved; `result`: the run's result, amended."""
         after = [row for row in result.scenarios if row.cause != "not reached"]
-        journals = sorted(self._source.glob(f"*/{JOURNAL}"))
-        results_before = [
-            row for path in journals for row in _verdicts.recorded_rows(path.parent)
-        ]
-        kept_reasons = {
-            f"{conversation.name} {verdict.example}": verdict.why
-            for conversation in result.conversations
-            for verdict in conversation.kept
-        }
+        former_rows: list[_result.ScenarioResult] = []
+        for path in sorted(self._source.glob(f"*/{JOURNAL}")):
+            former_rows += _verdicts.recorded_rows(path.parent)
+        kept_reasons = {}
+        for conversation in result.conversations:
+            for verdict in conversation.kept:
+                place = f"{conversation.name} {verdict.example}"
+                kept_reasons[place] = verdict.why
         folders = self._source, self._run.folder.path
         plans: dict[_result.ConversationName, list[Plan]] = {
             row.conversation: [] for row in after
@@ -165,7 +157,7 @@ class Rescoring:
                 plan = recorded_plan(folder / name.folder / JOURNAL)
                 plans[name] += [plan] if plan is not None else []
         came_to = _changes.compare_scorings(
-            self._source.name, results_before, after, plans=plans, kept=kept_reasons
+            self._source.name, former_rows, after, plans=plans, kept=kept_reasons
         )
         self.came_to = structs.replace(came_to, definitions=self._made_anew)
         return Section(
@@ -240,10 +232,8 @@ class RescoredConversation(_setup.ConversationMode):
         super().__init__(inputs)
         self._source = run / inputs.folder.name
         self._result = recorded_result(self._source)
-        if self._result is None:
-            self._rows = {}
-        else:
-            self._rows = {row.id: row for row in self._result.scenarios}
+        rows = () if self._result is None else self._result.scenarios
+        self._rows = {row.id: row for row in rows}
         self._playback = Playback(ConversationRecord(), ())
         self._plan: Plan | None = None
         """The original one; None if nothing is recorded."""
@@ -291,13 +281,13 @@ class RescoredConversation(_setup.ConversationMode):
         header: events.Header | None = None,
         gone: str = "",
     ) -> _setup.OpenConversation:
-        facts = None if header is None else header.agent
-        if facts:
-            capabilities, max_tokens = (facts.capabilities, facts.max_message_tokens)
-        else:
-            capabilities, max_tokens = ((), 1)
+        recorded_agent = RecordedAgent(Capabilities(), 1)
+        if header is not None and header.agent:
+            facts = header.agent
+            recorded_agent = RecordedAgent(
+                Capabilities(facts.capabilities), max(facts.max_message_tokens, 1)
+            )
         self._script = script = RecordScript(self._playback, self._kept_ending)
-        recorded_agent = RecordedAgent(Capabilities(capabilities), max(max_tokens, 1))
         port = site.recorded_port(
             self._playback,
             site.live_port(self._playback.no_agent, timings, known=recorded_agent),

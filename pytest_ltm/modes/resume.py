@@ -109,10 +109,13 @@ class Begun(Struct, frozen=True):
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.stuck.items():
             by_reason.setdefault(reason, []).append(name.folder)
-        return [
-            f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}: {reason}"
-            for reason, names in by_reason.items()
-        ]
+        sentences = []
+        for reason, names in by_reason.items():
+            places = ", ".join(names[:3])
+            if len(names) > 3:
+                places += f" and {len(names) - 3:,} more"
+            sentences.append(f"{places}: {reason}")
+        return sentences
 
 
 # --- Going on with a run: what must be equal is checked before anything is sent.

@@ -105,14 +105,13 @@ def _recorded_words(
             raise pytest.UsageError(
                 f"{flag} held a secret, which is not recorded. Give it again"
             )
-        words += [
-            flag
-            if value is True
-            else f"{flag}={value}"
-            if flag[1] == "-"
-            else f"{flag}{value}"
-            for value in values
-        ]
+        for text in values:
+            if text is True:
+                words.append(flag)
+            elif flag[1] == "-":
+                words.append(f"{flag}={text}")
+            else:
+                words.append(f"{flag}{text}")
     if arguments.file_or_dir:
         return words
     return words + [path for path in run.paths if not path.startswith("-")]

@@ -91,15 +91,10 @@ def _keep_shard(
         for name, group in ltm_items.items()
     }
     mine = shard_of(expected, settings.shard)
-    deselect(
-        config,
-        items,
-        (
-            ltm_item.item
-            for name in ltm_items.keys() - mine
-            for ltm_item in ltm_items[name]
-        ),
-    )
+    deselected: list[pytest.Item] = []
+    for name in ltm_items.keys() - mine:
+        deselected += [ltm_item.item for ltm_item in ltm_items[name]]
+    deselect(config, items, deselected)
 
 
 class ShardFilter:

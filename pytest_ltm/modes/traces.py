@@ -134,19 +134,14 @@ class SpanReceiver:
 
     def take_in(self, request: Any) -> None:
         """Take in a request of OTLP as JSON values; spans that tell nothing of a memory are left out."""
-        scopes = (
-            scope
-            for resource in request.get("resourceSpans", ())
-            for scope in resource.get("scopeSpans", ())
-        )
-        came = [
-            (_trace_id(span), *row)
-            for scope in scopes
-            for span in scope.get("spans", ())
-            for row in _operations(span)
-        ]
+        operations = []
+        for resource in request.get("resourceSpans", ()):
+            for scope in resource.get("scopeSpans", ()):
+                for span in scope.get("spans", ()):
+                    trace = _trace_id(span)
+                    operations += [(trace, *row) for row in _operations(span)]
         with self._lock:
-            for trace, began, operation in came:
+            for trace, began, operation in operations:
                 inbox, number = self._traces.get(
                     trace, (None if self._apart else self._newest, None)
                 )
@@ -197,9 +192,8 @@ class SpanInbox:
             # A quick conversation asks before an exporter has sent its first batch.
             # Where none sends any, a run of many conversations must not stand still for
             # each of them.
-            if self._newest:
-                limit = _MOST_IN_VAIN
-            else:
+            limit = _MOST_IN_VAIN
+            if not self._newest:
                 limit = int(self._receiver.silent < _MOST_IN_VAIN)
             if patient and self._in_vain < limit:
                 began = self._windows[-1][0]
@@ -210,15 +204,16 @@ class SpanInbox:
             self._waiting = []
         # spans come in the order in which they ended
         waiting.sort(key=lambda row: row[0])
-        placed = [
-            (self._exchange_at(began) if exchange is None else exchange, operation)
-            for began, exchange, operation in waiting
-        ]
-        return tuple(
-            operation if exchange == number else replace(operation, exchange=exchange)
-            for exchange, operation in placed
-            if exchange is not None
-        )
+        operations = []
+        for began, traced_exchange, operation in waiting:
+            exchange = traced_exchange
+            if exchange is None:
+                exchange = self._exchange_at(began)
+            if exchange == number:
+                operations.append(operation)
+            elif exchange is not None:
+                operations.append(replace(operation, exchange=exchange))
+        return tuple(operations)
 
     def _exchange_at(self, began: int) -> int | None:
         """Return the exchange at a time; None before all of them, and in the future."""
@@ -310,12 +305,10 @@ def _trace_id(span: Mapping[str, Any]) -> str:
 
 def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
     """Return when a span began, with each operation that it stands for."""
-    parts = (span, *span.get("events", ()))
-    values = {
-        attribute["key"]: _value(attribute.get("value", {}))
-        for part in parts
-        for attribute in part.get("attributes", ())
-    }
+    values = {}
+    for part in (span, *span.get("events", ())):
+        for attribute in part.get("attributes", ()):
+            values[attribute["key"]] = _value(attribute.get("value", {}))
     name = str(values.get("gen_ai.operation.name"))
     rows: Sequence[_Row] = ()
     if kind := _KINDS.get(name):
@@ -337,25 +330,24 @@ def _operations(span: Mapping[str, Any]) -> list[tuple[int, MemoryOperation]]:
             for document in documents
         ]
     began = int(span.get("startTimeUnixNano", 0)) if rows else 0
-    return [
-        (began, memory_operation(kind, record, text, place if kind == "found" else 0))
-        for place, (kind, record, text) in enumerate(rows[:MOST_OPERATIONS], 1)
-    ]
+    operations = []
+    for place, (kind, record, text) in enumerate(rows[:MOST_OPERATIONS], start=1):
+        rank = place if kind == "found" else 0
+        operations.append((began, memory_operation(kind, record, text, rank)))
+    return operations
 
 
 def _convention_rows(kind: OperationKind, values: Mapping[str, Any]) -> Sequence[_Row]:
     """Return what the GenAI conventions of memory say."""
     value = values.get("gen_ai.memory.records")
     name = values.get("gen_ai.memory.record.id")
-    listed = json.loads(value) if isinstance(value, str) else value
-    rows = (
-        [listed]
-        if isinstance(listed, dict)
-        else listed
-        if isinstance(listed, list)
-        else []
-    )
-    records = [row if isinstance(row, dict) else {"content": row} for row in rows]
+    if isinstance(value, str):
+        value = json.loads(value)
+    if isinstance(value, dict):
+        value = [value]
+    records = []
+    for row in value if isinstance(value, list) else ():
+        records.append(row if isinstance(row, dict) else {"content": row})
     if not records and kind != "found":
         records = [{"id": name}]
     return [(kind, record.get("id", name), _text(record)) for record in records]
@@ -376,16 +368,17 @@ def _draft_rows(values: Mapping[str, Any]) -> Sequence[_Row]:
             listing = literal_eval(text) if "'" in text[:_FIRST] else json.loads(text)
     results = listing.get("results") if isinstance(listing, dict) else listing
     if isinstance(results, list):
-        listed = [result for result in results if isinstance(result, dict)]
-        rows_done = [
-            (_EVENTS.get(str(row["event"])) if "event" in row else kind, row)
-            for row in listed
-        ]
-        return [
-            (kind, row.get("id"), _text({"content": row.get("memory")}))
-            for kind, row in rows_done
-            if kind
-        ]
+        rows: list[_Row] = []
+        for result in results:
+            if not isinstance(result, dict):
+                continue
+            result_kind: OperationKind | None = kind
+            if "event" in result:
+                result_kind = _EVENTS.get(str(result["event"]))
+            if result_kind:
+                memory = _text({"content": result.get("memory")})
+                rows.append((result_kind, result.get("id"), memory))
+        return rows
     if kind == "found":
         return []
     return [

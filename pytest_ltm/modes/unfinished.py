@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ltm.api.journal import JOURNAL, RESULTS, read_results
+from pytest_ltm.api.journal import JOURNAL, RESULTS, ScenarioResult, read_results
 from pytest_ltm.api.session import LtmRun
 from pytest_ltm.api.storage import one_line, pluralize
 from pytest_ltm.figures.text import wrap_text
@@ -45,13 +45,14 @@ class Unfinished:
             return  # refused before anything was said: there is nothing to resume
         # The faults that made an agent count as gone are undone when the run is
         # resumed.
-        rows_done = [
-            row
-            for conversation in result.conversations
-            for row in conversation.scenarios
-            if row.cause != "not reached"
-            and not (row.cause == "agent" and conversation.ended == "agent gone")
-        ]
+        rows_done: list[ScenarioResult] = []
+        for conversation in result.conversations:
+            causes = {"not reached"}
+            if conversation.ended == "agent gone":
+                causes.add("agent")
+            rows_done += [
+                row for row in conversation.scenarios if row.cause not in causes
+            ]
         total = max(self._run.items.expected(self._run.config), len(result.scenarios))
         if len(rows_done) >= total and all(
             conversation.ended == "complete" for conversation in result.conversations
@@ -115,22 +116,21 @@ class Unfinished:
             results = self._run.folder.path.glob(f"*/{RESULTS}")
             without = (path for path in results if not path.with_name(JOURNAL).exists())
             far = [path.parent.name for path in without if read_results(path).exchanges]
-            # Their journals are on other machines, with which they could go on.
-            if len(far) == 1:
-                count_text = f"{far[0]} is"
-            else:
-                count_text = f"{pluralize(len(far), 'conversation')} are"
-            copy = (
-                f"first copy the folders of conversations played on another machine into {self._run.folder.shown()}: "
-                f"{count_text} without a journal here and would start over"
-            )
-            yield from wrap_text(copy, width, "  ") if far else ()
-        if begun_run.stuck:
-            yield (
-                "it cannot be resumed:"
-                if not can
-                else "these conversations cannot be resumed:"
-            )
+            if far:
+                # Their journals are on other machines, with which they could go on.
+                if len(far) == 1:
+                    count_text = f"{far[0]} is"
+                else:
+                    count_text = f"{pluralize(len(far), 'conversation')} are"
+                copy = "first copy the folders of conversations played on another machine into"
+                loss = "without a journal here and would start over"
+                folder = self._run.folder.shown()
+                text = f"{copy} {folder}: {count_text} {loss}"
+                yield from wrap_text(text, width, "  ")
+        if begun_run.stuck and can:
+            yield "these conversations cannot be resumed:"
+        elif begun_run.stuck:
+            yield "it cannot be resumed:"
         for reason in begun_run.refusal_reasons():
             yield from wrap_text(f"  {one_line(reason)}", width, "      ")
 

@@ -64,8 +64,9 @@ class Rescored(Struct, frozen=True, kw_only=True):
                 "nodeid": move.row.nodeid,
                 "before": to_record(move.before),
                 "after": to_record(move.after),
+                "why": move.why,
+                "amended": move.amended,
             }
-            | {"why": move.why, "amended": move.amended}
             for move in self.moves
         ]
         return {
@@ -93,28 +94,26 @@ def compare_scorings(
     `plans`: the recorded and the current plan by conversation; `kept`: as in
     `Rescored`.
     """
-    then, new_rows = (
-        {(str(row.conversation), row.id): row for row in rows}
-        for rows in (before, after)
-    )
+    old_rows = _rows_by_place(before)
+    new_rows = _rows_by_place(after)
     moves = list[Move]()
     unmoved = list[ScenarioResult]()
-    new = [row for place, row in new_rows.items() if place not in then]
+    new = list[ScenarioResult]()
     for place, row in new_rows.items():
-        if place in then and _compared(then[place]) != _compared(row):
-            reason = "; ".join(
-                verdict_differences(then[place], row, plans.get(row.conversation, ()))
-            )
-            moves.append(Move(row, by_rules(then[place]), reason or _UNVERSIONED))
-        elif place in then and " ".join(place) not in kept:
+        former = old_rows.get(place)
+        if former is None:
+            new.append(row)
+        elif _compared(former) != _compared(row):
+            plans_of_row = plans.get(row.conversation, ())
+            reason = "; ".join(verdict_differences(former, row, plans_of_row))
+            moves.append(Move(row, by_rules(former), reason or _UNVERSIONED))
+        elif " ".join(place) not in kept:
             # what is kept has an entry of its own
             unmoved.append(row)
-    same, unknown = (
-        sum(row.scored or row.cause in ("unscored", "ungraded") for row in rows)
-        for rows in (unmoved, new)
-    )
+    same = _count_judged(unmoved)
+    unknown = _count_judged(new)
     without = len(unmoved) + len(new) - same - unknown
-    left_out = len(then.keys() - new_rows.keys())
+    left_out = len(old_rows.keys() - new_rows.keys())
     return Rescored(
         run=run,
         same=same,
@@ -124,6 +123,16 @@ def compare_scorings(
         left_out=left_out,
         without=without,
     )
+
+
+def _rows_by_place(
+    rows: Iterable[ScenarioResult],
+) -> dict[tuple[str, str], ScenarioResult]:
+    return {(str(row.conversation), row.id): row for row in rows}
+
+
+def _count_judged(rows: Iterable[ScenarioResult]) -> int:
+    return sum(row.scored or row.cause in ("unscored", "ungraded") for row in rows)
 
 
 _UNVERSIONED = "no version has changed: the code that the test uses has, or the judge answered differently"
@@ -143,35 +152,30 @@ def verdict_differences(
         "threshold", f"{before.threshold:g}", f"{after.threshold:g}"
     )
     if len(plans) == 2:
-        then, new_plan = plans
-        then_version, now_version = (
-            next(
-                (
-                    example.version
-                    for example in plan.examples
-                    if example.key == before.id
-                ),
-                "",
-            )
-            for plan in plans
-        )
-        if is_of_source(then_version) and is_of_source(now_version):
+        old, new = plans
+        old_version = _version_in(old, before.id)
+        new_version = _version_in(new, before.id)
+        if is_of_source(old_version) and is_of_source(new_version):
             # hashes, which mean nothing to a reader
-            if then_version != now_version:
+            if old_version != new_version:
                 texts.append("the test's source has changed")
         else:
-            texts += _version_difference("scenario", then_version, now_version)
-        texts += _version_difference("scoring", then.scoring, new_plan.scoring)
-        texts += _version_difference(
-            "reading", str(then.reading), str(new_plan.reading)
-        )
+            texts += _version_difference("scenario", old_version, new_version)
+        texts += _version_difference("scoring", old.scoring, new.scoring)
+        texts += _version_difference("reading", str(old.reading), str(new.reading))
         # Another judge explains nothing where no judge was asked.
         if before.judge_calls or after.judge_calls:
-            texts += _judge_differences(then.judge, new_plan.judge)
+            texts += _judge_differences(old.judge, new.judge)
             texts += _version_difference(
-                "votes", str(then.judge_votes), str(new_plan.judge_votes)
+                "votes", str(old.judge_votes), str(new.judge_votes)
             )
     return texts
+
+
+def _version_in(plan: Plan, key: str) -> str:
+    """Return the version of an example; "" if the plan has none of that name."""
+    versions = (example.version for example in plan.examples if example.key == key)
+    return next(versions, "")
 
 
 def _compared(row: ScenarioResult) -> tuple[object, ...]:
@@ -182,16 +186,17 @@ def _compared(row: ScenarioResult) -> tuple[object, ...]:
 
 def _judge_differences(before: str, after: str) -> list[str]:
     """Return which judge, or which of its prompts, is another one."""
-    (then_judge, prompts), (now_judge, now_prompts) = (
-        [*text.rstrip(")").split(" ("), ""][:2] for text in (before, after)
+    old_judge, old_prompts, *_ = [*before.rstrip(")").split(" ("), ""]
+    new_judge, new_prompts, *_ = [*after.rstrip(")").split(" ("), ""]
+    if old_judge != new_judge:
+        return _version_difference("judge", old_judge, new_judge)
+    old = old_prompts.split(", ")
+    new = new_prompts.split(", ")
+    return _version_difference(
+        "prompt",
+        ", ".join(part for part in old if part not in new),
+        ", ".join(part for part in new if part not in old),
     )
-    if then_judge != now_judge:
-        return _version_difference("judge", then_judge, now_judge)
-    then = prompts.split(", ")
-    new_parts = now_prompts.split(", ")
-    old = [part for part in then if part not in new_parts]
-    new = [part for part in new_parts if part not in then]
-    return _version_difference("prompt", ", ".join(old), ", ".join(new))
 
 
 def _version_difference(name: str, before: str, after: str) -> list[str]:
@@ -207,37 +212,42 @@ FREE = frozenset({"scoring", "judge", "reading", "rescored"})
 _FIXED = ("seed", "trial", "span", "tokenizer", "time", "history")
 
 
-def setting_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def setting_differences(
+    recorded: Mapping[str, Any], current: Mapping[str, Any]
+) -> list[str]:
     """Return a sentence for each changed setting that decides what is said."""
-    recorded, today = (
-        {name: value for name, value in settings.items() if name not in FREE}
-        for settings in (then, now)
-    )
-    return value_changes(recorded, today)
+    fixed_recorded = {name: recorded[name] for name in recorded if name not in FREE}
+    fixed_current = {name: current[name] for name in current if name not in FREE}
+    return value_changes(fixed_recorded, fixed_current)
 
 
-def plan_differences(recorded: Plan, now: Plan) -> list[str]:
+def plan_differences(recorded: Plan, current: Plan) -> list[str]:
     """Return a sentence for each difference that keeps a conversation from being scored again."""
-    then, today = (
-        {name: plan[name] for name in _FIXED}
-        for plan in (recorded.to_json(), now.to_json())
+    recorded_fields = recorded.to_json()
+    current_fields = current.to_json()
+    changes = value_changes(
+        {name: recorded_fields[name] for name in _FIXED},
+        {name: current_fields[name] for name in _FIXED},
+        "The plan's {}",
     )
     recorded_keys = {example.key for example in recorded.examples}
     missing = [
         f"{example.key} was not recorded."
-        for example in now.examples
+        for example in current.examples
         if example.key not in recorded_keys
     ]
-    return value_changes(then, today, "The plan's {}") + missing
+    return changes + missing
 
 
-def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
+def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
     """Return the recorded plan, of today's examples, with the rules of today.
 
     `same_judge`: only the original judge is used.
     """
-    today = {example.key: example for example in now.examples}
-    judge = {} if same_judge else {"judge": now.judge, "judge_votes": now.judge_votes}
+    today = {example.key: example for example in current.examples}
+    judge: dict[str, Any] = {}
+    if not same_judge:
+        judge = {"judge": current.judge, "judge_votes": current.judge_votes}
     examples = tuple(
         replace(
             example, version=new.version, skills=new.skills, threshold=new.threshold
@@ -248,9 +258,9 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
     return replace(
         recorded,
         examples=examples,
-        scoring=now.scoring,
-        reading=now.reading,
-        **judge,  # type: ignore[arg-type]
+        scoring=current.scoring,
+        reading=current.reading,
+        **judge,
     )
 
 
@@ -260,12 +270,10 @@ def rescored_plan(recorded: Plan, now: Plan, *, same_judge: bool) -> Plan:
 
 def rescored_lines(rescored: Rescored, width: int) -> list[str]:
     """Return the counts, then a line for each verdict that moved or was kept."""
-    lines = [
-        line
-        for text in rescored_details(rescored)
-        for line in wrap_text(f"  {text}", width, "    ")
-    ]
-    return [*wrap_text(rescored_sentence(rescored), width, "  "), *lines]
+    lines = [*wrap_text(rescored_sentence(rescored), width, "  ")]
+    for text in rescored_details(rescored):
+        lines += wrap_text(f"  {text}", width, "    ")
+    return lines
 
 
 def rescored_sentence(rescored: Rescored) -> str:
@@ -290,10 +298,8 @@ def rescored_details(rescored: Rescored) -> list[str]:
     texts = []
     for move in rescored.moves:
         place = f"{move.row.conversation} {move.row.id}"
-        before, after = (
-            verdict_text(row, f"{row.outcome}, no score")
-            for row in (move.before, move.after)
-        )
+        before = verdict_text(move.before, f"{move.before.outcome}, no score")
+        after = verdict_text(move.after, f"{move.after.outcome}, no score")
         amended = " (amended by hand: the amendment counts)" if move.amended else ""
         texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
     texts += [

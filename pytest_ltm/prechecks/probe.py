@@ -133,7 +133,7 @@ class Probe:
             return "users share its memory, and the run itself tests whether they are separate"
         if not source.serves_many:
             return "it can serve one conversation only"
-        if "Stateless" in capabilities_of(source.given):
+        if "Stateless" in capabilities_of(source.definition):
             return "it is stateless"
         for name, path in conversations_in(self._path.parent, JOURNAL).items():
             if name.agent != label:

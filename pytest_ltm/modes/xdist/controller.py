@@ -266,14 +266,11 @@ class Recovery:
         briefs = self._ledger.briefs(unit)
         run = self._run.folder.path
         # Each journal is read once: the examples of one conversation may be hundreds.
-        scenes = {
-            name: self._scene(run / name)
-            for name in dict.fromkeys(brief.folder for brief in briefs)
-        }
+        folder_names = dict.fromkeys(brief.folder for brief in briefs)
+        scenes = {name: self._scene(run / name) for name in folder_names}
+        open_items = []
         if death:
             open_items = [brief for brief in briefs if brief.nodeid not in rows]
-        else:
-            open_items = []
         spoke = (open_item for open_item in open_items if open_item.key == speaking)
         begun_briefs = (
             open_item

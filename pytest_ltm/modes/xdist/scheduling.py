@@ -139,13 +139,11 @@ class ConversationScheduling:
             result = work_units(
                 self.collection, self._dispatcher.unit_of, self._dispatcher.expected
             )
-            playable = [
-                unit
-                for unit in result
-                if any(self._dispatcher.may_play(node, unit) for node in self.nodes)
-            ]
-            self._stranded = [unit for unit in result if unit not in playable]
-            self._queue = playable
+            self._queue = []
+            self._stranded = []
+            for unit in result:
+                nodes = (self._dispatcher.may_play(node, unit) for node in self.nodes)
+                (self._queue if any(nodes) else self._stranded).append(unit)
         reference = self.collection
         for node in self.nodes:
             mine = self._indices.get(node)

@@ -144,7 +144,7 @@ FOREIGN = {
     "agent",
     "callee",
     "made",
-    "source.given",
+    "source.definition",
     "value",
     "self.agent",
     "self._agent",

@@ -122,7 +122,9 @@ def test_a_misspelt_name_with_an_argument_is_corrected() -> None:
 
 
 def test_names_of_the_caller_are_known_too() -> None:
-    assert "Did you mean 'support-bot'?" in unknown("suport-bot", known=["support-bot"])
+    assert "Did you mean 'support-bot'?" in unknown(
+        "suport-bot", named_agents=["support-bot"]
+    )
 
 
 def test_an_agent_named_as_a_file_is_told_the_dotted_form() -> None:

@@ -361,7 +361,7 @@ def test_without_a_hub_everything_happens_here_and_now() -> None:
 def test_a_request_that_came_back_late_is_late() -> None:
     request = HubRequest(OwnThread(Hub()), lambda: None, 1.0)
     request.start()
-    assert request.at is not None
-    request.ended = request.at + 0.1
+    assert request.deadline is not None
+    request.ended = request.deadline + 0.1
     with pytest.raises(OutOfTime):
         request.result()
