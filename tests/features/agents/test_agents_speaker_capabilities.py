@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -72,6 +73,53 @@ def test_an_agent_is_told_exchanges_and_time_and_tells_its_usage(able: Any) -> N
             "ReportsUsage",
             "LimitsMessages",
         }
+
+
+class Clocked:
+    """Logs the times that it is told; a message `fail` raises."""
+
+    def __init__(self) -> None:
+        self.times: list[Any] = []
+
+    def reply(self, message: str) -> str:
+        if message == "fail":
+            raise OSError("down")
+        return "Noted."
+
+    def tell_time(self, now: Any) -> None:
+        self.times.append(now)
+
+    def save(self) -> bytes:
+        return b"state"
+
+    def load(self, state: bytes) -> None:
+        self.times.append(state)
+
+    def reset(self) -> None:
+        self.times.append("reset")
+
+
+def test_the_time_is_told_when_it_has_moved_or_may_be_forgotten() -> None:
+    later = NOW + timedelta(hours=1)
+    with closing(speaker(Clocked)) as caller:
+
+        def tell_twice(now: Any) -> list[Any]:
+            caller.agent.times.clear()
+            caller.tell_time(now)
+            caller.ask("Hello.")
+            caller.tell_time(now)
+            return list(caller.agent.times)
+
+        assert tell_twice(NOW) == [NOW]
+        assert tell_twice(NOW) == []
+        assert tell_twice(later) == [later]
+        caller.load(b"state")
+        assert tell_twice(later) == [later]
+        caller.reset()
+        assert tell_twice(later) == [later]
+        with pytest.raises(AgentFault, match="down"):
+            caller.ask("fail")
+        assert tell_twice(later) == [later]
 
 
 def test_an_agent_without_capabilities_is_only_asked() -> None:
