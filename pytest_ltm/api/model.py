@@ -132,7 +132,6 @@ if TYPE_CHECKING:
         content_of,
         content_stems,
         evidence_snippet,
-        excerpt_around,
         has_phrase,
         has_value,
         plain_words,
@@ -233,7 +232,6 @@ __all__ = [
     "content_stems",
     "count_option",
     "evidence_snippet",
-    "excerpt_around",
     "has_phrase",
     "has_value",
     "has_word",
@@ -298,7 +296,7 @@ __getattr__, __dir__ = lazy_exports(
         ),
         "model.words": (
             "BULLET STOP_WORDS casefold_plain content_of content_stems "
-            "evidence_snippet excerpt_around has_phrase has_value "
+            "evidence_snippet has_phrase has_value "
             "plain_words "
             "space_delimited strip_punctuation upper_first word_stem"
         ),

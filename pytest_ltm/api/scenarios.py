@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         DatasetSuite,
         KeptHistory,
         ToldConversation,
-        by_unique_label,
         label_of,
         number_of,
         parse_token_limit,
@@ -129,7 +128,6 @@ __all__ = [
     "ask_judge",
     "built_in",
     "built_in_names",
-    "by_unique_label",
     "compared_definition",
     "decide_by_votes",
     "definition_rng",
@@ -167,7 +165,7 @@ __getattr__, __dir__ = lazy_exports(
         "model": "suite",
         "model.dataset": (
             "Dataset DatasetOption DatasetSuite INDEX_FOLDER KeptHistory "
-            "ToldConversation by_unique_label label_of number_of "
+            "ToldConversation label_of number_of "
             "parse_token_limit some_of split_comma_list told_after"
         ),
         "model.handle": "Ltm",

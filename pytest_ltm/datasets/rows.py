@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
+from pytest_ltm.api.scenarios import label_of
 from pytest_ltm.api.storage import (
     DatasetError,
     DefinitionError,
@@ -19,6 +20,8 @@ from pytest_ltm.api.storage import (
     open_text,
     read_regular,
 )
+
+T = TypeVar("T")
 
 # Larger numbers stand for nothing; some of them cannot even be written.
 _LARGEST = 10**100
@@ -165,3 +168,18 @@ def faults_of_data() -> Iterator[None]:
         yield
     except DefinitionError as error:
         raise DatasetError(str(error)) from error
+
+
+def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
+    """Return what a data set holds by label, not by id; DatasetError, with the way out, where two have one label.
+
+    `ids`: what the data set calls them.
+    """
+    labels: dict[str, str] = {}
+    for name in by_id:
+        label = label_of(name)
+        first_name = labels.setdefault(label_of(name), name)
+        if first_name != name:
+            alike = f"the {ids} {first_name!r} and {name!r} are too much alike: both are {label!r} in node ids"
+            raise DatasetError(f"{alike}. {way_out}")
+    return {label: by_id[name] for label, name in labels.items()}

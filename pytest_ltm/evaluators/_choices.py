@@ -13,7 +13,6 @@ from pytest_ltm.api.model import (
     Scoring,
     casefold_plain,
     evidence_snippet,
-    excerpt_around,
     plain_words,
     space_delimited,
 )
@@ -36,6 +35,8 @@ COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions(
     "choices", number="|".join(("one", *COUNTS)), ordinals="|".join(ORDINALS)
 )
+# Characters of an answer that its evidence has on each side of a value.
+_MARGIN = 60
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
@@ -80,7 +81,8 @@ class NamesColour(Ruled, Struct, frozen=True):
 
     def _place(self, answer: str) -> str:
         start = max(answer.lower().find(self.expected.lower()), 0)
-        return excerpt_around(answer, start, start + len(self.expected))
+        end = start + len(self.expected)
+        return evidence_snippet(answer[max(0, start - _MARGIN) : end + _MARGIN])
 
     def _mentions(self, text: str) -> list[Mention]:
         """Return where colours are named; the expected one may be of several words, or misspelt by a letter."""

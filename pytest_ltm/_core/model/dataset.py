@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from pytest_ltm._core.storage.choices import one_of
 from pytest_ltm._core.storage.errors import (
     ConfigurationError,
-    DatasetError,
 )
 
 if TYPE_CHECKING:
@@ -249,18 +248,3 @@ def parse_token_limit(text: str) -> int | None:
 def label_of(name: str) -> str:
     """Return an id as a label of node ids."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
-
-
-def by_unique_label(by_id: Mapping[str, T], *, ids: str, way_out: str) -> dict[str, T]:
-    """Return what a data set holds by label, not by id; DatasetError, with the way out, where two have one label.
-
-    `ids`: what the data set calls them.
-    """
-    labels: dict[str, str] = {}
-    for name in by_id:
-        label = label_of(name)
-        first_name = labels.setdefault(label_of(name), name)
-        if first_name != name:
-            alike = f"the {ids} {first_name!r} and {name!r} are too much alike: both are {label!r} in node ids"
-            raise DatasetError(f"{alike}. {way_out}")
-    return {label: by_id[name] for label, name in labels.items()}

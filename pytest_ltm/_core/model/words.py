@@ -136,8 +136,3 @@ def evidence_snippet(text: str, limit: int = 300) -> str:
         return str(text)  # a subclass of str could not be written to journals
     half = (limit - 3) // 2
     return f"{text[:half]} … {text[-half:]}"
-
-
-def excerpt_around(text: str, start: int, end: int, margin: int = 60) -> str:
-    """Return the part of a text around a place, as evidence."""
-    return evidence_snippet(text[max(0, start - margin) : end + margin])

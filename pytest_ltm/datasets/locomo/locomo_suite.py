@@ -21,7 +21,6 @@ from pytest_ltm.api.scenarios import (
     SuiteEntry,
     ToldConversation,
     Wait,
-    by_unique_label,
     label_of,
     told_after,
 )
@@ -46,6 +45,7 @@ from pytest_ltm.datasets.locomo.samples import (
 )
 from pytest_ltm.datasets.locomo.tasks import EventSummaries, NextTurns, load_embedding
 from pytest_ltm.datasets.prompt_file import PromptFile, load_prompts
+from pytest_ltm.datasets.rows import by_unique_label
 from pytest_ltm.language.overlap import make_rouge_scorer
 
 THRESHOLD = 0.5

@@ -16,7 +16,6 @@ from pytest_ltm.api.scenarios import (
     SuiteEntry,
     ToldConversation,
     Wait,
-    by_unique_label,
 )
 from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
 from pytest_ltm.datasets.logs.log_file import (
@@ -25,6 +24,7 @@ from pytest_ltm.datasets.logs.log_file import (
     LogsFile,
     ToldSessions,
 )
+from pytest_ltm.datasets.rows import by_unique_label
 
 OPENING = (
     "I am going to go through earlier conversations with you, one after the other, each with its date. Remember what "

@@ -21,7 +21,6 @@ from pytest_ltm.api.scenarios import (
     SuiteEntry,
     ToldConversation,
     Wait,
-    by_unique_label,
     told_after,
 )
 from pytest_ltm.api.storage import ConfigurationError, DatasetError, did_you_mean
@@ -35,6 +34,7 @@ from pytest_ltm.datasets.longmemeval.record import (
     ability_of,
 )
 from pytest_ltm.datasets.prompt_file import load_prompts
+from pytest_ltm.datasets.rows import by_unique_label
 
 OPENING = (
     "I am going to go through our earlier conversations with you, one after the other, each with its date. Remember "
