@@ -59,8 +59,8 @@ class Solver:
         for habit in _texts.load_habits():
             yield (
                 habit.latest,
-                lambda named, key=habit.key: self._stages(key, named)[-1],
-            )  # type: ignore[misc]
+                lambda named, key=habit.key: self._stages(key, named)[-1],  # type: ignore[misc]
+            )
             yield (
                 habit.listing,
                 lambda named, key=habit.key: ", ".join(self._stages(key, named)),  # type: ignore[misc]
