@@ -176,7 +176,7 @@ def run_conversation(
         "judge_votes": 1,
         "time": "simulated",
     }
-    whole = Plan(
+    full_plan = Plan(
         examples=tuple(planned),
         seed=seed,
         span=span,
@@ -185,21 +185,24 @@ def run_conversation(
     )
     endings: dict[str, Ending] = {}
     factory = ConversationFactory(
-        plan=whole,
+        plan=full_plan,
         seed=seed,
         clock=SimulatedClock(history[0].at) if history else SimulatedClock(),
-        counter=token_counter(whole.tokenizer),
+        counter=token_counter(full_plan.tokenizer),
         filler=filler or CountingFiller(),
         history=history,
     )
 
     def body(example: PlannedExample) -> _Body:
-        made = _Body(lambda: scenarios[example.scenario](ltm), endings)
+        item_body = _Body(lambda: scenarios[example.scenario](ltm), endings)
         ltm = factory.handle(
-            made.send, example, lambda: conversation, users=users.handle(example.key)
+            item_body.send,
+            example,
+            lambda: conversation,
+            users=users.handle(example.key),
         )
-        made.sheet = ltm.sheet
-        return made
+        item_body.sheet = ltm.sheet
+        return item_body
 
     supply = agent_source(agent, spec="agent")
     place = Path("tests", token_hex(8))
@@ -228,7 +231,7 @@ def run_conversation(
         seed_of=lambda example: user_seed(seed, 0, example),
     )
     port = factory.recorded_port(journal, factory.live_port(speaker, Timings()))
-    bodies = [body(example) for example in whole.examples]
+    bodies = [body(example) for example in full_plan.examples]
     conversation = factory.open(bodies, factory.agenda(), port, journal)
     while not conversation.finished:
         conversation.step()

@@ -25,7 +25,11 @@ from run_folders import held, played, write_run
 
 from pytest_ltm._core.journal.cost import read_dollars
 from pytest_ltm._core.journal.run_file import FORMAT
-from pytest_ltm._core.model.scenario import load_yaml_scenario, read_definition_file
+from pytest_ltm._core.model.scenario import (
+    load_yaml_scenario,
+    read_definition,
+    read_json,
+)
 from pytest_ltm._core.model.schedule import parse_sessions_option
 from pytest_ltm.agents.registry import find_agent, split_specs
 from pytest_ltm.agents.replay import find_recordings, replay_agent
@@ -184,7 +188,7 @@ class Reader(NamedTuple):
 
 
 READERS = [
-    Reader("a.def.json", read_definition_file, DEFINITION),
+    Reader("a.def.json", lambda path: read_definition(read_json(path)), DEFINITION),
     Reader("0.json", lambda path: read_any(path, "colours"), PUBLISHED),
     Reader("a.ltm-suite.yml", load_suite, SUITE, "yaml"),
     Reader("a.ltm.yml", load_yaml_scenario, SCENARIO, "yaml"),

@@ -65,16 +65,16 @@ class Prices(Struct, frozen=True):
         return self.by_label.get(label, None if label in (JUDGE, USER) else self.any)
 
 
-def read_prices(given: Iterable[str]) -> Prices:
+def read_prices(texts: Iterable[str]) -> Prices:
     """Return what `IN/OUT[/CACHED]` and `LABEL=IN/OUT[/CACHED]` say; the last word on a label holds.
 
     Raises ConfigurationError for anything else.
     """
-    pairs = [
-        labelled.groups() if (labelled := _LABELLED.fullmatch(text)) else ("", text)
-        for text in given
-    ]
-    prices = {label: read_price(text) for label, text in pairs}
+    prices = {}
+    for text in texts:
+        match = _LABELLED.fullmatch(text)
+        label, price = match.groups() if match else ("", text)
+        prices[label] = read_price(price)
     return Prices(prices.pop("", None), prices)
 
 

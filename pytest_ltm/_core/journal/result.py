@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -560,9 +561,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     @property
     def scenarios(self) -> tuple[ScenarioResult, ...]:
         """Every example of every conversation."""
-        return tuple(
-            row for conversation in self.conversations for row in conversation.scenarios
-        )
+        rows = (conversation.scenarios for conversation in self.conversations)
+        return tuple(chain.from_iterable(rows))
 
 
 def ended_early(reason: str) -> str:
@@ -582,14 +582,10 @@ UNGRADED = 0.05
 
 def misjudged_checks(run: RunResult) -> str:
     """Return what the judge misjudged of answers with known grades, if that is too much; else ""."""
-    return next(
-        (
-            precheck.why
-            for precheck in run.prechecks
-            if (precheck.kind, precheck.verdict) == ("checks", "wrong")
-        ),
-        "",
-    )
+    for precheck in run.prechecks:
+        if (precheck.kind, precheck.verdict) == ("checks", "wrong"):
+            return precheck.why
+    return ""
 
 
 def why_unmeasured(run: RunResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,8 @@ def retrieval_ranks(
     text holds any message or reply that was `said`, so that it may be ids, or what the
     agent made of what it heard.
     """
-    texts, context_texts = (
-        [_plain_casefold(text) for text in source_texts]
-        for source_texts in (retrieved, in_context)
-    )
+    texts = list(map(_plain_casefold, retrieved))
+    context_texts = list(map(_plain_casefold, in_context))
     numbers = {}
     for number, needle in needles.items():
         plain_needle = _plain_casefold(needle)
@@ -57,22 +56,17 @@ def _is_text(
     retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]
 ) -> bool:
     """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
-    if any(
-        _begins(text, part) for part in _iter_parts(exchanges) for text in retrieved
-    ):
+    for part in _iter_parts(exchanges):
         # the usual case, and quick
-        return True
+        if any(_begins(text, part) for text in retrieved):
+            return True
     parts = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
     return any(part in text for part in parts for text in texts)
 
 
 def _iter_parts(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    return (
-        part
-        for exchange in exchanges
-        for part in (exchange.message, exchange.raw_reply)
-        if part
-    )
+    for exchange in exchanges:
+        yield from filter(None, (exchange.message, exchange.raw_reply))
 
 
 def _begins(text: str, part: str) -> bool:
@@ -88,16 +82,14 @@ def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
 
     None if that is not known of any question.
     """
-    result = [
-        fmean(MISSED < rank <= k for rank in ranks)
-        for question in questions
-        if (
-            ranks := [
-                needle.rank for needle in question.needles if needle.rank is not None
-            ]
-        )
-    ]
-    return fmean(result) if result else None
+    shares = []
+    for ranks in filter(None, map(_known_ranks, questions)):
+        shares.append(fmean(MISSED < rank <= k for rank in ranks))
+    return fmean(shares) if shares else None
+
+
+def _known_ranks(question: QuestionResult) -> list[int]:
+    return [needle.rank for needle in question.needles if needle.rank is not None]
 
 
 def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
@@ -107,14 +99,9 @@ def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
         for k in DEPTHS
         if (value := recall_at(questions, k)) is not None
     }
-    places = [
-        needle.rank
-        for question in questions
-        for needle in question.needles
-        if needle.rank
-    ]
-    if places:
-        return {**values, "needle_rank": fmean(places)}
+    ranks = chain.from_iterable(map(_known_ranks, questions))
+    if places := list(filter(None, ranks)):
+        values["needle_rank"] = fmean(places)
     return values
 
 
@@ -122,14 +109,9 @@ def evidence_found(
     questions: Sequence[QuestionResult], metrics: Mapping[str, float]
 ) -> bool | None:
     """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
-    ranks = [
-        needle.rank
-        for question in questions
-        for needle in question.needles
-        if needle.rank is not None
-    ]
+    ranks = list(chain.from_iterable(map(_known_ranks, questions)))
     if ranks:
-        return all(rank != MISSED for rank in ranks)
+        return MISSED not in ranks
     recall = metrics.get("recall_repaired", metrics.get("recall"))
     return None if recall is None else recall == 1
 

@@ -73,11 +73,11 @@ def own_version() -> str:
     """
     version = metadata.version("pytest-ltm")
     # A checkout may have metadata of its own beside those of what is installed.
-    found = metadata.Distribution.discover(name="pytest-ltm")
-    files = [{path.name for path in distribution.files or ()} for distribution in found]
-    if all("RECORD" in names and "direct_url.json" not in names for names in files):
-        return version
-    return f"{version}+{source_digest()[:8]}"
+    for distribution in metadata.Distribution.discover(name="pytest-ltm"):
+        names = {path.name for path in distribution.files or ()}
+        if "RECORD" not in names or "direct_url.json" in names:
+            return f"{version}+{source_digest()[:8]}"
+    return version
 
 
 @cache
@@ -108,6 +108,11 @@ def write_run_file(folder: Path, run: RunFile) -> None:
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
 
+def _is_texts(value: object) -> bool:
+    texts = value if isinstance(value, list) else [value]
+    return value is True or all(isinstance(text, str) for text in texts)
+
+
 def read_run_file(folder: Path) -> RunFile:
     """Return what `write_run_file` wrote; ConfigurationError says what is wrong with it, and where."""
     path = folder / FILE
@@ -129,15 +134,8 @@ def read_run_file(folder: Path) -> RunFile:
             raise ConfigurationError(
                 f"{path}: {name} is {show_value(record.get(name))}, not a {kind.__name__}"
             )
-    texts = [
-        record["paths"],
-        *(value for value in record["options"].values() if value is not True),
-    ]
-    if not all(
-        isinstance(text, str)
-        for value in texts
-        for text in (value if isinstance(value, list) else [value])
-    ):
+    values = [record["paths"], *record["options"].values()]
+    if not all(map(_is_texts, values)):
         raise ConfigurationError(f"{path}: options and paths must be texts")
     fields = {name: record[name] for name in _KINDS}
     fields["paths"] = tuple(record["paths"])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
+from itertools import chain
 from pathlib import Path
 from textwrap import shorten
 from types import NoneType
@@ -611,7 +612,8 @@ class Ltm:
     @property
     def calls(self) -> Sequence[AnsweredCall]:
         """The calls of tools in this scenario so far, in order, those that were refused included."""
-        return tuple(call for exchange in self._heard() for call in exchange.calls)
+        calls = (exchange.calls for exchange in self._heard())
+        return tuple(chain.from_iterable(calls))
 
     @_refuse_misuse
     def check_call(self, name: str, /, **arguments: object) -> bool:
@@ -909,10 +911,10 @@ class Ltm:
         return self._note_finding(rule, [Call(name, arguments)], calls)
 
     def _note_finding(
-        self, rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
+        self, rule: CallRule, expected: Sequence[Call], calls: Sequence[AnsweredCall]
     ) -> bool:
         hook = current_hooks().pytest_ltm_check_calls
-        finding: Check | None = hook(rule=rule, wanted=wanted, calls=calls)
+        finding: Check | None = hook(rule=rule, wanted=expected, calls=calls)
         if finding is None:
             raise ConfigurationError(
                 "nothing here compares calls: the feature 'acting' is left out. Have it again"
@@ -924,17 +926,15 @@ class Ltm:
 
     def _told_before(self) -> str:
         """Return how far before the last message that was told on which it depends, and what it said."""
-        exchanges = self._heard()
+        *earlier, newest = self._heard()
         needles = self._answered[-1][0].about if self._answered else ()
-        tellings = [
-            exchange
-            for exchange in exchanges[:-1]
-            if (exchange.message in needles if needles else exchange.kind == "say")
-        ]
-        if not tellings:
-            return ""
-        tokens = needle_gap(tellings[-1], exchanges[-1])
-        return f"; told {tokens:,} tokens before: {shorten(tellings[-1].message, 120)}"
+        for exchange in reversed(earlier):
+            if exchange.message in needles or (not needles and exchange.kind == "say"):
+                tokens = needle_gap(exchange, newest)
+                return (
+                    f"; told {tokens:,} tokens before: {shorten(exchange.message, 120)}"
+                )
+        return ""
 
     def _credited(self, request: Ask) -> str:
         reply: str = self._send(request)

@@ -189,8 +189,8 @@ class Plan:
 
 
 def plan_differences(
-    one: Plan,
-    other: Plan,
+    first: Plan,
+    second: Plan,
     *,
     names: tuple[str, str] = ("in one", "in the other"),
     plans: tuple[str, str] = ("the first plan", "the second plan"),
@@ -200,23 +200,24 @@ def plan_differences(
     `names`: what is said of a value of either; `plans`: what the sentences call the
     two.
     """
-    first = one.to_json()
-    second = other.to_json()
+    theirs = second.to_json()
     sentences = [
-        f"The plan's {name} is {show_value(first[name])} {names[0]} and {show_value(second[name])} {names[1]}."
-        for name in first
-        if name != "examples" and not _same_json(first[name], second[name])
+        f"The plan's {name} is {show_value(value)} {names[0]} and {show_value(theirs[name])} {names[1]}."
+        for name, value in first.to_json().items()
+        if name != "examples" and not _same_json(value, theirs[name])
     ]
-    ours = {example.key: example.to_json(compared=True) for example in one.examples}
-    theirs = {example.key: example.to_json(compared=True) for example in other.examples}
+    ours = {example.key: example.to_json(compared=True) for example in first.examples}
+    theirs = {
+        example.key: example.to_json(compared=True) for example in second.examples
+    }
     sentences += [f"{key} is only in {plans[0]}." for key in ours if key not in theirs]
     sentences += [f"{key} is only in {plans[1]}." for key in theirs if key not in ours]
-    sentences += [
-        f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
-        for key in sorted(ours.keys() & theirs.keys())
-        for name, value in ours[key].items()
-        if not _same_json(value, theirs[key][name])
-    ]
+    for key in sorted(ours.keys() & theirs.keys()):
+        sentences += [
+            f"{key} has another {name}: {_first_difference(value, theirs[key][name], names)}."
+            for name, value in ours[key].items()
+            if not _same_json(value, theirs[key][name])
+        ]
     return sentences
 
 

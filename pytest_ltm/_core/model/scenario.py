@@ -332,11 +332,6 @@ def format_json(data: Mapping[str, Any]) -> str:
     return dump_json_redacted(data, lambda value: indented_json(value, indent=2)) + "\n"
 
 
-def read_definition_file(path: str | Path) -> Definition:
-    """Return the definition in a file of our own format; DefinitionError names what is wrong with it."""
-    return read_definition(read_json(path))
-
-
 def read_json(path: str | Path) -> Field:
     """Return the content of a strict JSON file: no NaN, no infinity, no name twice in one mapping."""
     where = str(path)

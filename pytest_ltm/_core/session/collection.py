@@ -11,6 +11,7 @@ import shlex
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -341,11 +342,7 @@ class Selection:
         """Return whether a collected item runs."""
         if not self._built_in or not _items.is_built_in(item):
             return True
-        starts = tuple(
-            f"{selected_id}{more}"
-            for selected_id in self._built_in
-            for more in ("::", "[")
-        )
+        starts = tuple(map("".join, product(self._built_in, ("::", "["))))
         return item.nodeid in self._built_in or item.nodeid.startswith(starts)
 
     def check(self, items: Sequence[pytest.Item]) -> None:
@@ -402,11 +399,8 @@ def repeat_command(
         words += [f"{option.flag}={text}" for text in texts]
     for name, flag in _SELECTING.items():
         value = getattr(config.option, name, None) or []
-        words += [
-            word
-            for text in ([value] if isinstance(value, str) else value)
-            for word in (flag, text)
-        ]
+        for text in [value] if isinstance(value, str) else value:
+            words += [flag, text]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [
             word

@@ -173,11 +173,9 @@ def _marker_error(
             for call in tree
             if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == HANDLE
         ]
-        items: list[Any] = [
-            argument
-            for call in calls
-            for argument in (call.keywords if keyword else call.args)
-        ]
+        items: list[Any] = []
+        for call in calls:
+            items += call.keywords if keyword else call.args
         lines = [item.lineno for item in items if not keyword or item.arg == keyword]
         functions = [
             function.lineno
@@ -324,9 +322,8 @@ def fixture_names(item: pytest.Item) -> set[str]:
     if info is None:
         return set()
     requested = set(info.argnames)
-    requested.update(
-        name for mark in item.iter_markers("usefixtures") for name in mark.args
-    )
+    for mark in item.iter_markers("usefixtures"):
+        requested.update(mark.args)
     plugins = [plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo()]
     installed = {
         _top_package(plugin.__name__)
@@ -344,11 +341,9 @@ def fixture_names(item: pytest.Item) -> set[str]:
         )
         if name not in texts and not unasked:
             texts.add(name)
-            needed = {
-                more for definition in definitions for more in definition.argnames
-            }
-            requested |= needed
-            names += needed
+            for definition in definitions:
+                requested.update(definition.argnames)
+                names += definition.argnames
     return texts
 
 

@@ -326,27 +326,17 @@ def _is_path(value: str) -> bool:
 
 
 def _without_values(text: str, secret_forms: _Forms) -> str:
+    forms = [secret_forms.plain]
     if secret_forms.encoded and _may_be_encoded(text):
-        forms = [secret_forms.plain, secret_forms.encoded]
-    else:
-        forms = [secret_forms.plain]
-    found = [
-        (value, form_names[value])
-        for form_names in forms
-        for value in form_names
-        if value in text
-    ]
-    spans = [
-        (*match.span(), name)
-        for value, name in found
-        for match in re.finditer(re.escape(value), text)
-    ]
+        forms.append(secret_forms.encoded)
+    spans: list[tuple[int, int, str]] = []
+    for names in forms:
+        for value in filter(text.__contains__, names):
+            matches = re.finditer(re.escape(value), text)
+            spans += [(*match.span(), names[value]) for match in matches]
     if any(mark in text for mark in _ELLIPSES):
-        spans += [
-            span
-            for value, name in secret_forms.plain.items()
-            for span in _cut_spans(text, value, name)
-        ]
+        for value, name in secret_forms.plain.items():
+            spans += _cut_spans(text, value, name)
     if not spans:
         return text
     parts = []
@@ -608,7 +598,7 @@ _PATTERNS: list[tuple[tuple[str, ...], re.Pattern[str], Callable[[_Found], str]]
         _hide_named,
     ),
 ]
-_SIGNS = [sign for signs, *_ in _PATTERNS for sign in signs]
+_SIGNS = list(chain.from_iterable(signs for signs, *_ in _PATTERNS))
 _BEFORE_DASH = tuple(sign.split("-")[-2] for sign in _SIGNS if sign.endswith("-"))
 # What several signs begin with: each look at a text costs time.
 _FEW = ("pass", "private")

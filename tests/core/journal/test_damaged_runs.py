@@ -14,7 +14,7 @@ from run_folders import held, played, write_run
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.run_file import find_run
 from pytest_ltm._core.model.agent import Usage
-from pytest_ltm._core.model.scenario import read_definition_file
+from pytest_ltm._core.model.scenario import read_definition, read_json
 from pytest_ltm._core.storage.disk import read_regular
 from pytest_ltm._core.storage.errors import ConfigurationError, DefinitionError
 from pytest_ltm._core.storage.schema import LARGEST, load_yaml
@@ -125,7 +125,7 @@ def test_a_pipe_that_should_name_the_latest_run_is_refused(tmp_path: Path) -> No
 def test_a_pipe_is_no_definition_and_no_settings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "0.def.json")
     with pytest.raises(DefinitionError, match="not a regular file"):
-        read_definition_file(tmp_path / "0.def.json")
+        read_definition(read_json(tmp_path / "0.def.json"))
     with pytest.raises(DefinitionError, match="not a regular file"):
         load_yaml(tmp_path / "0.def.json")
 

@@ -11,7 +11,8 @@ from pytest_ltm._core.model.scenario import (
     Say,
     Wait,
     from_json,
-    read_definition_file,
+    read_definition,
+    read_json,
     to_json,
     write_definition,
 )
@@ -46,7 +47,7 @@ def test_a_definition_becomes_json_that_people_read() -> None:
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     write_definition(tmp_path / "0.def.json", EXAMPLE)
-    assert read_definition_file(tmp_path / "0.def.json") == EXAMPLE
+    assert read_definition(read_json(tmp_path / "0.def.json")) == EXAMPLE
 
 
 def test_a_file_is_utf8_with_an_indent_of_two_and_a_newline_at_the_end(
@@ -73,7 +74,7 @@ def test_a_single_text_may_be_what_a_question_is_about() -> None:
 
 def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     (tmp_path / "0.def.json").write_bytes(b'\xef\xbb\xbf{"steps": [{"say": "A."}]}')
-    assert read_definition_file(tmp_path / "0.def.json").steps == (Say("A."),)
+    assert read_definition(read_json(tmp_path / "0.def.json")).steps == (Say("A."),)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_hostile_file_is_one_clear_error(
 ) -> None:
     (tmp_path / "0.def.json").write_bytes(content)
     with pytest.raises(DefinitionError) as caught:
-        read_definition_file(tmp_path / "0.def.json")
+        read_definition(read_json(tmp_path / "0.def.json"))
     assert sentence in str(caught.value)
 
 
@@ -211,7 +212,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         DefinitionError,
         match=r"0\.def\.json: cannot be read: No such file or directory\.",
     ):
-        read_definition_file(tmp_path / "0.def.json")
+        read_definition(read_json(tmp_path / "0.def.json"))
 
 
 def test_a_definition_that_is_no_json_is_not_written(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from pytest_ltm._core.model.scenario import (
     Wait,
     format_json,
     from_json,
-    read_definition_file,
+    read_definition,
+    read_json,
     time_to_json,
     to_json,
     write_definition,
@@ -65,7 +66,7 @@ def test_what_is_written_is_read_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "property.def.json"
     write_definition(path, definition)
-    assert read_definition_file(path) == definition
+    assert read_definition(read_json(path)) == definition
 
 
 @given(times)
@@ -118,4 +119,4 @@ def test_any_bytes_are_a_definition_or_a_definition_error(
     path = tmp_path_factory.getbasetemp() / "bytes.def.json"
     path.write_bytes(content)
     with contextlib.suppress(DefinitionError):
-        read_definition_file(path)
+        read_definition(read_json(path))
