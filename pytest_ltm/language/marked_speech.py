@@ -386,15 +386,15 @@ def _without_calls(text: str) -> str:
     at = 0
     # bounded: to decode from each bracket of a text takes quadratic time
     for match in list(RE.json_call.finditer(text))[:12]:
-        start = match.start() + len(match[0]) - len(match[0].lstrip())
-        if start < at:
+        start = match.start("json")
+        if match.start() < at:
             continue
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
         if _is_call(value):
-            parts.append(text[at:start])
+            parts.append(text[at : match.start()])
             at = end
     if parts:
         return RE.empty_fence.sub("", "".join([*parts, text[at:]]))

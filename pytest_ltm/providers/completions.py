@@ -239,7 +239,7 @@ class Completions:
         """Return a body as JSON, a stream as the body that it comes to; None where it is neither."""
         text = arrived.text
         kind = arrived.headers.get("content-type", "")
-        if text.startswith(("data:", "event:", ":")) or "event-stream" in kind:
+        if _STREAM.match(text) or "event-stream" in kind:
             events = [fold_names(event) for event in _read_events(text)]
             failed = next((event for event in events if reports_error(event)), None)
             return failed or self._provider.assemble(events)
@@ -388,6 +388,10 @@ def shape_messages(messages: Sequence[Message], quirks: set[str]) -> list[Messag
         else:
             merged.append(each)
     return merged
+
+
+# A field of an event, or a comment.
+_STREAM = re.compile(r"\s*(?:data|event|id|retry)?:")
 
 
 def _read_events(text: str) -> Iterator[dict[str, Any]]:

@@ -278,6 +278,7 @@ _THOUSANDS = re.compile(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
 _NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
 )
+_SIZE = re.compile(rf" (?:{stems_of('measure')}|\d{{4}})")
 _LIMIT_AHEAD = re.compile(
     rf"{stems_of('limit')}|context|up to|at most|[<>]=?", re.IGNORECASE
 )
@@ -305,7 +306,7 @@ def too_long(status: int, text: str) -> TooLong | None:
     # in any language: more was sent than there is room for
     is_beyond = (result.asked or 0) > (result.limit or result.asked or 0)
     is_beyond = is_beyond or has_word("excess", words)
-    about = has_word("prompt", words) and has_word("size", words) and is_beyond
+    about = has_word("prompt", words) and _SIZE.search(words) and is_beyond
     if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return None
     if has_word("again", words) or re.search(r" (?:wait|tpm|rpm)", words):

@@ -29,7 +29,7 @@ CUT = "\n[cut off at the model's limit for a response]"
 _LIMIT = 20_000
 _AS_JSON = "Give the reply as a JSON object: your thoughts in the field `thoughts`, then the grade alone in `grade`."
 # All that `parse_grade` might read, and a little more.
-_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*[:>])")
+_VERDICT = lazy_pattern(r"grade(?=[\s*_`\"'\\\])}]*[:>=])")
 _DEFUSED = "g-r-a-d-e"
 # What might pass for one of the lines of a fence.
 _RAIL = lazy_pattern(r"[<>\uff1c\uff1e\u00ab\u00bb\u2039\u203a\u226a\u226b]{4,}")
@@ -282,7 +282,7 @@ class JudgePrompt(Struct, frozen=True):
 # --- Asking a judge: its reply becomes a grade; a failure is confirmed by votes.
 
 _GRADE = lazy_pattern(
-    r"(?<!/)\bGRADE[ \t*_`\"']{0,4}[:\uff1a>][\s*_`\"'(\[{]{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
+    r"(?<!/)\bGRADE[ \t*_`\"']{0,4}[:\uff1a>=][\s*_`\"'(\[{]{0,8}(?!grade\b)([A-Za-z0-9]{1,20})\b",
     re.IGNORECASE | re.ASCII,
 )
 # What was to choose from, repeated: `GRADE: yes or GRADE: no`, `GRADE: yes/no`.

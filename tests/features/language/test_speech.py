@@ -64,6 +64,8 @@ def test_what_no_format_marks_stays_as_it_came(reply: str) -> None:
         ("<think>Petrel?</think>", ""),
         ("Dunlin.\n<think>Or Petrel?", "Dunlin."),
         ('{"name": "recall", "arguments": {"q": "boat"}}', ""),
+        ('recall({"q": "boat"})', ""),
+        ('tools[{"name": "recall", "arguments": {"q": "boat"}}]', ""),
         ("<|channel|>analysis<|message|>Petrel?<|end|>", ""),
         ("Dunlin.<|im_end|>\n<|im_start|>user\nAnd Petrel?", "Dunlin."),
         ("Dunlin<|box_end|> it is", "Dunlin"),
@@ -142,6 +144,16 @@ def test_speech_ends_where_another_role_begins_to_speak(
     role: str, between: str
 ) -> None:
     assert speech(f"Dunlin.{between}{role}: And Petrel?\nAssistant: No.") == "Dunlin."
+
+
+def test_a_heading_begins_somebody_elses_turn_where_it_asks_and_another_answers() -> (
+    None
+):
+    turns = "### Instruction:\nAnd Petrel?\n### Response:\nNo."
+    assert speech(f"Dunlin.\n{turns}") == "Dunlin."
+    assert speech(f"You wrote:\n{turns}") == f"You wrote:\n{turns}"
+    fields = "Dunlin.\n### Colour:\nGrey.\n### Length:\nSix metres."
+    assert speech(fields) == fields
 
 
 @pytest.mark.parametrize(

@@ -21,15 +21,19 @@ from pytest_ltm.providers.transport import Arrived, Transport
 
 TEXT = "You live in Riga."
 ENDS = {
-    "whole": ("stop", "end turn", "eos", "stop sequence", "completed"),
-    "cut": ("length", "max tokens", "max output tokens", "model length"),
-    "kept back": ("content filter", "safety", "recitation", "guardrail intervened"),
-    "broken off": ("server error", "engine overloaded", "user cancelled", "timeout"),
-    "unknown": ("odd", "somehow", "strange end"),
+    "whole": ("stop", "end turn", "eos", "stop sequence", "completed", "done"),
+    "cut": ("length", "max tokens", "model length", "token budget", "truncated"),
+    "kept back": ("content filter", "safety", "recitation", "prohibited content"),
+    "broken off": ("server error", "user cancelled", "timeout", "not finished"),
+    "unknown": ("odd", "somehow", "strange end", "unspecified"),
 }
 ERRORS = {
     True: ("The model is overloaded", "Rate limit reached", "Try again in 2 seconds"),
-    False: ("This model is not supported", "temperature must be at most 2"),
+    False: (
+        "This model is not supported",
+        "temperature must be at most 2",
+        "Your credit is used up",
+    ),
 }
 THOUGHTS = "First Malmo, then Oporto."
 NOTHING: tuple[str | None, ...] = (None, "", " \n", "<think>Malmo", "<|im_end|>")
@@ -106,6 +110,11 @@ def add_error(body: dict[str, Any], words: str, rng: Random) -> dict[str, Any]:
         named = {"base resp": {"status code": 1002, "status msg": words}}
     if rng.random() < 0.2:
         return {"type": "error", **message}
+    if rng.random() < 0.2:
+        state: Any = rng.choice(
+            ({"success": False}, {"ok": False}, {"status": "failed"})
+        )
+        return shuffled({**state, **message}, rng)
     for _ in range(rng.randrange(3)):
         named = {spell(rng.choice(("result", "data", "response")), rng): named}
     choices = body.get("choices")
@@ -223,7 +232,9 @@ def write_stream(body: dict[str, Any], rng: Random) -> str:
     lines.append({"choices": [{"delta": {}, **around}], **beside})
     end = rng.choice(("\n", "\r\n"))
     said = [f"data: {json.dumps(line, ensure_ascii=False)}{end}{end}" for line in lines]
-    return "".join([*said, f"data: [DONE]{end}{end}"])
+    asides = ("", ": ping", "event: message", "id: 7", "retry: 30", "data:")
+    mixed = [f"{rng.choice(asides)}{end}{event}" for event in said]
+    return "".join([*rng.choice((said, mixed)), f"data: [DONE]{end}{end}"])
 
 
 class Told:
@@ -291,6 +302,27 @@ def test_a_content_has_one_account_in_any_dress(
 
         assert (account, passing) == (content.account, content.passing), text
         assert said in {"", content.text}, text
+
+
+@pytest.mark.slow
+@pytest.mark.nightly("2,000 streams: one part in five at a merge", every=5)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_stream_that_is_torn_is_never_a_whole_answer_that_it_was_not(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(f"torn {seed}")
+    model, told = asked_by("openai", monkeypatch)
+
+    for _ in range(400):
+        content = draw_content(rng)
+        stream = write_stream(write_chat(content, rng), rng)
+        text = stream[: rng.randrange(len(stream))]
+        told.answer = Arrived(200, {"content-type": "text/event-stream"}, text)
+
+        account, _, said = account_from(model)
+
+        is_whole = content.account == "whole" and said == content.text
+        assert account != "whole" or is_whole, text
 
 
 def damaged(value: Any, rng: Random) -> Any:
