@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import convert, structs, to_builtins
 
 from pytest_ltm.agents.memory import roles
-from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Span
+from pytest_ltm.agents.memory.memories import Memories, MemoryItem, Range, Span
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
     Utterance,
@@ -262,7 +262,7 @@ class Pipeline(Thinks):
     def reply(self, message: str) -> Reply:
         """Return the reply, read from what was found."""
         before = self.usage()
-        self._arrive()
+        self._write_up_the_past()
         text = self._think(self._shown(message))
         self._keep(message, text)
         return self._since(before, text)
@@ -270,19 +270,19 @@ class Pipeline(Thinks):
     def answer_alone(self, message: str) -> Reply:
         """Return the same; only what has ended by now, a session or a day, is written up for good."""
         before = self.usage()
-        self._arrive()
-        held = self._user, self._pad, dict(self._strength), self._day_from
+        self._write_up_the_past()
+        notes = self._user, self._pad, dict(self._strength), self._day_from
         try:
             return self._since(before, self._think(self._shown(message)))
         finally:
-            self._user, self._pad, self._strength, self._day_from = held
+            self._user, self._pad, self._strength, self._day_from = notes
 
     def accept(self, message: str, reply: str) -> Reply | None:
         """Keep an exchange that is told, on the way of any other."""
         if self._settings.filler == "skipped":
             return None
         before = self.usage()
-        self._arrive()
+        self._write_up_the_past()
         recalls = self._settings.forgetting != "off"
         _, queries = self._note_down(message, looks=recalls)
         if recalls:
@@ -311,68 +311,72 @@ class Pipeline(Thinks):
 
     # --- Before the message: what has ended.
 
-    def _arrive(self) -> None:
-        before = self._spoke
+    def _write_up_the_past(self) -> None:
+        """Write up the session and the day that have ended since the last message."""
+        last_time = self._spoke
         self._spoke = self._now
-        if before is None or self._now is None:
+        if last_time is None or self._now is None:
             return
-        if self._now - before > self._settings.pause:
+        if self._now - last_time > self._settings.pause:
             self._end_session()
+        is_same_date = self._now.date() == last_time.date()
         is_full = 0 < self._settings.day <= self._tokens_today
-        if is_full or self._now.date() != before.date():
-            self._extra_days += self._now.date() == before.date()
-            self._tokens_today = 0
-            self._sum_up()
-            utterances = self._memories.log.said
-            if self._settings.notebook.kind == "portrait" and self._day_from < len(
-                utterances
-            ):
-                day = tuple(
-                    utterance
-                    for utterance in utterances[self._day_from :]
-                    if utterance.text
-                )
-                limit = self._settings.notebook.size // 4
-                text = self._think(roles.Summary(said=day, of="day", size=limit))
-                span = self._memories.log.span(self._day_from, len(utterances) - 1)
-                self._store(MemoryItem(span=span, session=self._session, text=text))
-                mood = self._think(
-                    roles.Summary(said=day, of="personality", size=limit)
-                )
-                for of, new in (("history", text), ("portrait", mood)):
-                    task = roles.Summary(
-                        said=(Utterance("", new),),
-                        of=of,
-                        earlier=self._portrait[of],
-                        size=2 * limit,
-                    )
-                    self._portrait[of] = self._think(task)
-            self._day_from = len(utterances)
-            if self._settings.forgetting != "off":
-                # Forget each memory with the chance that the curve gives it, at a
-                # change of day. As the code has it, the chance is drawn each day anew
-                # from the days since the last recall, so that the chances multiply, a
-                # memory has three levels of strength, and none lasts 30 days; in the
-                # paper, memories fade along the curve itself.
-                today = self._today()
-                for number in list(self._memories.remembered_numbers()):
-                    heard = self._days[self._memories.items[number].span.first]
-                    strength, recalled = self._strength.get(number, (1, heard))
-                    if self._settings.forgetting == "code":
-                        days = today - recalled
-                        chance = math.exp(-days / strength) if days < _GONE else 0.0
-                    else:
-                        chance = math.exp(
-                            -(today - max(recalled, self._checked)) / strength
-                        )
-                    if (
-                        random.Random(
-                            f"{self._settings.draw} {today} {number}"
-                        ).random()
-                        >= chance
-                    ):
-                        self._memories.forget_memory(number)
-                self._checked = today
+        if is_full or not is_same_date:
+            self._extra_days += is_same_date
+            self._end_day()
+
+    def _end_day(self) -> None:
+        self._tokens_today = 0
+        self._sum_up()
+        utterances = self._memories.log.said
+        has_news = self._day_from < len(utterances)
+        if self._settings.notebook.kind == "portrait" and has_news:
+            self._paint_portrait()
+        self._day_from = len(utterances)
+        if self._settings.forgetting != "off":
+            self._forget_faded()
+
+    def _paint_portrait(self) -> None:
+        """Keep a summary of the day, and bring history and portrait of the user up to date."""
+        utterances = self._memories.log.said
+        day = tuple(
+            utterance for utterance in utterances[self._day_from :] if utterance.text
+        )
+        limit = self._settings.notebook.size // 4
+        text = self._think(roles.Summary(said=day, of="day", size=limit))
+        span = self._memories.log.span(self._day_from, len(utterances) - 1)
+        self._store(MemoryItem(span=span, session=self._session, text=text))
+        mood = self._think(roles.Summary(said=day, of="personality", size=limit))
+        for part, news in (("history", text), ("portrait", mood)):
+            task = roles.Summary(
+                said=(Utterance("", news),),
+                of=part,
+                earlier=self._portrait[part],
+                size=2 * limit,
+            )
+            self._portrait[part] = self._think(task)
+
+    def _forget_faded(self) -> None:
+        """Forget each memory with the chance that the curve gives it, at a change of day.
+
+        As the code has it, the chance is drawn each day anew from the days since the
+        last recall, so that the chances multiply, a memory has three levels of strength,
+        and none lasts 30 days; in the paper, memories fade along the curve itself.
+        """
+        today = self._today()
+        for number in list(self._memories.remembered_numbers()):
+            draw = random.Random(f"{self._settings.draw} {today} {number}").random()
+            if draw >= self._chance_to_last(number, today):
+                self._memories.forget_memory(number)
+        self._checked = today
+
+    def _chance_to_last(self, number: int, today: int) -> float:
+        heard = self._days[self._memories.items[number].span.first]
+        strength, recalled = self._strength.get(number, (1, heard))
+        if self._settings.forgetting == "code":
+            days = today - recalled
+            return math.exp(-days / strength) if days < _GONE else 0.0
+        return math.exp(-(today - max(recalled, self._checked)) / strength)
 
     def _end_session(self) -> None:
         utterances = self._memories.log.said
@@ -397,37 +401,32 @@ class Pipeline(Thinks):
         self._session_from = len(utterances)
 
     def _facts(self, span: Span) -> Iterator[MemoryItem]:
-        said = self._memories.log.parts(span)
-        places = [
-            n
-            for n in range(span.first, span.last + 1)
-            if self._memories.log.said[n].text.strip()
+        log = self._memories.log
+        numbers = [
+            number
+            for number in range(span.first, span.last + 1)
+            if log.said[number].text.strip()
         ]
-        for fact in self._think(roles.Facts(said=said)):
-            cites = tuple(places[place] for place in fact.cites if place < len(places))
+        for fact in self._think(roles.Facts(said=log.parts(span))):
+            cites = [numbers[place] for place in fact.cites if place < len(numbers)]
             yield MemoryItem(
-                span=span, session=self._session, text=fact.text, cites=cites
+                span=span, session=self._session, text=fact.text, cites=tuple(cites)
             )
 
     def _keyed(self, span: Span) -> MemoryItem:
         """Return what was said as a memory, with further keys."""
         parts = self._memories.log.parts(span)
-        if parts:
-            keys = {
-                kind: self._key(kind, parts)
-                for kind in self._settings.key
-                if kind != "value"
-            }
-        else:
-            keys = {}
+        if not parts:
+            return MemoryItem(span=span, session=self._session)
+        keys = {
+            kind: self._key(kind, parts)
+            for kind in self._settings.key
+            if kind != "value"
+        }
+        times: tuple[Range, ...] = ()
         at = self._memories.log.said[span.first].at
-        dated = (
-            self._settings.query.kind == "time-aware" and at is not None and bool(parts)
-        )
-        if dated and at is not None:
+        if self._settings.query.kind == "time-aware" and at is not None:
             times = self._think(roles.EventDater(said=parts, now=at))
-        else:
-            times = ()
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
