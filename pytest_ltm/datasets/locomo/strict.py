@@ -433,11 +433,11 @@ def _amount_or_phrase(gold: str, question: str, text: str) -> Ruling:
     shares_words = token_f1(text, gold) > 0 or bool(
         content_stems(gold) & content_stems(text)
     )
-    ruling = in_other_words(gold, question, text, full=False)
-    if ruling and not (
-        ruling.reason == SOMETHING_ELSE and is_open_ended(gold, question)
+    reworded = in_other_words(gold, question, text, full=False)
+    if reworded is not None and not (
+        reworded.reason == SOMETHING_ELSE and is_open_ended(gold, question)
     ):
-        return ruling
+        return reworded
     return Ruling(
         "unscored", "has some of its words" if shares_words else "has none of its words"
     )
