@@ -147,6 +147,8 @@ def _own_place(folder: pathlib.Path, name: str) -> list[str]:
 
 
 def _has_module(folder: pathlib.Path, name: str) -> bool:
+    if len(name) > 80:  # for which a system may have no file
+        return False
     if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
         return True
     # A folder without __init__.py is a package only if nothing else has the name.

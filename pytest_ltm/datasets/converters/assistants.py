@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.storage import DatasetError, read_regular
+from pytest_ltm.datasets.converters.columns import page_text
 from pytest_ltm.datasets.converters.messages import (
     REPLACED,
     THOUGHT_PARTS,
@@ -235,15 +235,16 @@ def _claude_message(
     # older exports have no parts, only the text
     text = "\n".join(filter(None, texts)) or str(row.get("text") or "")
     attached = [*(row.get("attachments") or []), *(row.get("files") or [])]
-    counts[_FILES] += len(attached)
+    # what was pasted and long stands here, as a file of its own
+    pasted = [str(file.get("extracted_content") or "") for file in attached]
+    counts[_FILES] += pasted.count("")
+    text = "\n".join(filter(None, [text, *pasted]))
     moment = iso_time(row.get("created_at") or talk.get("created_at"))
     return ExportedMessage(moment, "", text.strip(), row["sender"] == "assistant")
 
 
 # --- Gemini: the activity of Takeout, as JSON or as a page, and prompts of AI Studio.
 
-_TAG = re.compile(r"<[^<>]*>")
-_BREAK = re.compile(r"</?(?:p|br|li|div|h\d|tr)\b[^<>]*>", re.IGNORECASE)
 # An announcement ends with a colon in most languages.
 _ANNOUNCED = re.compile(
     r"\s*((?:[^\s:\uff1a]+\s+){0,4}[^\s:\uff1a]*)\s?[:\uff1a]\s*(.+)", re.DOTALL
@@ -296,17 +297,11 @@ class _Activity(NamedTuple):
 
 
 def _row_activity(row: Mapping[str, Any]) -> _Activity:
-    pages = [_page_text(item["html"]) for item in row.get("safeHtmlItem") or []]
+    pages = [page_text(item["html"]) for item in row.get("safeHtmlItem") or []]
     header = str(row.get("header") or "")
     title = str(row["title"])
     reply = "\n".join(filter(None, pages)).strip()
     return _Activity(header, title.strip(), iso_time(row.get("time")), reply)
-
-
-def _page_text(page: str) -> str:
-    """Return the text of a piece of a page, a line for each of its blocks."""
-    text = html.unescape(_TAG.sub("", _BREAK.sub("\n", page))).replace("\xa0", " ")
-    return re.sub(r"\n\s*\n+", "\n", text).strip()
 
 
 def _activity_messages(
@@ -359,7 +354,7 @@ def _page_activities(path: Path) -> Iterator[_Activity]:
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     for cell in _CELL.finditer(page):
-        lines = _page_text(cell["content"]).splitlines()
+        lines = page_text(cell["content"]).splitlines()
         times = [
             (place, moment)
             for place, line in enumerate(lines)
@@ -368,7 +363,7 @@ def _page_activities(path: Path) -> Iterator[_Activity]:
         place, moment = times[0] if times else (1, None)
         title = "\n".join(lines[:place])
         reply = "\n".join(lines[place + 1 :])
-        yield _Activity(_page_text(cell["header"]), title, moment, reply.strip())
+        yield _Activity(page_text(cell["header"]), title, moment, reply.strip())
 
 
 # --- Grok.
@@ -394,7 +389,7 @@ def read_grok(
             for row in rows:
                 text = str(row.get("message") or "").strip()
                 counts[_NO_TEXT] += not text
-                by_model = str(row["sender"]).lower() not in _USER_ROLES
+                by_model = str(row["sender"]).lower() not in USER_ROLES
                 moment = any_time(row.get("create_time"))
                 if text:
                     messages.append(ExportedMessage(moment, "", text, by_model))
@@ -471,7 +466,7 @@ def read_openwebui(
 
 # --- Lists of turns: what most programs that are not named here write.
 
-_MODEL_ROLES = {
+MODEL_ROLES = {
     "gpt",
     "assistant",
     "model",
@@ -482,7 +477,7 @@ _MODEL_ROLES = {
     "ai",
     "bot",
 }
-_USER_ROLES = {"human", "user"}
+USER_ROLES = {"human", "user"}
 
 
 def read_sharegpt(
@@ -506,9 +501,9 @@ def _listed_messages(
     for turn in turns:
         role = str(turn["from"] if "from" in turn else turn["role"]).lower()
         text = _spoken_parts(turn["value"] if "value" in turn else turn.get("content"))
-        spoken = role in _MODEL_ROLES | _USER_ROLES and is_addressed_to_user(turn)
+        spoken = role in MODEL_ROLES | USER_ROLES and is_addressed_to_user(turn)
         counts["left out: turns of tools, and of the system"] += not spoken
         if spoken and text:
             times = (turn.get(name) for name in ("timestamp", "created_at"))
             moment = any_time(next(filter(None, times), None))
-            yield ExportedMessage(moment, "", text, role in _MODEL_ROLES)
+            yield ExportedMessage(moment, "", text, role in MODEL_ROLES)

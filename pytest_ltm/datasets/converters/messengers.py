@@ -5,12 +5,23 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from pytest_ltm.api.storage import DatasetError
+from pytest_ltm.api.storage import DatasetError, read_text
+from pytest_ltm.datasets.converters.assistants import MODEL_ROLES, USER_ROLES
+from pytest_ltm.datasets.converters.columns import (
+    DATE_OF_NUMBERS,
+    find_columns,
+    flat_row,
+    is_notice,
+    message_lists,
+    page_text,
+    plain_text,
+    times_of,
+)
 from pytest_ltm.datasets.converters.messages import (
     ExportedMessage,
     Splitting,
@@ -23,11 +34,6 @@ from pytest_ltm.datasets.converters.messages import (
     utc_time,
 )
 from pytest_ltm.datasets.converters.shapes import export_files, iter_objects
-from pytest_ltm.datasets.converters.written_dates import (
-    DATE_AND_TIME,
-    fitting_forms,
-    read_date,
-)
 from pytest_ltm.datasets.rows import json_of
 
 _NOTICES = "left out: messages without text, and notices"
@@ -39,8 +45,12 @@ _FORWARDED = "marked: texts of others that were forwarded"
 def read_telegram(
     path: Path, _splitting: Splitting, counts: Counter[str]
 ) -> Iterator[Talk]:
-    """Yield the chat of a file, or all chats of a whole account."""
+    """Yield the chat of a file, or all chats of a whole account; of pages, one chat a folder."""
+    pages: dict[Path, list[Path]] = {}
     for file in export_files(path, "telegram", counts):
+        if file.suffix.lower() in {".html", ".htm"}:
+            pages.setdefault(file.parent, []).append(file)
+            continue
         _, top = next(iter_objects(file, counts))
         with faults_of_export(str(file)):
             chats = top["chats"]["list"] if "chats" in top else [top]
@@ -50,6 +60,40 @@ def read_telegram(
                 name = str(chat.get("name") or chat.get("type") or f"chat-{number}")
                 private = chat.get("type") in (None, "personal_chat", "saved_messages")
                 yield Talk(name, messages, "" if private else name)
+    for folder, files in pages.items():
+        messages = [
+            message for file in files for message in _page_messages(file, counts)
+        ]
+        yield Talk(folder.name or "chat", messages)
+
+
+_PAGE_MESSAGE = re.compile(r'<div class="message (?=default|service)')
+_PAGE_TIME = re.compile(
+    r'title="(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d{4}) (?P<clock>[\d:]+)(?: UTC(?P<zone>[+-]\d\d:\d\d))?"'
+)
+_PAGE_NAME = re.compile(r'<div class="from_name">(.*?)<', re.DOTALL)
+_PAGE_TEXT = re.compile(r'<div class="text">(.*?)</div>', re.DOTALL)
+
+
+def _page_messages(file: Path, counts: Counter[str]) -> Iterator[ExportedMessage]:
+    """Yield the messages of a page; one that is joined to the former has its sender."""
+    sender = "somebody"
+    for block in _PAGE_MESSAGE.split(read_text(file))[1:]:
+        own, _, forwarded = block.partition('<div class="forwarded body">')
+        if name := _PAGE_NAME.search(own):
+            sender = page_text(name[1])
+        text = "\n".join(page_text(match[1]) for match in _PAGE_TEXT.finditer(block))
+        time = _PAGE_TIME.search(own)
+        if not text or time is None:
+            counts["left out: media without a caption, and notices"] += 1
+            continue
+        if forwarded:
+            counts[_FORWARDED] += 1
+            source = _PAGE_NAME.search(forwarded)
+            text = mark_forwarded(text, page_text(source[1]) if source else "")
+        day = f"{time['year']}-{time['month']}-{time['day']}"
+        moment = iso_time(f"{day}T{time['clock']}{time['zone'] or ''}")
+        yield ExportedMessage(moment, sender, text)
 
 
 def _telegram_messages(
@@ -227,9 +271,6 @@ def _own_messages(
             yield ExportedMessage(iso_time(row["Timestamp"]), "", text)
 
 
-_TABLE_DATE = re.compile(DATE_AND_TIME)
-
-
 def _table_messages(
     rows: Iterable[tuple[str, Mapping[str, Any]]],
     splitting: Splitting,
@@ -237,20 +278,61 @@ def _table_messages(
 ) -> Iterator[ExportedMessage]:
     """Yield the rows of a table; its dates are of ISO 8601, or all in one order of numbers."""
     written = [row for _, row in rows]
-    matches = [_TABLE_DATE.fullmatch(str(row["Date"]).strip()) for row in written]
-    found = [match for match in matches if match]
-    orders = [splitting.order] if splitting.order else ["mdy", "dmy", "ymd"]
-    form = None
-    if len(found) == len(written):
-        form = next((form for form, _ in fitting_forms(found, orders)), None)
-        counts["guessed: the order of day and month (--dates says which it is)"] += 1
-    for row, match in zip(written, matches, strict=True):
+    dates = [str(row["Date"]).strip() for row in written]
+    for row, moment in zip(written, _times_in(dates, splitting, counts), strict=True):
         text = str(row.get("Content") or "").strip()
         counts[_NOTICES] += not text
-        moment = read_date(match, form) if form and match else iso_time(row["Date"])
         if text:
             sender = str(row["Author"]).removesuffix("#0000")
             yield ExportedMessage(moment, sender, text)
+
+
+def _times_in(
+    dates: Sequence[str], splitting: Splitting, counts: Counter[str]
+) -> Sequence[datetime]:
+    """Return the times of a column; ValueError if they are none, or not all in one order."""
+    times = times_of(dates, splitting.order)
+    if times is None:
+        raise ValueError(f"no times in one order, such as {dates[0]!r}")
+    if DATE_OF_NUMBERS.fullmatch(dates[0]):
+        counts["guessed: the order of day and month (--dates says which it is)"] += 1
+    return times
+
+
+# --- Any other list of messages.
+
+
+def read_list(path: Path, splitting: Splitting, counts: Counter[str]) -> Iterator[Talk]:
+    """Yield each list of objects that have a time, a sender and a text, whatever these are called."""
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.suffix.lower() not in {".json", ".jsonl", ".csv"}:
+            continue
+        with faults_of_export(str(file)):
+            objects = [value for _, value in iter_objects(file, counts)]
+            for name, rows in message_lists(objects):
+                messages = list(_guessed_messages(rows, splitting, counts))
+                yield Talk(name or file.stem, messages)
+
+
+def _guessed_messages(
+    rows: Iterable[Mapping[str, Any]], splitting: Splitting, counts: Counter[str]
+) -> Iterator[ExportedMessage]:
+    written = list(rows)
+    columns = find_columns([flat_row(row) for row in written])
+    if columns is None:
+        raise ValueError("no fields for time, sender and text")
+    flat = [flat_row(row) for row in written if not is_notice(row)]
+    spoken = [row for row in flat if row.get(columns.text) and row.get(columns.time)]
+    counts[_NOTICES] += len(written) - len(spoken)
+    dates = [row[columns.time] for row in spoken]
+    for row, moment in zip(spoken, _times_in(dates, splitting, counts), strict=True):
+        sender = row.get(columns.sender, "")
+        role = sender.lower()
+        name = "" if role in MODEL_ROLES | USER_ROLES else sender
+        text = plain_text(row[columns.text])
+        counts[_NOTICES] += not text
+        if text:
+            yield ExportedMessage(moment, name, text, role in MODEL_ROLES)
 
 
 # --- Slack: a folder with users.json and a folder for each channel, which has a file

@@ -6,14 +6,13 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_ltm.api.storage import DatasetError, open_regular, open_text
-from pytest_ltm.datasets.converters.messages import iso_time
-from pytest_ltm.datasets.converters.written_dates import DATE_AND_TIME
+from pytest_ltm.datasets.converters.columns import message_lists
 from pytest_ltm.datasets.logs.log_file import iter_numbered_lines
 from pytest_ltm.datasets.longmemeval.record import iter_list_items
 from pytest_ltm.datasets.rows import check_size, no_json, read_at_once
@@ -117,6 +116,7 @@ FORMS = (
         (
             ("type", "messages.*.type", "messages.*.date"),
             ("chats.list.*.messages", "chats.list"),
+            ("class message", "class from_name", "class history"),
         ),
     ),
     Form(
@@ -156,7 +156,9 @@ FORMS = (
         (("resourceSpans.*.scopeSpans", "resourceSpans"), ("attributes", "name")),
     ),
 )
-READERS = {form.name: form.reader for form in FORMS}
+LIST = "list"
+"""The form of any other list of messages, with fields for time, sender and text."""
+READERS = {form.name: form.reader for form in FORMS} | {LIST: "messengers"}
 LAYOUTS = tuple(READERS)
 """The names of the forms."""
 READ = (".json", ".jsonl", ".txt", ".csv", ".html", ".htm")
@@ -235,9 +237,10 @@ def layout_of(path: Path, counts: Counter[str] | None = None) -> str:
     """
     if path.is_dir():
         return _layout_of_folder(path)
-    ranked = rank_forms(_samples_of(path))
+    samples = _samples_of(path)
+    ranked = rank_forms(samples)
     if not ranked or ranked[0].score < _ENOUGH:
-        raise DatasetError(_unknown_form(path, ranked))
+        return _layout_of_unknown(path, samples, ranked, counts)
     best = ranked[0]
     if len(ranked) > 1 and _rank(ranked[1]) == _rank(best):
         raise DatasetError(
@@ -247,6 +250,22 @@ def layout_of(path: Path, counts: Counter[str] | None = None) -> str:
     if counts is not None and best.score < 1:
         counts[f"guessed: the form, which is that of {best} at best"] += 1
     return best.form
+
+
+def _layout_of_unknown(
+    path: Path,
+    samples: list[Any],
+    ranked: list[Likeness],
+    counts: Counter[str] | None,
+) -> str:
+    """Return the form of any list of messages; DatasetError for what is none."""
+    if next(message_lists(samples), None) is None:
+        raise DatasetError(_unknown_form(path, ranked))
+    if counts is not None:
+        counts[
+            "guessed: which fields are time, sender and text, of a form that is not known"
+        ] += 1
+    return LIST
 
 
 def _unknown_form(path: Path, ranked: list[Likeness]) -> str:
@@ -266,6 +285,8 @@ def _layout_of_folder(path: Path) -> str:
     fits = [fit for file in files for fit in _ranked_if_readable(file)[:1]]
     best = max(fits, key=_rank, default=None)
     if best is None or best.score < _ENOUGH:
+        if any(next(message_lists(_samples_of(file)), None) for file in files):
+            return LIST
         first = f" {_unknown_form(files[0], [])}" if files else ""
         raise DatasetError(
             f"{path}: there is no export of a chat in it.{first or ' Name the file or folder that holds it'}"
@@ -432,57 +453,6 @@ def _decode(raw: bytes, where: str, clashes: Counter[str]) -> Any:
         raise DatasetError(f"{where}: {no_json(raw, error)}") from error
 
 
-_COLUMNS = ("Date", "Author", "Content")
-_WRITTEN_DATE = re.compile(DATE_AND_TIME)
-
-
-def name_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return our names of the columns of a chat whose heads are in another language, by what they hold.
-
-    One column holds dates, one few senders, one the texts of most words. {} where the
-    heads are known, or the columns hold anything else.
-    """
-    columns = {
-        str(name): [str(row[name] or "").strip() for row in rows]
-        for name in (rows[0] if len(rows) > 2 else ())
-    }
-    if {*_COLUMNS} & columns.keys() or "Contents" in columns:
-        return {}
-    filled = {name: texts for name, texts in columns.items() if all(texts)}
-    dates = [name for name, texts in filled.items() if all(map(_is_date, texts))]
-    others = {name: texts for name, texts in columns.items() if name not in dates}
-    if len(dates) != 1 or len(others) < 2:
-        return {}
-    content = max(others, key=lambda name: len(" ".join(others[name]).split()))
-    senders = [
-        name
-        for name in filled.keys() & others.keys()
-        if name != content and _are_senders(filled[name], others[content])
-    ]
-    if not senders:
-        return {}
-    # Of several, that which says most: a kind of message is often always the same.
-    author = max(senders, key=lambda name: (len({*filled[name]}), name))
-    return dict(zip((dates[0], author, content), _COLUMNS, strict=True))
-
-
-def _is_date(text: str) -> bool:
-    if _WRITTEN_DATE.fullmatch(text):
-        return True
-    try:
-        iso_time(text)
-    except (DatasetError, ValueError):
-        return False
-    return True
-
-
-def _are_senders(names: Sequence[str], texts: Sequence[str]) -> bool:
-    """Return whether texts may be the names of who said others: words, and fewer than those."""
-    return len({*names}) < len({*texts}) and all(
-        any(map(str.isalpha, name)) for name in names
-    )
-
-
 def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         check_size(path.stat().st_size, str(path))
@@ -491,13 +461,8 @@ def _table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             file.seek(0)
             # the mark that the head has most often parts the columns
             rows = csv.DictReader(file, delimiter=max(",;\t|", key=head.count))
-            first = list(islice(rows, _SAMPLE))
-            names = name_columns(first)
-            for number, row in enumerate(chain(first, rows), start=2):
-                yield (
-                    f"{path}:{number}",
-                    {names.get(name, name): value for name, value in row.items()},
-                )
+            for number, row in enumerate(rows, start=2):
+                yield f"{path}:{number}", row
     except (csv.Error, UnicodeDecodeError) as error:
         raise DatasetError(
             f"{path}: no table of comma-separated values in UTF-8: {error}"

@@ -179,6 +179,8 @@ def _is_speaker(by: re.Match[str], speakers: Counter[str]) -> bool:
 
 def _chat_lines(path: Path) -> list[_ChatLine]:
     chat_lines: list[_ChatLine] = []
+    # what stands before the first message
+    title: list[str] = []
     try:
         check_size(path.stat().st_size, str(path))
         with open_text(path, "utf-8-sig") as file:
@@ -192,10 +194,7 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
                 elif chat_lines:
                     chat_lines[-1].rest.append(line.translate(UNSEEN))
                 elif line.strip():
-                    begins = f"it begins with {line[:40]!r}, not a date"
-                    raise DatasetError(
-                        f"{path}:{number}: no export of WhatsApp: {begins}"
-                    )
+                    title.append(line)
     except UnicodeDecodeError as error:
         cure = "Export it again, or save it as UTF-8"
         raise DatasetError(
@@ -203,6 +202,9 @@ def _chat_lines(path: Path) -> list[_ChatLine]:
         ) from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+    if not chat_lines and title:
+        begins = f"it begins with {title[0][:40]!r}, and no line with a date"
+        raise DatasetError(f"{path}:1: no export of WhatsApp: {begins} and a time")
     if not chat_lines:
         raise DatasetError(f"{path}: is empty")
     return chat_lines

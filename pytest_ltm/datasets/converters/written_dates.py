@@ -17,7 +17,7 @@ ORDERS = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}
 # minutes, with words around these.
 DATE_AND_TIME = (
     r"(?P<era>[^\W\d_]{1,4}\.?\s?)?"
-    r"(?P<one>\d{1,4})\s?(?P<sign>[-./\u5e74])\s?(?P<two>\d{1,2})\s?[-./\u6708]\s?(?P<three>\d{1,4})[.\u65e5]?"
+    r"(?P<one>\d{1,4})\s?(?P<sign>[-./\u5e74\ub144])\s?(?P<two>\d{1,2})\s?[-./\u6708\uc6d4]\s?(?P<three>\d{1,4})[.\u65e5\uc77c]?"
     r"(?P<before>[^\d\[\]\n:]{1,24}?)(?P<hour>\d{1,2})(?:[:.\u2236\uff1a]|\s?[hH\u6642\u65f6]\s?)(?P<minute>\d\d)"
     r"(?:[:.\u2236\uff1a](?P<second>\d\d))?(?P<after>\s?[^\W\d_]{1,3}\.?\s?(?:[^\W\d_]\.?)?)?"
 )

@@ -452,6 +452,114 @@ def test_a_table_of_something_else_is_no_chat(tmp_path: Path, rows: list[str]) -
         list(read_chats([path], "", Splitting(), Counter()))
 
 
+def said_in(path: Path) -> list[tuple[str, str]]:
+    """Return who said what, in an export whose form its content tells."""
+    histories = read_chats([path], "", Splitting(), Counter())
+    return [
+        (turn.name or turn.role, turn.content)
+        for history in histories
+        for session in history.sessions
+        for turn in session.turns
+    ]
+
+
+LISTED = [
+    {"at": 1768341600, "by": {"name": "Inés"}, "what": "My boat leaks"},
+    {"at": 1768341660, "by": {"name": "Jan"}, "what": "<p>Which <b>one</b>?</p>"},
+    {"at": 1768341720, "by": {"name": "Inés"}, "what": ""},
+    {"at": 1768341780, "by": {"name": "Inés"}, "what": "gone", "isDeleted": True},
+    {"at": 1768341840, "by": {"name": "Jan"}, "what": "Jan left", "type": "system"},
+    {"at": 1768341900, "by": {"name": "Inés"}, "what": "2 < 3 boats"},
+]
+
+
+@pytest.mark.parametrize(
+    "top", [LISTED, {"rooms": [{"title": "Harbour", "entries": LISTED}]}]
+)
+def test_any_list_of_times_senders_and_texts_is_a_chat_without_its_notices(
+    tmp_path: Path, top: Any
+) -> None:
+    path = tmp_path / "harbour.json"
+    path.write_text(json.dumps(top), encoding="utf-8")
+    assert said_in(path) == [
+        ("Inés", "My boat leaks"),
+        ("Jan", "Which one?"),
+        ("Inés", "2 < 3 boats"),
+    ]
+
+
+@pytest.mark.parametrize("model", ["AI", "Bot", "assistant"])
+def test_in_a_list_the_usual_names_of_models_are_the_assistant(
+    tmp_path: Path, model: str
+) -> None:
+    path = tmp_path / "talk.csv"
+    rows = [
+        "Talk,Time,Author,Message",
+        f"Boats,2026-01-13T22:01:00,{model},Which boat is it?",
+        "Boats,2026-01-13T22:00:00,Human,My boat leaks",
+    ]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    assert said_in(path) == [
+        ("user", "My boat leaks"),
+        ("assistant", "Which boat is it?"),
+    ]
+
+
+def test_a_page_of_telegram_is_read_with_joined_and_forwarded_messages(
+    tmp_path: Path,
+) -> None:
+    def message(clock: str, inner: str) -> str:
+        title = f"13.01.2026 {clock}:00 UTC+01:00"
+        return f"""<div class="message default clearfix"><div class="body">
+        <div class="pull_right date details" title="{title}">{clock}</div>{inner}</div></div>"""
+
+    path = tmp_path / "messages.html"
+    ines = '<div class="from_name">Inés </div>'
+    city = '<div class="from_name">City News <span title="01.01.2026 08:00:00">x</span></div>'
+    messages = [
+        '<div class="message service"><div class="body details">13 January 2026</div></div>',
+        message("22:00", f'{ines}<div class="text">My boat<br>leaks &amp; sinks</div>'),
+        message("22:01", '<div class="text">Help</div>'),
+        message(
+            "22:02",
+            f'<div class="forwarded body">{city}<div class="text">Rain</div></div>',
+        ),
+    ]
+    path.write_text(f'<div class="history">{"".join(messages)}</div>', encoding="utf-8")
+    assert said_in(path) == [
+        ("Inés", "My boat\nleaks & sinks"),
+        ("Inés", "Help"),
+        ("Inés", "[forwarded from City News] Rain"),
+    ]
+    [history] = read_chats([path], "", Splitting(), Counter())
+    assert [session.date for session in history.sessions] == ["2026-01-13 22:00+01:00"]
+
+
+def test_lines_before_the_first_message_are_the_title_of_a_chat(tmp_path: Path) -> None:
+    path = tmp_path / "boats.txt"
+    lines = ["2026년 1월 13일 화요일", "2026년 1월 13일 오후 10:05, 이네스 : 배가 샌다"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert said_in(path) == [("이네스", "배가 샌다")]
+
+
+def test_a_text_that_was_pasted_as_a_file_belongs_to_its_message(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "conversations.json"
+    message = {
+        "uuid": "m",
+        "sender": "human",
+        "text": "Read this",
+        "created_at": "2026-01-13T22:00:00Z",
+        "attachments": [{"extracted_content": "The berth is 44"}],
+        "files": [{"file_name": "boat.png"}],
+    }
+    path.write_text(json.dumps([{"uuid": "c", "chat_messages": [message]}]))
+    counts = Counter[str]()
+    assert texts_of(path, counts) == ["Read this\nThe berth is 44"]
+    assert counts["left out: attached files"] == 1
+
+
 def test_a_folder_of_many_files_has_the_form_of_the_best(tmp_path: Path) -> None:
     chat = tmp_path / "inbox" / "ann_1"
     chat.mkdir(parents=True)
