@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+after_foreign_code: list[Callable[[], object]] = []
+"""What is done each time code of others has run: been imported, or called."""
+
 
 def is_dotted(spec: str) -> bool:
     """Whether the spec has the form of a dotted path with at least two names."""
@@ -72,13 +75,10 @@ class DottedPath:
                 f"{_module_hint(folder, top) or self.hint}"
             )
         names = module_name.split(".")
-        starts = (
-            (self._import(".".join(names[:length])), names[length:])
-            for length in range(len(names), 0, -1)
-        )
-        module, names_left = next(
-            (module, names_left) for module, names_left in starts if module is not None
-        )
+        length = len(names)
+        while (module := self._import(".".join(names[:length]))) is None:
+            length -= 1
+        names_left = names[length:]
         if not colon:
             return self._attribute(module, names_left)
         if names_left:
@@ -105,6 +105,9 @@ class DottedPath:
             raise self._wrong(
                 f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}{cure_for(error)}"
             ) from error
+        finally:
+            for look in after_foreign_code:
+                look()
 
     def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
         """Return a module, one of the folder's own first; its place stays on `sys.path` if that works."""

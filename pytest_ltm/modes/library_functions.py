@@ -1,0 +1,272 @@
+"""What foreign code puts in the place of Python's own functions is called by foreign code only.
+
+An agent that replaces `json.dumps`, or has a library do so, would else break whatever
+calls it in the same process: our journal, pytest, the standard library on their behalf.
+Such a function becomes a fork: who calls it decides which of the two runs.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# Kept, as what follows puts them back.
+from builtins import (  # noqa: UP029
+    all,  # noqa: A004
+    callable,  # noqa: A004
+    isinstance,  # noqa: A004
+    len,  # noqa: A004
+    list,  # noqa: A004
+    map,  # noqa: A004
+    set,  # noqa: A004
+    setattr,  # noqa: A004
+    vars,  # noqa: A004
+)
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import wraps
+from itertools import chain
+from operator import is_, itemgetter
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, TypeAlias
+
+import pytest
+
+from pytest_ltm.api.storage import after_foreign_code
+
+Owner: TypeAlias = "ModuleType | type"
+
+_PACKAGE = __name__.partition(".")[0]
+_OURS = frozenset({_PACKAGE, "_pytest"})
+# Modules that call code of others, by how their names begin.
+_DOORS = (f"{_PACKAGE}._core.calls.", "_pytest.python", "_pytest.fixtures")
+_LIBRARY = frozenset(sys.stdlib_module_names - {"__main__"})
+# Installed packages that were imported before any code of agents: pytest's other plugins, and what they use.
+_INSTALLED = set[str]()
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
+_MISSING = object()
+
+
+class LibraryFunctions:
+    """Keeps Python's own functions for the session, from the beginning to the end.
+
+    Those that the core names are compared each time code of others has run; all of the
+    modules that are imported, and the methods of their classes, where it has imported
+    something, before an error is shown, and after each item.
+    """
+
+    def __init__(self) -> None:
+        _INSTALLED.update(_installed_packages())
+        self._core = _Functions(_modules_of_core(), _names_in_core())
+        self._all = _Functions()
+        self._modules = set[str]()
+        self._look_at_all()
+        after_foreign_code.append(self._look)
+
+    def _look(self) -> None:
+        self._core.restore()
+        if len(sys.modules) != len(self._modules):
+            self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        self._all.restore()
+        new = sys.modules.keys() - self._modules
+        self._modules = set(sys.modules)
+        self._all.add(_library(new))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Look at all before an error is shown."""
+        if call.excinfo is not None:
+            self._look_at_all()
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Look at all once an item has run."""
+        self._look_at_all()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Look once more before the reports are written."""
+        self._look_at_all()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Look no more."""
+        after_foreign_code.remove(self._look)
+
+
+class _Functions:
+    """Functions of modules and classes, as they were when these were added."""
+
+    def __init__(
+        self, owners: Iterable[Owner] = (), wanted: set[str] | None = None
+    ) -> None:
+        self._wanted = wanted
+        self._owners: set[int] = set()
+        self._originals: list[tuple[Owner, str, Any]] = []
+        self._readers: list[
+            tuple[Callable[[Any], tuple[Any, ...]], Mapping[str, Any]]
+        ] = []
+        self._expected: list[Any] = []
+        self.add(owners)
+
+    def add(self, owners: Iterable[Owner]) -> None:
+        """Keep the functions of those that are new."""
+        for owner in owners:
+            members = vars(owner)
+            names: list[str] = []
+            if id(owner) not in self._owners:
+                self._owners.add(id(owner))
+                names += _own_functions(owner, self._wanted)
+            if names:
+                self._originals += [(owner, name, members[name]) for name in names]
+                # a second name, so that one alone makes a tuple, too
+                self._readers.append((itemgetter(names[0], *names), members))
+        self._expected = list(self._read())
+
+    def _read(self) -> Iterator[Any]:
+        return chain.from_iterable([read(members) for read, members in self._readers])
+
+    def restore(self) -> None:
+        """Put forks in the place of what has replaced functions."""
+        try:
+            if all(map(is_, self._read(), self._expected)):
+                return
+        except KeyError:  # one was deleted
+            pass
+        for owner, name, original in self._originals:
+            value = vars(owner).get(name, _MISSING)
+            if value is not original and not _stays(original, value):
+                setattr(owner, name, _fork(original, value))
+        self._expected = list(self._read())
+
+
+_FORKS = set[object]()
+
+
+def _stays(original: object, value: object) -> bool:
+    if isinstance(original, type):
+        return isinstance(
+            value, type
+        )  # such as gevent's sockets: who asks for their class must get it
+    return type(value) is FunctionType and value in _FORKS
+
+
+def _fork(original: Callable[..., Any], replacement: Any) -> Any:
+    """Return a function that calls the original for us and for pytest, and for foreign code what replaced it."""
+    if isinstance(original, type) or not callable(replacement):
+        return original
+
+    @wraps(original)
+    def fork(*arguments: Any, **keywords: Any) -> Any:
+        if _is_foreign(_frame(1)):
+            return replacement(*arguments, **keywords)
+        return original(*arguments, **keywords)
+
+    _FORKS.add(fork)
+    return fork
+
+
+_frame = sys._getframe  # kept: whatever is looked up in a module may be a fork
+
+
+def _is_foreign(frame: FrameType | None) -> bool:
+    """Return whether foreign code called, or had the library call.
+
+    What the nearest frame of us or of pytest belongs to decides: our doors call foreign
+    code, but also functions of the library on their own behalf.
+    """
+    is_direct = True
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        package = module.partition(".")[0]
+        if module == __name__ or package in _LIBRARY:
+            pass
+        elif package in _OURS:
+            return not is_direct and module.startswith(_DOORS)
+        elif package not in _INSTALLED:
+            is_direct = False
+        frame = frame.f_back
+    return not is_direct
+
+
+def _installed_packages() -> Iterator[str]:
+    for name, module in sys.modules.items():
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and (
+            "site-packages" in file or "dist-packages" in file
+        ):
+            yield name.partition(".")[0]
+
+
+def _core_modules() -> Iterator[ModuleType]:
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{_PACKAGE}._core"):
+            yield module
+
+
+def _modules_of_core() -> list[Owner]:
+    """Return the modules of Python's library that modules of the core have imported."""
+    modules = dict[int, Owner]()
+    for module in _core_modules():
+        for value in vars(module).values():
+            if isinstance(value, ModuleType) and _is_of_library(value.__name__):
+                modules[id(value)] = value
+    return list(modules.values())
+
+
+def _names_in_core() -> set[str]:
+    """Return all names that the functions of the core look up."""
+    codes = list[CodeType]()
+    for module in _core_modules():
+        members = list(vars(module).values())
+        for member in tuple(members):
+            if isinstance(member, type) and member.__module__ == module.__name__:
+                members += vars(member).values()
+        codes += filter(None, map(_code_of, members))
+    names = set[str]()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [part for part in code.co_consts if type(part) is CodeType]
+    return names
+
+
+def _code_of(member: object) -> CodeType | None:
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, (staticmethod, classmethod)):
+        member = member.__func__
+    return member.__code__ if isinstance(member, FunctionType) else None
+
+
+def _library(names: set[str]) -> Iterator[Owner]:
+    """Yield those modules that are of Python's library, with their own classes."""
+    for name in filter(_is_of_library, names):
+        module = sys.modules[name]
+        if isinstance(module, ModuleType):
+            yield module
+            for value in vars(module).values():
+                if isinstance(value, type) and _is_mutable(value, name):
+                    yield value
+
+
+def _is_mutable(kind: type, module: str) -> bool:
+    flags = kind.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE)
+    return kind.__module__ == module and flags == _HEAP_TYPE
+
+
+def _is_of_library(name: str) -> bool:
+    return name.partition(".")[0] in _LIBRARY
+
+
+def _own_functions(owner: Owner, wanted: set[str] | None) -> Iterator[str]:
+    """Yield the names of a module's functions and classes, or of a class's plain methods; `wanted`: the only ones."""
+    for name, value in vars(owner).items():
+        is_function = type(value) is FunctionType
+        if not isinstance(owner, type):
+            is_function = callable(value)
+        if is_function and (wanted is None or name in wanted):
+            yield name
