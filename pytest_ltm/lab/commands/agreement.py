@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pytest_ltm import evaluators
 from pytest_ltm.api.model import SCORINGS, Evaluator, Score, Scoring, Unscored
 from pytest_ltm.api.storage import DatasetError, lazy_pattern
-from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.commands.arguments import add_flags, add_json
 from pytest_ltm.datasets.rows import read_json_rows
 
 Row: TypeAlias = Mapping[str, Any]
@@ -39,8 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
     rules = "the rules to score by (default: current)"
     parser.add_argument("--scoring", choices=SCORINGS, default="current", help=rules)
-    listed = "print every row that is scored otherwise, then the table"
-    parser.add_argument("--list", action="store_true", help=listed)
+    add_flags(parser, list="print every row that is scored otherwise, then the table")
     add_json(parser)
 
 

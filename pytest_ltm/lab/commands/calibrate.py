@@ -14,7 +14,12 @@ from msgspec import Struct
 
 from pytest_ltm.api.scenarios import read_json
 from pytest_ltm.api.storage import ConfigurationError, pluralize
-from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
+from pytest_ltm.commands.arguments import (
+    add_json,
+    add_option,
+    add_pytest_options,
+    add_seeds,
+)
 from pytest_ltm.datasets.published import (
     ENDING,
     FOLDERS,
@@ -68,19 +73,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     folder = "a folder of definitions, as for --ltm-definitions; without one, only the suite is played"
     parser.add_argument("definitions", type=Path, nargs="*", metavar="DIR", help=folder)
     suite = "the suite (default: standard)"
-    parser.add_argument(
-        "--ltm-suite", dest="suite", default="standard", metavar="NAME|FILE", help=suite
-    )
-    parser.add_argument(
-        "--span",
-        metavar="SPAN",
-        help="the memory span (default: that of the folder's config.yml)",
-    )
+    add_option(parser, "--ltm-suite", "NAME|FILE", suite, "standard", dest="suite")
+    span = "the memory span (default: that of the folder's config.yml)"
+    add_option(parser, "--span", "SPAN", span)
     add_seeds(parser)
     agents = f"only this control (repeatable; default: {', '.join(CONTROLS)}); full and oracle are always played"
-    parser.add_argument(
-        "--agent", dest="agents", action="append", metavar="SPEC", help=agents
-    )
+    add_option(parser, "--agent", "SPEC", agents, [], dest="agents")
     add_pytest_options(parser)
     add_json(parser)
 

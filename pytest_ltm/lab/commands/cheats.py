@@ -37,7 +37,12 @@ from pytest_ltm.api.storage import (
     pluralize,
     write_output,
 )
-from pytest_ltm.commands.arguments import add_output, add_pytest_options
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_option,
+    add_output,
+    add_pytest_options,
+)
 from pytest_ltm.datasets.suite_file import load_suite
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import NOTHING, clip_text, score_text
@@ -237,35 +242,19 @@ EACH = ("--ltm-examples=1", "--ltm-trials=3")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what is attacked, by whom, and the file to write."""
-    parser.add_argument(
-        "tests",
-        nargs="*",
-        metavar="TEST",
-        help="scenarios of your own: files, as pytest takes them",
-    )
+    tests = "scenarios of your own: files, as pytest takes them"
+    parser.add_argument("tests", nargs="*", metavar="TEST", help=tests)
     suite = "the suite (default: standard; none if tests are given)"
+    add_option(parser, "--ltm-suite", "NAME|FILE", suite, dest="suite")
     spans = "isolated,2k,32k"
-    parser.add_argument("--ltm-suite", dest="suite", metavar="NAME|FILE", help=suite)
-    parser.add_argument(
-        "--span",
-        dest="spans",
-        default=spans,
-        metavar="SPANS",
-        help=f"memory spans (default: {spans})",
-    )
+    text = f"memory spans (default: {spans})"
+    add_option(parser, "--span", "SPANS", text, spans, dest="spans")
     agents = "only this one (repeatable; default: all cheats)"
-    parser.add_argument(
-        "--agent", dest="agents", action="append", metavar="SPEC", help=agents
-    )
+    add_option(parser, "--agent", "SPEC", agents, [], dest="agents")
     far = "span of the attacks on distance: padding before wider windows, and learners that skip filler"
-    parser.add_argument(
-        "--far",
-        default="",
-        metavar="SPAN",
-        help=f"{far} (default: 120k; none with --agent)",
-    )
+    add_option(parser, "--far", "SPAN", f"{far} (default: 120k; none with --agent)")
     floors = "instead, look for the best reply that depends on the question alone, over 80 seeds of built-in scenarios"
-    parser.add_argument("--floors", action="store_true", help=floors)
+    add_flags(parser, floors=floors)
     add_pytest_options(parser)
     add_output(parser, "FILE", "also write everything: Markdown, or JSON to *.json")
 

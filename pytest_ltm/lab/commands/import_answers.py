@@ -33,7 +33,13 @@ from pytest_ltm.api.storage import (
     pluralize,
     write_whole,
 )
-from pytest_ltm.commands.arguments import add_json, add_ltm_dir, new_run_folder
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_json,
+    add_ltm_dir,
+    add_option,
+    new_run_folder,
+)
 from pytest_ltm.datasets.locomo.samples import Category
 from pytest_ltm.figures.statistics.counts import cohen_kappa
 from pytest_ltm.figures.statistics.totals import group_by
@@ -94,24 +100,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     files = "answers with their questions: JSON or JSON lines, also as .gz"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help=files)
     data = "the data set with the questions, for rows without question, expected answer or category"
-    parser.add_argument("--data", type=Path, metavar="FILE", help=data)
-    parser.add_argument(
-        "--agent",
-        default="",
-        metavar="LABEL",
-        help="the name of the system that answered",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="RUN",
-        help="the run to write; without it, only counts are printed",
-    )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        help="print each answer that rules and judge decide differently",
-    )
+    add_option(parser, "--data", "FILE", data, None, type=Path)
+    add_option(parser, "--agent", "LABEL", "the name of the system that answered")
+    output = "the run to write; without it, only counts are printed"
+    parser.add_argument("-o", "--output", metavar="RUN", help=output)
+    add_flags(parser, list="print each answer that rules and judge decide differently")
     add_json(
         parser, "print JSON: verdict, F1 and grade of each row, and what they come to"
     )

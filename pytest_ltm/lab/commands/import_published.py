@@ -29,7 +29,7 @@ from pytest_ltm.api.storage import (
     json_text,
     pluralize,
 )
-from pytest_ltm.commands.arguments import add_ltm_dir, new_run_folder
+from pytest_ltm.commands.arguments import add_ltm_dir, add_option, new_run_folder
 from pytest_ltm.datasets.rows import json_of
 from pytest_ltm.figures.columns import Column, result_columns
 from pytest_ltm.figures.statistics.totals import group_by
@@ -59,24 +59,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the files, the new run, and what is taken and checked."""
     files = "result files (.jsonl, .jsonl.gz), or a folder"
     parser.add_argument("files", type=Path, nargs="+", metavar="DIR|FILE", help=files)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="RUN",
-        help="the run to write; without it, only totals are printed",
-    )
+    output = "the run to write; without it, only totals are printed"
+    parser.add_argument("-o", "--output", metavar="RUN", help=output)
     ref = "only results of this branch (repeatable)"
-    parser.add_argument(
-        "--ref", action="append", default=[], metavar="BRANCH", help=ref
-    )
+    add_option(parser, "--ref", "BRANCH", ref, [])
     benchmark = "only benchmarks whose names begin with this"
-    parser.add_argument("--benchmark", default="", metavar="NAME", help=benchmark)
-    parser.add_argument(
-        "--check",
-        type=Path,
-        metavar="FILE",
-        help="compare with a published leaderboard (JSON)",
-    )
+    add_option(parser, "--benchmark", "NAME", benchmark)
+    check = "compare with a published leaderboard (JSON)"
+    add_option(parser, "--check", "FILE", check, None, type=Path)
     add_ltm_dir(parser)
 
 

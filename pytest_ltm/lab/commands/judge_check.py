@@ -21,7 +21,7 @@ from pytest_ltm.api.scenarios import (
 )
 from pytest_ltm.api.storage import ConfigurationError, Field, did_you_mean, one_line
 from pytest_ltm.api.storage import schema as _yaml
-from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.commands.arguments import add_flags, add_json, add_option
 from pytest_ltm.figures.statistics.counts import (
     Interval,
     Kappa,
@@ -270,33 +270,21 @@ _WIDTH = 58
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the judge, the answers and the limits."""
-    parser.add_argument(
-        "--ltm-judge",
-        dest="judge",
-        metavar="SPEC",
-        help="the judge, as in a run; one vote unless 'SPEC?votes=N' says more",
-    )
+    judge = "the judge, as in a run; one vote unless 'SPEC?votes=N' says more"
+    add_option(parser, "--ltm-judge", "SPEC", judge, dest="judge")
     limit = (
         f"exit status 1 if a rate is above it, or kappa below (default: {', '.join(DEFAULTS)}); repeatable. "
         f"Names: {', '.join(NAMES)}"
     )
-    parser.add_argument(
-        "--limit", action="append", default=[], metavar="NAME:NUMBER", help=limit
-    )
-    parser.add_argument(
-        "--items", type=Path, metavar="FILE.yml", help="your own labelled answers"
-    )
+    add_option(parser, "--limit", "NAME:NUMBER", limit, [])
+    items = "your own labelled answers"
+    add_option(parser, "--items", "FILE.yml", items, BUNDLED_LABELS)
     timeout = "time limit for one call; 0: none (default: 300)"
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help=timeout
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="print every answer that was judged wrongly"
-    )
-    parser.add_argument(
-        "--prompts",
-        action="store_true",
-        help="print the prompts without asking the judge",
+    add_option(parser, "--timeout", "SECONDS", timeout, 300.0)
+    add_flags(
+        parser,
+        list="print every answer that was judged wrongly",
+        prompts="print the prompts without asking the judge",
     )
     add_json(parser)
 
@@ -313,15 +301,13 @@ def run(arguments: Namespace) -> int:
             )
         return 0
     limits = parse_limits(arguments.limit)
-    if arguments.judge is None:
+    if not arguments.judge:
         raise ConfigurationError(
             "which judge? Give --ltm-judge SPEC, such as openai:MODEL or rules"
         )
     judge = JudgeSpec.parse(spec_text(arguments.judge, "judge", Path()), votes=1)
     with judge_session(judge.judge, timeout=arguments.timeout or None) as ask:
-        report = judge_all(
-            load_labelled(arguments.items or BUNDLED_LABELS), ask, votes=judge.votes
-        )
+        report = judge_all(load_labelled(arguments.items), ask, votes=judge.votes)
     breaches = list(filter(None, (limit.breach(report) for limit in limits)))
     if arguments.json:
         fields = {"judge": judge.judge, "votes": judge.votes}

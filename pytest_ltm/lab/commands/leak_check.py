@@ -19,7 +19,13 @@ from pytest_ltm.api.storage import (
     open_regular,
     pluralize,
 )
-from pytest_ltm.commands.arguments import add_json, add_pytest_options, add_seeds
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_json,
+    add_option,
+    add_pytest_options,
+    add_seeds,
+)
 from pytest_ltm.commands.pytest_runs import play_run
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.datasets.longmemeval.conversations import holds_evidence
@@ -82,9 +88,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_seeds(parser)
     span = "the memory span at which suites are played (default: 32k)"
-    parser.add_argument("--span", default="32k", metavar="SPAN", help=span)
-    sessions = "look for whole sessions of histories, not for turns"
-    parser.add_argument("--sessions", action="store_true", help=sessions)
+    add_option(parser, "--span", "SPAN", span, "32k")
+    add_flags(parser, sessions="look for whole sessions of histories, not for turns")
     add_pytest_options(parser)
     add_json(parser)
 

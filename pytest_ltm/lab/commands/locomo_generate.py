@@ -21,7 +21,7 @@ from pytest_ltm.api.storage import (
     read_regular,
     write_output,
 )
-from pytest_ltm.commands.arguments import add_output
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.datasets.locomo.samples import load_locomo
 from pytest_ltm.lab.author import AUTHORS, author_session
 from pytest_ltm.lab.locomo.dialogue import (
@@ -58,16 +58,16 @@ def add_generate_arguments(parser: ArgumentParser) -> None:
         ),
         ("--seed", 0, "the same seed gives the same file (default: 0)"),
     ):
-        parser.add_argument(flag, type=int, default=default, metavar="N", help=text)
+        add_option(parser, flag, "N", text, default, type=int)
     graph = "also write the event graphs, as JSON; with --model, graphs that are in it already are used"
-    parser.add_argument("--graph", type=Path, metavar="FILE", help=graph)
-    parser.add_argument("--model", metavar="SPEC", help=AUTHORS)
+    add_option(parser, "--graph", "FILE", graph, None, type=Path)
+    add_option(parser, "--model", "SPEC", AUTHORS)
     personas = (
         "with --model: a JSON or YAML file of two personas, each with name and about"
     )
-    parser.add_argument("--personas", type=Path, metavar="FILE", help=personas)
+    add_option(parser, "--personas", "FILE", personas, None, type=Path)
     turns = "with --model: ask it for each turn, as the speaker whose turn it is"
-    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+    add_flags(parser, turn_by_turn=turns)
 
 
 def generate_locomo(arguments: Namespace) -> int:

@@ -12,7 +12,13 @@ from typing import Any
 from pytest_ltm.api.model import token_counter
 from pytest_ltm.api.storage import DatasetError, read_regular
 from pytest_ltm.api.storage import pluralize as counted_of
-from pytest_ltm.commands.arguments import add_output, positive_integer, token_count
+from pytest_ltm.commands.arguments import (
+    add_flags,
+    add_option,
+    add_output,
+    positive_integer,
+    token_count,
+)
 from pytest_ltm.datasets.longmemeval.record import LongMemEvalFile
 from pytest_ltm.lab.author import AUTHORS, author_session
 from pytest_ltm.lab.longmemeval.histories import (
@@ -42,36 +48,24 @@ from pytest_ltm.lab.longmemeval.session_text import cache_counter
 
 
 def _add_length(group: _ActionsContainer) -> None:
+    sessions = "sessions of each history"
+    add_option(group, "--sessions", "N", sessions, None, type=positive_integer)
     tokens = "tokens of each history at most, such as 115k or 1.5m"
-    group.add_argument(
-        "--sessions",
-        type=positive_integer,
-        metavar="N",
-        help="sessions of each history",
-    )
-    group.add_argument("--tokens", type=token_count, metavar="T", help=tokens)
+    add_option(group, "--tokens", "T", tokens, None, type=token_count)
 
 
 def _add_file(parser: ArgumentParser) -> None:
     seed = "the same seed gives the same file (default: 0)"
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help=seed)
-    tokenizer = "cl100k_base"
-    parser.add_argument(
-        "--tokenizer",
-        default=tokenizer,
-        metavar="NAME",
-        help=f"tokenizer (default: {tokenizer})",
-    )
+    add_option(parser, "--seed", "N", seed, 0)
+    tokenizer = "tokenizer (default: cl100k_base)"
+    add_option(parser, "--tokenizer", "NAME", tokenizer, "cl100k_base")
     add_output(parser, "FILE", "the file to write", required=True)
 
 
 def add_compile_arguments(parser: ArgumentParser) -> None:
     """Add the questions, the fillers and the length."""
-    parser.add_argument(
-        "needles",
-        type=Path,
-        help="a LongMemEval file; only its sessions of evidence are used",
-    )
+    needles = "a LongMemEval file; only its sessions of evidence are used"
+    parser.add_argument("needles", type=Path, help=needles)
     fillers = (
         "JSON lists of records or of sessions: half of the fillers are evidence of other questions of the first file, "
         "the rest comes in equal parts from these files (default: generated fillers)"
@@ -102,19 +96,16 @@ def compile_histories(arguments: Namespace) -> int:
 def add_generate_arguments(parser: ArgumentParser) -> None:
     """Add the number of questions, the length, and who writes them."""
     count = "number of questions (default: 500)"
-    parser.add_argument(
-        "--count", type=positive_integer, default=500, metavar="N", help=count
-    )
+    add_option(parser, "--count", "N", count, 500, type=positive_integer)
     group = parser.add_mutually_exclusive_group()
     _add_length(group)
     model = (
         f"{AUTHORS}. For longer histories give the file to ltm data longmemeval-compile"
     )
-    group.add_argument("--model", metavar="SPEC", help=model)
+    add_option(group, "--model", "SPEC", model)
     curate = "with --model: it also writes attributes, backgrounds, questions, answers and what is said of them"
-    parser.add_argument("--curate", action="store_true", help=curate)
     turns = "with --model: ask it for each turn, as the person and as the assistant"
-    parser.add_argument("--turn-by-turn", action="store_true", help=turns)
+    add_flags(parser, curate=curate, turn_by_turn=turns)
     _add_file(parser)
 
 

@@ -25,7 +25,7 @@ from pytest_ltm.api.storage import (
     wall_time,
     write_whole,
 )
-from pytest_ltm.commands.arguments import add_output
+from pytest_ltm.commands.arguments import add_flags, add_option, add_output
 from pytest_ltm.figures.statistics.totals import FULL_MARKS
 from pytest_ltm.lab.author import (
     AUTHORS,
@@ -58,19 +58,13 @@ _CODE = re.compile(r"[{}\[\]`<>|]|\n\s*\n")
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the suite, the model, the solvers and the folder."""
     parser.add_argument("suite", metavar="NAME|FILE", help="the suite")
-    parser.add_argument("--model", required=True, metavar="SPEC", help=AUTHORS)
-    parser.add_argument(
-        "--span", default="32k", metavar="SPAN", help="the memory span (default: 32k)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="the suite's seed (default: 0)"
-    )
+    add_option(parser, "--model", "SPEC", AUTHORS, required=True)
+    add_option(parser, "--span", "SPAN", "the memory span (default: 32k)", "32k")
+    add_option(parser, "--seed", "N", "the suite's seed (default: 0)", 0)
     solver = "another agent that looks for the expected answers, such as openai:MODEL (repeatable)"
-    parser.add_argument(
-        "--solver", action="append", default=[], metavar="SPEC", help=solver
-    )
+    add_option(parser, "--solver", "SPEC", solver, [])
     unchecked = "keep definitions that no solver can check, and mark them"
-    parser.add_argument("--keep-unchecked", action="store_true", help=unchecked)
+    add_flags(parser, keep_unchecked=unchecked)
     add_output(parser, "DIR", "the folder to write", required=True)
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from pytest_ltm import evaluators
 from pytest_ltm.api.model import Score, evidence_snippet
 from pytest_ltm.api.storage import DatasetError, did_you_mean, lazy_pattern, load_yaml
-from pytest_ltm.commands.arguments import add_json
+from pytest_ltm.commands.arguments import add_flags, add_json
 from pytest_ltm.datasets.rows import read_json_rows
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.lab.verdict_mutants import of_answer, of_scenario
@@ -73,14 +73,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the file and the format."""
     file = "labelled replies, one JSON object per line (.jsonl or .jsonl.gz)"
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
-    listed = (
-        "print every reply that is not scored as labelled, and every mutant that passes"
-    )
-    parser.add_argument("--list", action="store_true", help=listed)
-    dress = "score every reply in every form in which models wrap an answer, too; no verdict may change"
-    parser.add_argument("--dress", action="store_true", help=dress)
-    parser.add_argument(
-        "--open", action="store_true", help="print what could not be proven, by reason"
+    add_flags(
+        parser,
+        list="print every reply that is not scored as labelled, and every mutant that passes",
+        dress="score every reply in every form in which models wrap an answer, too; no verdict may change",
+        open="print what could not be proven, by reason",
     )
     add_json(parser)
 
