@@ -178,6 +178,16 @@ def text_in(value: Any) -> str | None:
     return None
 
 
+def holds_one_text(leaf: Leaf) -> bool:
+    """Return whether a field holds one answer: a text, messages, or a list of one where its name is a plural."""
+    value = leaf.value
+    while isinstance(value, list) and len(value) == 1 and leaf.path[-1].endswith("s"):
+        value = value[0]
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(member, dict) for member in value)
+    return True
+
+
 def grade_in(value: Any) -> float | None:
     """Return what a value gives, from 0 to 1: a share, a word for it, or the mean of several; None for any other."""
     if isinstance(value, str):

@@ -30,6 +30,7 @@ from pytest_ltm.datasets.longmemeval.record import ABSTENTION, is_abstention
 from pytest_ltm.lab.answer_fields import (
     Leaf,
     RowFields,
+    holds_one_text,
     model_of,
     provider_error,
     published_grade,
@@ -414,7 +415,7 @@ def _parse_answers(
         raise DatasetError(NEEDS_DATA)
     for leaf in answers:
         response = text_in(leaf.value)
-        if response is None or isinstance(leaf.value, list):
+        if response is None or not holds_one_text(leaf):
             raise DatasetError(
                 f"{leaf.path[-1]} is {show_value(leaf.value)}, not a text"
             )

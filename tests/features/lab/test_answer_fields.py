@@ -332,3 +332,77 @@ def test_an_error_that_a_grader_names_stands_for_an_empty_answer() -> None:
     assert provider_error(RowFields(row | {"submission": "Oslo"}), "Lund") == ""
     asked = {"question": "Error: 429, what is that?", "response": "", "gold": "busy"}
     assert provider_error(RowFields(asked), "busy") == ""
+
+
+MESSAGES = [{"role": "assistant", "content": SAID}]
+
+
+@pytest.mark.parametrize(
+    ("row", "grade"),
+    [
+        (
+            {
+                "promptIdx": 0,
+                "vars": {"question": QUESTION},
+                "response": {"output": SAID},
+                "assert": [{"value": GOLD}],
+                "success": True,
+            },
+            1.0,
+        ),
+        (
+            {
+                "doc": {"question": QUESTION},
+                "target": GOLD,
+                "filtered_resps": [SAID],
+                "resps": [[SAID]],
+                "exact_match": 0.0,
+            },
+            0.0,
+        ),
+        (
+            {
+                "item": {"question": QUESTION, "correct_answer": GOLD},
+                "sample": {"output": MESSAGES},
+                "results": [{"passed": True}],
+            },
+            1.0,
+        ),
+        (
+            {
+                "user_input": QUESTION,
+                "response": SAID,
+                "reference": GOLD,
+                "answer_correctness": 0.5,
+            },
+            0.5,
+        ),
+        (
+            {
+                "inputs.question": QUESTION,
+                "outputs.answer": SAID,
+                "reference_outputs.answer": GOLD,
+                "feedback.correctness": 1,
+            },
+            1.0,
+        ),
+    ],
+    ids=["promptfoo", "lm-eval", "evals", "ragas", "langsmith"],
+)
+def test_rows_of_programs_are_read_with_their_grades(
+    tmp_path: Path, row: dict[str, Any], grade: float
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row))
+    [answer] = read(path).answers
+    assert (answer.question, answer.gold, answer.reply) == (QUESTION, GOLD, SAID)
+    assert answer.grade == grade
+
+
+def test_a_list_of_several_answers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"question": QUESTION, "target": GOLD, "resps": [SAID, "In Bonn."]}
+    path.write_text(json.dumps(row))
+    published = read(path)
+    assert not published.answers
+    assert "not a text" in published.left_out[0]
