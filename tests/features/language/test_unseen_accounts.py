@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -135,6 +136,42 @@ def test_rows_that_nobody_had_seen_are_read_right(
     name: str, kind: str, right: int
 ) -> None:
     assert sum(read_kind(name, kind)) >= right
+
+
+def sort_refusals(name: str, right: str) -> Counter[str]:
+    """Return how the refusals of a set are sorted that are labelled so; one that reports no error is an answer."""
+    lines = (LABELLED / "unseen_refusals.jsonl").read_text("utf-8").splitlines()
+    chances: Counter[str] = Counter()
+    for row in map(json.loads, lines):
+        if (row["set"], row["right"]) == (name, right):
+            body = row["body"]
+            text = body if isinstance(body, str) else json.dumps(body)
+            data = None if isinstance(body, str) else body
+            refusal = read_refusal(row["status"], text, data)
+            chances[refusal.chance if refusal else "no error"] += 1
+    return chances
+
+
+# Bodies as servers send them, written before the rules were read (third: after); the
+# first set was mended with, then the second was looked at. The rest is asked twice more.
+@pytest.mark.parametrize(
+    ("name", "right", "count", "wrong"),
+    [
+        ("first", "final", 27, 0),
+        ("second", "final", 22, 3),
+        ("third", "final", 15, 1),
+        ("first", "passing", 16, 0),
+        ("second", "passing", 14, 0),
+        ("third", "passing", 8, 0),
+    ],
+)
+def test_a_refusal_that_nobody_had_seen_is_seldom_taken_for_its_opposite(
+    name: str, right: str, count: int, wrong: int
+) -> None:
+    chances = sort_refusals(name, right)
+    opposite = "passing" if right == "final" else "final"
+    assert chances[right] >= count
+    assert chances[opposite] <= wrong
 
 
 @pytest.mark.parametrize(
