@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from pytest_ltm.api.model import AnsweredCall, Call, CallRule, Check
 from pytest_ltm.language.values import Sameness, compare_values
@@ -13,15 +14,17 @@ SAME = Sameness.SAME
 OTHER = Sameness.OTHER
 UNKNOWN = Sameness.UNKNOWN
 _MOST_SHOWN = 6
+Expected = TypeVar("Expected")
+Actual = TypeVar("Actual")
 
 
 def check_calls(
-    rule: CallRule, wanted: Sequence[Call], calls: Sequence[AnsweredCall]
+    rule: CallRule, expected: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Check:
     """Return a check of calls: passed, failed, or open where a value is neither the wanted one nor surely another."""
-    made = [call for call in calls if not call.refused]
-    sameness = _judge(rule, wanted, made)
-    label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, wanted)}".strip()
+    accepted = [call for call in calls if not call.refused]
+    sameness = _judge(rule, expected, accepted)
+    label = f"{_RULE_WORDS[rule]} {_show_wanted(rule, expected)}".strip()
     if sameness is SAME:
         return Check(label, ok=True, acted=True)
     label += f": {_show_made(calls)}"
@@ -39,12 +42,12 @@ _RULE_WORDS: Mapping[CallRule, str] = {
 
 
 def _judge(
-    rule: CallRule, wanted: Sequence[Call], made: Sequence[AnsweredCall]
+    rule: CallRule, expected: Sequence[Call], calls: Sequence[AnsweredCall]
 ) -> Sameness:
     if rule in _OF_ALL:
-        return _OF_ALL[rule](wanted, made)
-    [wanted_call] = wanted
-    fits = [compare_calls(wanted_call, call) for call in made]
+        return _OF_ALL[rule](expected, calls)
+    [expected_call] = expected
+    fits = [compare_calls(expected_call, call) for call in calls]
     if rule == "called":
         return _any(fits)
     if rule == "not called":
@@ -69,35 +72,43 @@ def _all(fits: Sequence[Sameness]) -> Sameness:
     return UNKNOWN if UNKNOWN in fits else SAME
 
 
-def _keep_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
-    names = [call.name for call in wanted]
-    first = list(dict.fromkeys(call.name for call in made))
+def _keep_order(expected: Sequence[Call], calls: Sequence[AnsweredCall]) -> Sameness:
+    names = [call.name for call in expected]
+    first = list(dict.fromkeys(call.name for call in calls))
     if [name for name in first if name in names] == names:
         return SAME
     return OTHER
 
 
-def _match_all(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
-    """Return whether the calls made are the wanted ones, each once, in any order."""
-    if len(wanted) != len(made):
+def _match_all(expected: Sequence[Call], calls: Sequence[AnsweredCall]) -> Sameness:
+    return _match_items(expected, calls, compare_whole_calls)
+
+
+def _match_items(
+    expected: Sequence[Expected],
+    actual: Sequence[Actual],
+    compare: Callable[[Expected, Actual], Sameness],
+) -> Sameness:
+    """Return whether both have equal items, each once, in any order."""
+    if len(expected) != len(actual):
         return OTHER
-    unmatched = list(made)
+    unmatched = list(actual)
     fits: list[Sameness] = []
-    for wanted_call in wanted:
-        ranked = {
-            compare_whole_calls(wanted_call, call): call for call in reversed(unmatched)
-        }
-        best = _any(list(ranked))
+    for expected_item in expected:
+        ranked = [compare(expected_item, item) for item in unmatched]
+        best = _any(ranked)
         fits.append(best)
         if best is not OTHER:
-            unmatched.remove(ranked[best])
+            unmatched.pop(ranked.index(best))
     return _all(fits)
 
 
-def _match_in_order(wanted: Sequence[Call], made: Sequence[AnsweredCall]) -> Sameness:
-    if len(wanted) != len(made):
+def _match_in_order(
+    expected: Sequence[Call], calls: Sequence[AnsweredCall]
+) -> Sameness:
+    if len(expected) != len(calls):
         return OTHER
-    return _all(list(map(compare_whole_calls, wanted, made)))
+    return _all(list(map(compare_whole_calls, expected, calls)))
 
 
 _OF_ALL: Mapping[
@@ -105,27 +116,27 @@ _OF_ALL: Mapping[
 ] = {"order": _keep_order, "only": _match_all, "sequence": _match_in_order}
 
 
-def compare_calls(wanted: Call, made: AnsweredCall) -> Sameness:
+def compare_calls(expected: Call, call: AnsweredCall) -> Sameness:
     """Return whether a call is the wanted one in the arguments that are wanted; a wanted call without a name is any."""
-    if wanted.name not in ("", made.name):
+    if expected.name not in ("", call.name):
         return OTHER
-    arguments = _wanted_arguments(wanted)
+    arguments = _wanted_arguments(expected)
     return _all(
         [
-            compare_arguments(value, made.arguments.get(name), name)
+            compare_arguments(value, call.arguments.get(name), name)
             for name, value in arguments.items()
         ]
     )
 
 
-def compare_whole_calls(wanted: Call, made: AnsweredCall) -> Sameness:
+def compare_whole_calls(expected: Call, call: AnsweredCall) -> Sameness:
     """Return whether a call is the wanted one in all of its arguments; an empty argument is as good as none."""
     extra = {
         name
-        for name, value in made.arguments.items()
-        if not _is_empty(value) and name not in _wanted_arguments(wanted)
+        for name, value in call.arguments.items()
+        if not _is_empty(value) and name not in _wanted_arguments(expected)
     }
-    return OTHER if extra else compare_calls(wanted, made)
+    return OTHER if extra else compare_calls(expected, call)
 
 
 def _wanted_arguments(call: Call) -> Mapping[str, Any]:
@@ -138,72 +149,57 @@ def _is_empty(value: object) -> bool:
     return value is None or value in ("", [], {})
 
 
-def compare_arguments(wanted: object, made: object, name: str) -> Sameness:
+def compare_arguments(expected: object, actual: object, name: str) -> Sameness:
     """Return whether an argument means the wanted value: "10:00" is "10 am", 4 is "four", a list has equal items.
 
     A function that is wanted says itself whether a value will do. `name` is that of the
     argument: it says what a bare number counts.
     """
-    if callable(wanted):
-        return SAME if wanted(made) else OTHER
-    if _is_empty(wanted) or _is_empty(made):
-        if _is_empty(wanted) and _is_empty(made):
+    if callable(expected):
+        return SAME if expected(actual) else OTHER
+    if _is_empty(expected) or _is_empty(actual):
+        if _is_empty(expected) and _is_empty(actual):
             return SAME
         return OTHER
-    if isinstance(wanted, Mapping) and isinstance(made, Mapping):
-        return _compare_mappings(wanted, made)
-    if isinstance(wanted, (list, tuple)) and isinstance(made, (list, tuple)):
-        return _compare_lists(wanted, made, name)
-    return _compare_scalars(wanted, made, name)
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return _compare_mappings(expected, actual)
+    if isinstance(expected, (list, tuple)) and isinstance(actual, (list, tuple)):
+        return _match_items(expected, actual, partial(compare_arguments, name=name))
+    return _compare_scalars(expected, actual, name)
 
 
-def _compare_scalars(wanted: object, made: object, name: str) -> Sameness:
+def _compare_scalars(expected: object, actual: object, name: str) -> Sameness:
     numbers = (int, float)
-    is_exact = isinstance(wanted, bool) or isinstance(made, bool)
-    if is_exact or (isinstance(wanted, numbers) and isinstance(made, numbers)):
-        is_same = wanted == made and isinstance(wanted, bool) is isinstance(made, bool)
+    is_exact = isinstance(expected, bool) or isinstance(actual, bool)
+    if is_exact or (isinstance(expected, numbers) and isinstance(actual, numbers)):
+        is_same = expected == actual and isinstance(expected, bool) is isinstance(
+            actual, bool
+        )
         return SAME if is_same else OTHER
-    if isinstance(wanted, (str, *numbers)) and isinstance(made, (str, *numbers)):
-        return _compare_texts(str(wanted), str(made), name)
+    if isinstance(expected, (str, *numbers)) and isinstance(actual, (str, *numbers)):
+        return _compare_texts(str(expected), str(actual), name)
     return OTHER
 
 
 def _compare_mappings(
-    wanted: Mapping[str, object], made: Mapping[str, object]
+    expected: Mapping[str, object], actual: Mapping[str, object]
 ) -> Sameness:
-    names = [*dict.fromkeys([*wanted, *made])]
+    names = [*dict.fromkeys([*expected, *actual])]
     return _all(
-        [compare_arguments(wanted.get(key), made.get(key), key) for key in names]
+        [compare_arguments(expected.get(key), actual.get(key), key) for key in names]
     )
 
 
-def _compare_lists(
-    wanted: Sequence[object], made: Sequence[object], name: str
-) -> Sameness:
-    """Return whether lists have equal items, in any order."""
-    if len(wanted) != len(made):
-        return OTHER
-    unmatched = list(made)
-    fits: list[Sameness] = []
-    for value in wanted:
-        ranked = [compare_arguments(value, item, name) for item in unmatched]
-        best = _any(ranked)
-        fits.append(best)
-        if best is not OTHER:
-            unmatched.pop(ranked.index(best))
-    return _all(fits)
-
-
-def _compare_texts(wanted: str, made: str, name: str) -> Sameness:
-    if plain_text(wanted) == plain_text(made):
+def _compare_texts(expected: str, actual: str, name: str) -> Sameness:
+    if plain_text(expected) == plain_text(actual):
         return SAME
     question = f"what {name.replace('_', ' ')}?"
-    sameness = compare_values(wanted, made, question=question)
+    sameness = compare_values(expected, actual, question=question)
     if sameness is not UNKNOWN:
         return sameness
     # A tool is told of things by what they were called.
-    words = _name_words(wanted)
-    other_words = _name_words(made)
+    words = _name_words(expected)
+    other_words = _name_words(actual)
     shared = len(words & other_words)
     if 2 * shared < min(len(words), len(other_words)):
         return OTHER
@@ -219,15 +215,16 @@ def plain_text(text: str) -> str:
     return " ".join(text.casefold().split()).removesuffix(".")
 
 
-def _show_wanted(rule: CallRule, wanted: Sequence[Call]) -> str:
+def _show_wanted(rule: CallRule, expected: Sequence[Call]) -> str:
     if rule == "order":
-        return ", ".join(call.name for call in wanted)
-    if not wanted:
+        return ", ".join(call.name for call in expected)
+    if not expected:
         return "nothing"
     wanted_calls = [
-        _show_call(call.name or "any tool", _wanted_arguments(call)) for call in wanted
+        _show_call(call.name or "any tool", _wanted_arguments(call))
+        for call in expected
     ]
-    more = " and nothing else" if rule in ("only", "sequence") and wanted else ""
+    more = " and nothing else" if rule in ("only", "sequence") and expected else ""
     return f"{', '.join(wanted_calls)}{more}"
 
 

@@ -70,13 +70,11 @@ def add_run(
     parser: ArgumentParser, *, required: bool = False, kinds: str = RUN
 ) -> None:
     """Add RUN, by default the latest run, and where run IDs are looked up."""
-    default: dict[str, Any] = {} if required else {"nargs": "?", "default": LATEST}
-    parser.add_argument(
-        "run",
-        metavar="RUN",
-        help=kinds + (" (default: latest)" if not required else ""),
-        **default,
-    )
+    if required:
+        parser.add_argument("run", metavar="RUN", help=kinds)
+    else:
+        text = f"{kinds} (default: latest)"
+        parser.add_argument("run", nargs="?", default=LATEST, metavar="RUN", help=text)
     add_ltm_dir(parser)
 
 
@@ -216,13 +214,11 @@ _TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([km]?)", re.IGNORECASE)
 
 def token_count(text: str) -> int:
     """Return a number of tokens, such as 8000, 115k or 1.5m."""
+    tokens = 0
     amount = _TOKENS.fullmatch(text)
     if amount:
-        tokens = round(
-            float(amount[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()]
-        )
-    else:
-        tokens = 0
+        factor = {"": 1, "k": 1_000, "m": 1_000_000}[amount[2].lower()]
+        tokens = round(float(amount[1]) * factor)
     if tokens < 1:
         raise ArgumentTypeError(
             f"expected a number of tokens such as 8000, 115k or 1.5m, got {text!r}"

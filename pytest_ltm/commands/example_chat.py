@@ -269,7 +269,7 @@ def example_json(row: ScenarioResult) -> dict[str, Any]:
     return {"item": row.nodeid, **fields, "span": row.span_label}
 
 
-def chat_json(chat: ExampleChat, *, full: bool = False) -> dict[str, Any]:
+def chat_json(chat: ExampleChat, *, full: bool) -> dict[str, Any]:
     """Return the example as JSON values: its verdict, what decided it, and the exchanges that are shown of it.
 
     `full`: as for `chat_lines`.

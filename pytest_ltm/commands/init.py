@@ -285,20 +285,20 @@ def _choose_start(folder: Path, arguments: Namespace) -> Start:
             keys=project.key_names(),
             requires=_requirement_of(found.framework),
         )
-    made = [
+    bots = [
         (candidate.module, candidate.name)
         for candidate in project.candidates()
         if candidate.framework == arguments.library
     ]
-    return _framework_start(load_frameworks()[arguments.library], made[:1])
+    return _framework_start(load_frameworks()[arguments.library], bots[:1])
 
 
 def _refuse_stand_in(folder: Path, spec: str) -> None:
     """Raise ConfigurationError if a spec names what an earlier call has written, still unchanged."""
     adapter = folder / f"{AGENT}.py"
-    named = spec
+    text = spec
     if AGENT in spec and adapter.is_file():
-        named += read_text(adapter, errors="replace")
+        text += read_text(adapter, errors="replace")
     stand_ins: set[str] = set()
     for stub in TEMPLATE_FILES["stubs"].values():
         stand_ins.update(stub["files"].values())
@@ -307,7 +307,7 @@ def _refuse_stand_in(folder: Path, spec: str) -> None:
     for path in sorted(folder.glob("ltm_*")):
         if (
             path.is_file()
-            and path.stem in named
+            and path.stem in text
             and read_text(path, errors="replace") in stand_ins
         ):
             raise ConfigurationError(
@@ -320,32 +320,31 @@ def _requirement_of(framework: str) -> str:
     return load_frameworks()[framework].requires if framework else ""
 
 
-def _framework_start(framework: Framework, made: list[tuple[str, str]]) -> Start:
-    """Return the adapter of the first object that a project makes, else of the library's stand-in."""
-    wanted: dict[str, Any] = {
-        "keys": ["OPENAI_API_KEY"] if "OpenAI()" in framework.adapter else [],
-        "requires": framework.requires,
-    }
-    module, name = made[0] if made else (STAND_IN, framework.name)
+def _framework_start(framework: Framework, bots: list[tuple[str, str]]) -> Start:
+    """Return the adapter of the first bot that a project makes, else of the library's stand-in."""
+    module, name = bots[0] if bots else (STAND_IN, framework.name)
     texts = {f"{AGENT}.py": framework.adapter_text(module, name)}
+    stand_in = f"{AGENT}.py"
     title = framework.title
-    if made:
-        return Start(
-            agent=AGENT,
-            texts=texts,
-            why=f"found a bot made with {title}: {module}.{name}",
-            **wanted,
-        )
-    wanted["stand_in"] = f"{AGENT}.py"
-    if framework.stand_in:
-        texts[f"{STAND_IN}.py"] = framework.stand_in
-        wanted["stand_in"] = f"{STAND_IN}.py"
-        why = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
+    if bots:
+        stand_in = ""
+        reason = f"found a bot made with {title}: {module}.{name}"
+    elif framework.stand_in:
+        stand_in = f"{STAND_IN}.py"
+        texts[stand_in] = framework.stand_in
+        reason = f"found no bot of {title} that is made when its module is imported: {STAND_IN}.py stands in for it"
     elif "{module}" in framework.adapter:
-        why = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
+        reason = f"found no bot of {title}: have {AGENT}.py import yours in place of {STAND_IN}.{name}"
     else:
-        why = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
-    return Start(agent=AGENT, texts=texts, why=why, **wanted)
+        reason = f"wrote a bot for {title}: put yours in place of it in {AGENT}.py"
+    return Start(
+        agent=AGENT,
+        texts=texts,
+        why=reason,
+        keys=["OPENAI_API_KEY"] if "OpenAI()" in framework.adapter else [],
+        requires=framework.requires,
+        stand_in=stand_in,
+    )
 
 
 def _stub_start(name: str) -> Start:
@@ -375,18 +374,18 @@ def _tests_folder(folder: Path) -> Path:
 
 def _test_paths(path: Path) -> list[str]:
     text = read_text(path, errors="replace") if path.is_file() else ""
-    given = re.search(
+    match = re.search(
         r"^\s*testpaths\s*=\s*(\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)", text, re.MULTILINE
     )
-    return re.findall(r"[^\s,\[\]\"']+", given[1]) if given else []
+    return re.findall(r"[^\s,\[\]\"']+", match[1]) if match else []
 
 
 def _project_name(folder: Path) -> str:
     """Return what pyproject.toml calls the project, else the folder's name."""
     path = folder / "pyproject.toml"
     text = read_text(path, errors="replace") if path.is_file() else ""
-    named = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
-    return named[1] if named else folder.resolve().name
+    match = re.search(r'^\s*name\s*=\s*["\']([^"\'\n]+)', text, re.MULTILINE)
+    return match[1] if match else folder.resolve().name
 
 
 def _choose_subject(folder: Path) -> tuple[dict[str, Any], list[str]]:

@@ -53,10 +53,8 @@ class TextsComparison(Struct, frozen=True):
         if not shared:
             return False
         for scores in self.fresh:
-            if (
-                mean(self.published[name] - scores[name] for name in shared)
-                < LEAST_LEAD
-            ):
+            leads = [self.published[name] - scores[name] for name in shared]
+            if mean(leads) < LEAST_LEAD:
                 return False
         units = []
         for name in shared:
@@ -66,7 +64,8 @@ class TextsComparison(Struct, frozen=True):
 
 
 def _share_text(scores: dict[str, float]) -> str:
-    return f"{mean(scores.values()) if scores else 0.0:.2f}"
+    share = mean(scores.values()) if scores else 0.0
+    return f"{share:.2f}"
 
 
 def compare_texts(spec: str) -> TextsComparison:

@@ -306,7 +306,7 @@ def why_nothing_to_draw(
 
 
 def gather_points(
-    paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str = ""
+    paths: Sequence[str], ltm_dir: Path, baselines: Path, *, since: str
 ) -> tuple[list[TrendPoint], list[str]]:
     """Return the points of runs and baselines, and sentences on what was left out.
 

@@ -94,7 +94,7 @@ class Badge(Struct, frozen=True, kw_only=True):
     """What is shown where a pointer rests on it."""
 
 
-def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> Badge:
+def badge_of(past: Past, standing: HistoricalScore | None, label: str) -> Badge:
     """Return the badge of what an agent earned in a run; None: nothing is known of that.
 
     It has a score only where the run came to its end and lost nothing.
@@ -114,30 +114,39 @@ def badge_of(past: Past, standing: HistoricalScore | None, label: str = "") -> B
         colour = GREY
         reason = standing.unmeasured or "the gate could not be measured"
     else:
-        message = f"{standing.points} of {standing.full}"
-        interval = standing.interval
+        message, colour = _score_message(past, standing)
         reason = ""
-        # A badge stands without context: how sure the number is belongs on it.
-        if not interval:
-            message += ", one conversation"
-        elif standing.low == standing.high:
-            message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
-        # a label may hide its name
-        message += ", bundled agent" if not standing.own else ""
-        colour = next(
-            colour for least, colour in _SCALE if (standing.share or 0.0) >= least
-        )
-        if not standing.shows_memory:
-            message = f"{message}, not above guessing"
-            colour = "red"
-        if past.gate in ("regressed", "failed"):
-            message = f"{message}, {past.gate}"
-            colour = "red"
     facts = [f"{past.name}, {past.at:%Y-%m-%d}" if past.at else past.name]
-    facts += [f"commit {past.source.commit[:7]}"] if past.source else []
-    title = f"{where}: {message} ({'; '.join([*facts, *([reason] if reason else [])])})"
+    if past.source:
+        facts.append(f"commit {past.source.commit[:7]}")
+    if reason:
+        facts.append(reason)
+    title = f"{where}: {message} ({'; '.join(facts)})"
     name = clip_text(_xml_text(label or f"memory of {where}"), _LONGEST)
     return Badge(label=name, message=message, colour=colour, title=_xml_text(title))
+
+
+def _score_message(past: Past, standing: HistoricalScore) -> tuple[str, str]:
+    """Return the total with how sure it is, and its colour."""
+    message = f"{standing.points} of {standing.full}"
+    interval = standing.interval
+    # A badge stands without context: how sure the number is belongs on it.
+    if not interval:
+        message += ", one conversation"
+    elif standing.low == standing.high:
+        message += f" ({interval.low * standing.full:.2f} to {interval.high * standing.full:.2f})"
+    # a label may hide its name
+    if not standing.own:
+        message += ", bundled agent"
+    share = standing.share or 0.0
+    colour = next(colour for least, colour in _SCALE if share >= least)
+    if not standing.shows_memory:
+        message += ", not above guessing"
+        colour = "red"
+    if past.gate in ("regressed", "failed"):
+        message += f", {past.gate}"
+        colour = "red"
+    return message, colour
 
 
 # The colour of a share of full marks, from what share on.
@@ -168,13 +177,15 @@ _LETTER, _PAD, _HEIGHT = 6.2, 7, 20
 
 def badge_svg(badge: Badge) -> str:
     """Return the badge as an SVG file that needs nothing else."""
-    left, right = (
-        round(columns_of(text) * _LETTER) for text in (badge.label, badge.message)
-    )
-    border = left + 2 * _PAD
-    width = left + right + 4 * _PAD
+    label_width = round(columns_of(badge.label) * _LETTER)
+    message_width = round(columns_of(badge.message) * _LETTER)
+    border = label_width + 2 * _PAD
+    width = label_width + message_width + 4 * _PAD
     reply = f"{badge.label}: {badge.message}"
-    words = ((_PAD, left, badge.label), (border + _PAD, right, badge.message))
+    words = (
+        (_PAD, label_width, badge.label),
+        (border + _PAD, message_width, badge.message),
+    )
     texts = "".join(
         f'<text x="{x}" y="14" textLength="{room}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
         for x, room, text in words
@@ -421,28 +432,27 @@ def draw_badge(arguments: Namespace) -> int:
             name=path.stem, path=path, at=None, state="finished", standings=standings
         )
     # The agent under test, at the longest of its spans.
-    own_standings = [
-        standing for standing in past.standings if standing.own
-    ] or past.standings
-    of_agent = (
-        [standing for standing in past.standings if standing.agent == arguments.agent]
-        if arguments.agent
-        else own_standings
-    )
+    own_standings = [standing for standing in past.standings if standing.own]
+    candidates = own_standings or past.standings
+    if arguments.agent:
+        candidates = [
+            standing for standing in past.standings if standing.agent == arguments.agent
+        ]
     chosen = [
         candidate
-        for candidate in of_agent
+        for candidate in candidates
         if arguments.span in ("", candidate.span_label)
     ]
     agents = {candidate.agent for candidate in chosen}
     if past.standings and len(agents) != 1:
-        problem = (
-            "has no such agent or span"
-            if arguments.agent
-            else "tests no agent of yours"
-        )
+        if agents:
+            problem = "tests several agents"
+        elif arguments.agent:
+            problem = "has no such agent or span"
+        else:
+            problem = "tests no agent of yours"
         raise ConfigurationError(
-            f"{past.name} {'tests several agents' if agents else problem}. Choose with --agent and --span: agents "
+            f"{past.name} {problem}. Choose with --agent and --span: agents "
             f"{', '.join(map(one_line, past.agents))}; spans {', '.join(map(one_line, past.spans))}"
         )
     badge = badge_of(

@@ -83,13 +83,14 @@ class HiddenChecks:
         least: int,
         answers: Iterable[str] = (),
     ) -> None:
-        self._known = known_questions
+        self._known_questions = known_questions
         self._rng = rng
-        self._left = least
+        self._early_checks = least
+        """Those that are still to come first."""
         self._judged: list[KnownQuestion] = []
         self._answers = list(answers)
         self._kinds = _order_kinds(rng)
-        self._asked = 0
+        self._question_count = 0
         self._place = 0
 
     def before(self, inquiry: Inquiry) -> list[KnownAnswer]:
@@ -99,12 +100,13 @@ class HiddenChecks:
             reference = inquiry.parts.get("reference", "")
             self._judged.append(KnownQuestion(question, reference))
         self._answers.append(inquiry.parts.get("answer", ""))
-        early = self._rng.randint(0, self._left)
-        self._left -= early
-        if self._asked % ONE_IN == 0:
-            self._place = self._asked + self._rng.randrange(ONE_IN)
-        due = early + (self._asked == self._place)
-        self._asked += 1
+        due = self._rng.randint(0, self._early_checks)
+        self._early_checks -= due
+        if self._question_count % ONE_IN == 0:
+            self._place = self._question_count + self._rng.randrange(ONE_IN)
+        if self._question_count == self._place:
+            due += 1
+        self._question_count += 1
         return [self.draw(next(self._kinds)) for _ in range(due)]
 
     def draw(self, kind: str) -> KnownAnswer:
@@ -132,10 +134,11 @@ class HiddenChecks:
 
     def _draw_questions(self) -> tuple[KnownQuestion, KnownQuestion]:
         """Return a question with a short answer, and another one whose answer is wrong for it."""
-        questions = _usable_questions([*self._known(), *self._judged])
+        questions = _usable_questions([*self._known_questions(), *self._judged])
         for question in self._rng.sample(questions, len(questions)):
-            if others := _nearest_others(question, questions):
-                return question, self._rng.choice(others)
+            other_questions = _nearest_others(question, questions)
+            if other_questions:
+                return question, self._rng.choice(other_questions)
         questions = [
             KnownQuestion(text, answer)
             for text, answer in _read_texts()["questions"].items()
@@ -147,8 +150,8 @@ class HiddenChecks:
 class CheckMaker(Struct, frozen=True):
     """Makes answers to a question from its right answer, and from the question and answer of another one."""
 
-    known: KnownQuestion
-    other: KnownQuestion
+    question: KnownQuestion
+    other_question: KnownQuestion
     rng: Random
 
     def make_answer(self, kind: str) -> str:
@@ -186,10 +189,10 @@ class CheckMaker(Struct, frozen=True):
         return text.rstrip(".")
 
     def _state_right(self) -> str:
-        return self._state(self.known.answer)
+        return self._state(self.question.answer)
 
     def _state_other(self) -> str:
-        return self._state(self.other.answer)
+        return self._state(self.other_question.answer)
 
     def _state_at_length(self) -> str:
         return f"{self._set_aside(self.rng.choice(_ASIDES))} {self._state_right()}"
@@ -200,7 +203,8 @@ class CheckMaker(Struct, frozen=True):
         return self._fill_frame("values", value)
 
     def _set_aside(self, kind: str) -> str:
-        return self._fill_frame(kind, self.other.answer, question=self.other.text)
+        other = self.other_question
+        return self._fill_frame(kind, other.answer, question=other.text)
 
     def _fill_frame(self, kind: str, value: str, **more: str) -> str:
         return self._draw_text(kind).format(value.strip().rstrip("."), **more)
@@ -211,7 +215,7 @@ class CheckMaker(Struct, frozen=True):
         return f"{self.rng.choice(beginnings)}, {self.rng.choice(ends)}."
 
     def _stay_on_topic(self) -> str:
-        sentences = _sentences_beside(self.known)
+        sentences = _sentences_beside(self.question)
         if not sentences:
             return self._draw_text("mentions")
         return self._fill_frame("topic", self.rng.choice(sentences))
@@ -226,7 +230,7 @@ class CheckMaker(Struct, frozen=True):
 
     def _without_answer(self, texts: Sequence[str]) -> list[str]:
         """Return the texts without a word of the right answer; all if there is none."""
-        words = _content_words(self.known.answer)
+        words = _content_words(self.question.answer)
         return [
             text for text in texts if words.isdisjoint(_content_words(text))
         ] or list(texts)
@@ -264,13 +268,6 @@ def _usable_questions(questions: Iterable[KnownQuestion]) -> list[KnownQuestion]
     return list(usable.values())
 
 
-def _others(
-    question: KnownQuestion, questions: Iterable[KnownQuestion]
-) -> list[KnownQuestion]:
-    """Return the questions that, with their answers, share no word with this answer and are not the same value."""
-    return [candidate for candidate in questions if _is_wrong(candidate, question)]
-
-
 @lru_cache(maxsize=4096)
 def _is_wrong(candidate: KnownQuestion, question: KnownQuestion) -> bool:
     """Return whether the answer to another question is certainly wrong for this one."""
@@ -284,7 +281,9 @@ def _nearest_others(
     question: KnownQuestion, questions: Iterable[KnownQuestion]
 ) -> list[KnownQuestion]:
     """Return the questions with wrong answers here that look like this one's; all of them where none does."""
-    other_questions = _others(question, questions)
+    other_questions = [
+        candidate for candidate in questions if _is_wrong(candidate, question)
+    ]
     shape = _shape_of(question.answer)
     return [
         candidate

@@ -34,23 +34,23 @@ class Shadow:
 
     def __init__(self, choose: Callable[[str, str], str]) -> None:
         self._choose = choose
-        self._before = ""
-        self._left = MOST_MESSAGES
+        self._former_message = ""
+        self._message_count = 0
 
     def reply(self, message: str, user: str = "") -> str:
         """Return what it makes of a message and the one before; AgentFault if there are too many."""
-        self._left -= 1
-        if self._left < 0:
+        self._message_count += 1
+        if self._message_count > MOST_MESSAGES:
             raise AgentFault("a shadow play was given up")
-        text = self._choose(message, self._before)
-        self._before = message
+        text = self._choose(message, self._former_message)
+        self._former_message = message
         return text
 
 
 SHADOWS: dict[str, Callable[[str, str], str]] = {
-    "echo": lambda message, before: message,  # noqa: ARG005
-    "silent": lambda message, before: "",  # noqa: ARG005
-    "repeating the message before": lambda message, before: before,  # noqa: ARG005
+    "echo": lambda message, _: message,
+    "silent": lambda *_: "",
+    "repeating the message before": lambda _, former_message: former_message,
 }
 
 

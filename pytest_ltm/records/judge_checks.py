@@ -97,11 +97,11 @@ def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
 def judge_prechecks(run: Path) -> list[Precheck]:
     """Return what they came to, if anybody was asked."""
     usage = precheck_usage(run, Tariff())
-    known = read_precheck(run) or unfinished_precheck("canaries", "", usage)
-    opening = [known] if known.verdict != "unfinished" or usage.calls else []
-    return opening + _checks_precheck(
-        opening[0].of if opening else "", list(recorded_checks(run))
-    )
+    canaries = read_precheck(run) or unfinished_precheck("canaries", "", usage)
+    checks = list(recorded_checks(run))
+    if canaries.verdict == "unfinished" and not usage.calls:
+        return _checks_precheck("", checks)
+    return [canaries, *_checks_precheck(canaries.of, checks)]
 
 
 # --- hidden checks
@@ -122,12 +122,12 @@ def most_misses(checks: int, stopped: float = _STOPPED) -> int:
 def wanted_checks(checks: Sequence[JudgeChecked]) -> list[str]:
     """Return the kinds of which a run needs more checks, each as often as it does; more where one was missed."""
     rates = {rate.kind: rate for rate in check_rates(checks)}
-    wanted: list[str] = []
+    kinds: list[str] = []
     for kind, least in {**FAILING_CHECKS, **PASSING_CHECKS}.items():
         rate = rates.get(kind, CheckRate(kind=kind))
         needed = MISSED_CHECKS if rate.missed else least
-        wanted += [kind] * (needed - rate.asked)
-    return wanted
+        kinds += [kind] * (needed - rate.asked)
+    return kinds
 
 
 def check_rates(checks: Iterable[JudgeChecked]) -> list[CheckRate]:
@@ -155,9 +155,8 @@ def exceeds_limits(rates: Sequence[CheckRate]) -> bool:
 
 def is_miss(check: JudgeChecked) -> bool:
     """Return whether a judge graded a known answer wrongly, or gave no grade."""
-    return parse_grade(check.reply or "", ("yes", "no")) != (
-        "yes" if check.passes else "no"
-    )
+    right_grade = "yes" if check.passes else "no"
+    return parse_grade(check.reply or "", ("yes", "no")) != right_grade
 
 
 def recorded_checks(run: Path) -> Iterator[JudgeChecked]:
@@ -199,12 +198,13 @@ def _checks_precheck(judge: str, checks: Sequence[JudgeChecked]) -> list[Prechec
         f"the judge misjudged {len(missed)} of {len(checks)} answers with known grades"
     )
     if missed:
-        named = [
+        kinds = [
             f"{rate.missed} of {rate.asked} {rate.kind!r}"
             for rate in rates
             if rate.missed >= _NAMED
         ]
-        why += f", {' and '.join(named)} ones" if named else ""
+        if kinds:
+            why += f", {' and '.join(kinds)} ones"
         examples = []
         for check in missed[:_SHOWN]:
             verb = "fails" if check.passes else "passes"

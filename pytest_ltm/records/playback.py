@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -38,28 +38,25 @@ class Playback:
     """No agent, judge or user's model is ever called."""
 
     def __init__(
-        self, record: ConversationRecord, said: Iterable[events.Event]
+        self, record: ConversationRecord, recorded_events: Iterable[events.Event]
     ) -> None:
         self.record = record
         self.wanted = ""
         """Who was needed that is not here: the agent itself, or a user's model that is asked something else."""
-        self._asked: dict[
+        self._model_replies: defaultdict[
             tuple[type[events.ModelAsked], str, str, int], deque[Any]
-        ] = {}
+        ] = defaultdict(deque)
         self._events: deque[events.Event] = deque()
-        for event in said:
+        for event in recorded_events:
+            has_ended = getattr(event, "reason", None) is not None
             if isinstance(event, events.ModelAsked):
                 key = type(event), event.example, event.prompt, event.vote
-                self._asked.setdefault(key, deque()).append(event)
-            elif (
-                not isinstance(event, _APART) and getattr(event, "reason", None) is None
-            ):
+                self._model_replies[key].append(event)
+            elif not isinstance(event, _APART) and not has_ended:
                 self._events.append(event)
         if self._events and isinstance(self._events[-1], events.MessageSent):
             self._events.pop()  # never replied to
-        self._left = Counter(
-            speaker for event in self._events if (speaker := example_of_event(event))
-        )
+        self._remaining = Counter(map(example_of_event, self._events))
 
     @classmethod
     def open_playback(cls, path: Path) -> Playback | None:
@@ -96,17 +93,15 @@ class Playback:
 
     def skip(self) -> None:
         """Go on to the event after it."""
-        speaker = example_of_event(self._events.popleft())
-        if speaker:
-            self._left[speaker] -= 1
+        self._remaining[example_of_event(self._events.popleft())] -= 1
 
     def count_remaining(self, example: str) -> int:
         """Return how many messages, waits and watchers of an example are still to come."""
-        return self._left[example]
+        return self._remaining[example]
 
     def reply(self, kind: type[A], example: str, prompt: str, vote: int) -> A | None:
         """Return what a judge or a user's model was heard to say to that very question, None if it was not asked."""
-        replies = self._asked.get((kind, example, prompt, vote))
+        replies = self._model_replies.get((kind, example, prompt, vote))
         if not replies:
             return None
         # The last one stands for all further ones: a test may ask its judge more often
@@ -135,11 +130,9 @@ def plan_of(header: events.Header) -> Plan:
 def recorded_settings(run: Path, label: str) -> Mapping[str, Any] | None:
     """Return what stood in the YAML file of an agent, None where it had none or nothing is recorded of it."""
     for agent in _recorded_agents(run, label):
-        configuration = agent.configuration
-        if isinstance(configuration, dict):
-            fields = configuration.get("file", configuration)
-        else:
-            fields = None
+        fields = agent.configuration
+        if isinstance(fields, dict):
+            fields = fields.get("file", fields)
         if isinstance(fields, dict) and isinstance(fields.get("agent"), str):
             return fields
     return None

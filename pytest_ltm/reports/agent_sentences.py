@@ -74,8 +74,7 @@ def agent_sentences_for(
             others stand beside the best other agent.
     """
     all_sides = list(sides)
-    last = largest_span_label(all_sides)
-    ranked = rank_sides([side for side in all_sides if side.column.span_label == last])
+    ranked = rank_at_largest_span(all_sides)
     order = {side.agent: place for place, side in enumerate(ranked)}
     by_agent = group_by(
         [side for side in all_sides if side.agent in agents_under_test(all_sides)],
@@ -133,6 +132,12 @@ def rank_sides(sides: Sequence[P]) -> list[P]:
         scored,
         key=lambda side: (hardly(side), -(side.column.accuracy_lower_bound or 0.0)),
     )
+
+
+def rank_at_largest_span(sides: Sequence[P]) -> list[P]:
+    """Return the sides at the largest memory span, where agents differ most, ranked."""
+    last = largest_span_label(sides)
+    return rank_sides([side for side in sides if side.column.span_label == last])
 
 
 def largest_span_label(sides: Iterable[Placed]) -> str:

@@ -89,14 +89,13 @@ def packed_element(title: str, fragment: str) -> str:
 
 
 def example_transcript(
-    result: ScenarioResult, exchanges: Sequence[Exchange], expected: str = ""
+    result: ScenarioResult, exchanges: Sequence[Exchange], expected: str
 ) -> str:
     """Return the verdict, and the example's own exchanges with the distance between them."""
     question_numbers = {question.number for question in result.questions}
-    score = (
-        verdict_text(result, "none")
-        + f" (passes at {result.threshold:.2f})" * result.scored
-    )
+    score = verdict_text(result, "none")
+    if result.scored:
+        score += f" (passes at {result.threshold:.2f})"
     facts = {
         "score": score,
         "why": result.reason,
@@ -167,17 +166,13 @@ class HtmlRows:
             from pytest_html import extras
 
             lane = body.lane
-            if lane.example.definition:
-                expected = lane.example.definition.expected
-            else:
-                expected = None
-            if expected is None:
-                expected_text = ""
-            else:
-                expected_text = json.dumps(expected, ensure_ascii=False)
+            expected = ""
+            definition = lane.example.definition
+            if definition and definition.expected is not None:
+                expected = json.dumps(definition.expected, ensure_ascii=False)
             fragment = packed_element(
                 f"transcript ({len(lane.own)} exchanges)",
-                example_transcript(body.result, lane.own, expected_text),
+                example_transcript(body.result, lane.own, expected),
             )
             vars(report).setdefault("extras", []).append(extras.html(fragment))
         return report
@@ -216,14 +211,13 @@ class HtmlReport:
         """Fill our columns from the item's properties."""
         fields: dict[str, object] = dict(getattr(report, "user_properties", ()))
         for place, name in enumerate(COLUMNS.values(), start=_PLACE):
-            value = fields.get(name)
+            value = fields.get(name, "")
             if isinstance(value, float):
-                number = f"{value:.4g}"
+                text = f"{value:.4g}"
             elif isinstance(value, int):
-                number = f"{value:,}"
+                text = f"{value:,}"
             else:
-                number = ""
-            text = number or escape(str("" if value is None else value))
+                text = escape(str(value))
             if place == _PLACE and text and self._own:
                 text = f'<a href="{escape(self._own)}#{urlencode({"ex": report.nodeid})}">{text}</a>'
             cells.insert(place, f'<td class="col-{name}">{text}</td>')

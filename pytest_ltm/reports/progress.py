@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -67,12 +67,13 @@ class Board:
 class _Watched:
     """A file that says when something is about to be written to it."""
 
-    def __init__(self, file: Any, before: Any) -> None:
+    def __init__(self, file: Any, prepare: Callable[[], None]) -> None:
+        """`prepare` is called before anything is written."""
         self._file = file
-        self._before = before
+        self._prepare = prepare
 
     def write(self, text: str) -> Any:
-        self._before()
+        self._prepare()
         return self._file.write(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -98,7 +99,7 @@ class Progress:
         self._config = config
         self._last = float("-inf")
         self._states: dict[str, dict[str, Any]] = {}
-        self._left = 0
+        self._unbegun = 0
         """Conversations that no worker plays yet."""
         self._board: Board | None = None
         self._worker: dict[str, Any] = getattr(config, "workerinput", {})
@@ -109,11 +110,8 @@ class Progress:
         if self._worker:
             return bool(self._worker.get("ltm_live"))
         writer = self._writer
-        return (
-            writer is not None
-            and bool(writer.hasmarkup)
-            and self._config.get_verbosity() >= 0
-        )
+        is_screen = writer is not None and bool(writer.hasmarkup)
+        return is_screen and self._config.get_verbosity() >= 0
 
     @property
     def _writer(self) -> Any:
@@ -183,7 +181,7 @@ class Progress:
 
     def remove_conversation(self, name: str, *, left: int) -> None:
         """Show a conversation no more; `left`: the number not yet begun."""
-        self._left = left
+        self._unbegun = left
         if self._states.pop(name, None) is not None:
             self.draw()
 
@@ -197,17 +195,12 @@ class Progress:
             progress_line(**state, width=board.width)
             for _, state in sorted(self._states.items())
         ]
-        hidden_count = max(len(lines) - limit, 0) + self._left
-        board.draw(
-            [
-                *lines[:limit],
-                *(
-                    [f"and {pluralize(hidden_count, 'further conversation')}"]
-                    if hidden_count
-                    else []
-                ),
-            ]
-        )
+        hidden_count = max(len(lines) - limit, 0) + self._unbegun
+        shown_lines = lines[:limit]
+        if hidden_count:
+            conversations = pluralize(hidden_count, "further conversation")
+            shown_lines.append(f"and {conversations}")
+        board.draw(shown_lines)
 
     def announce(self, text: str) -> None:
         """Show what goes on before the first conversation; workers keep it to themselves."""

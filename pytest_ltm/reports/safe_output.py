@@ -118,7 +118,7 @@ class _Descriptor:
         self._old = getattr(sys, name)
         self.beneath, self._file = os.dup(self.number), TemporaryFile(buffering=0)  # noqa: SIM115
         self._lines = LineSanitizer()
-        self._rest = b""
+        self._unfinished = b""
         self.terminal = self._old
         if self.is_behind(self._old):
             self.terminal = os.fdopen(
@@ -144,15 +144,15 @@ class _Descriptor:
         if os.fstat(self._file.fileno()).st_size:
             cut_file(self._file)
             self._file.seek(0)
-            self._rest += self._file.read() or b""
+            self._unfinished += self._file.read() or b""
             self._file.seek(0)
             self._file.truncate()
-        if whole and self._rest:
-            lines = self._rest
+        if whole and self._unfinished:
+            lines = self._unfinished
             mark = b"\n"
-            self._rest = b""
+            self._unfinished = b""
         else:
-            lines, mark, self._rest = self._rest.rpartition(b"\n")
+            lines, mark, self._unfinished = self._unfinished.rpartition(b"\n")
         if mark:
             cleaned = map(
                 self._lines.shown,

@@ -61,8 +61,7 @@ from pytest_ltm.figures.text import (
 from pytest_ltm.reports.agent_sentences import (
     AgentAtSpan,
     agents_under_test,
-    largest_span_label,
-    rank_sides,
+    rank_at_largest_span,
 )
 
 # How many reasons are listed; all are in the result files.
@@ -374,16 +373,13 @@ def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Colu
     """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
     sides = [AgentAtSpan(column.agent, column) for column in columns]
     tested = agents_under_test(sides)
-    last = largest_span_label(sides)
-    ranked = rank_sides([side for side in sides if side.column.span_label == last])
+    ranked = rank_at_largest_span(sides)
     order = {side.agent: place for place, side in enumerate(ranked)}
-    shown_columns = [column for column in columns if column.agent in tested] or list(
-        columns
-    )
+    shown_columns = [column for column in columns if column.agent in tested]
+    folded = [column for column in columns if column.agent not in tested]
+    if not shown_columns:
+        shown_columns, folded = folded, []
     shown_columns.sort(key=lambda column: order.get(column.agent, len(order)))
-    folded = []
-    if len(shown_columns) < len(columns):
-        folded = [column for column in columns if column.agent not in tested]
     return shown_columns, folded
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import comb, copysign, fsum, inf, sqrt
-from operator import truediv
+from operator import attrgetter, truediv
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -570,9 +570,7 @@ def compare_scenarios(
     pairs: Sequence[Pair],
     *,
     rng: random.Random | None = None,
-    level: float = LEVEL,
     alpha: float = ALPHA,
-    power: float = POWER,
     collapses: float = COLLAPSES,
 ) -> dict[str, Comparison]:
     """Compare scenario by scenario, which are listed together; sorted by name.
@@ -582,19 +580,15 @@ def compare_scenarios(
     scenario with so few units that even unanimous ones could not cannot be told; it
     still counts as one of them.
     """
-    groups = group_by(
-        sorted(pairs, key=lambda pair: pair.scenario), lambda pair: pair.scenario
-    )
+    by_scenario = attrgetter("scenario")
+    groups = group_by(sorted(pairs, key=by_scenario), by_scenario)
     seeded = rng or random.Random(0)
-    kind = unit_kind(pairs, level)
-    one_of = alpha / max(1, len(groups))
+    kind = unit_kind(pairs, LEVEL)
     comparisons = [
         compare_runs(
             group,
             rng=seeded,
-            level=level,
-            alpha=one_of,
-            power=power,
+            alpha=alpha / len(groups),
             kind=kind,
             collapses=collapses,
             all_pairs=pairs,
@@ -619,13 +613,20 @@ def _detectable_drop(
 ) -> float | None:
     """Return the smallest difference that is seen with a power, and is more than unseen collapses explain."""
     drop = _seen_drop(pairs, kind, alpha, power)
+    for lower, owed, tail in _lower_pairs(pairs, collapses, alpha):
+        drop = max(drop, owed + _seen_drop(lower, kind, tail, power))
+    return drop if drop <= 1 else None
+
+
+def _lower_pairs(
+    pairs: Sequence[Pair], collapses: Sequence[Collapse], alpha: float
+) -> Iterator[tuple[list[Pair], float, float]]:
+    """Yield the pairs less each collapse that may explain a drop, what it costs, and the level that is left."""
     for collapse in collapses:
         tail = alpha / collapse.unseen
         if tail < 1:
             owed = (1 - collapse.kept) * score_of(pairs, collapse.side)
-            lower = less_collapses(pairs, collapse)
-            drop = max(drop, owed + _seen_drop(lower, kind, tail, power))
-    return drop if drop <= 1 else None
+            yield less_collapses(pairs, collapse), owed, tail
 
 
 def _seen_drop(
@@ -640,11 +641,7 @@ def _seen_drop(
 
 
 def power_of_test(
-    pairs: Sequence[Pair],
-    drop: float,
-    *,
-    alpha: float = ALPHA,
-    collapses: float = COLLAPSES,
+    pairs: Sequence[Pair], drop: float, *, alpha: float = ALPHA, collapses: float
 ) -> float | None:
     """Return how often the one-sided test sees a drop of this size in runs that scatter as these do.
 
@@ -655,12 +652,9 @@ def power_of_test(
     if _too_little(len(pairs), units, kind, count_conversations(pairs), alpha):
         return None
     power = _power_at(pairs, kind, alpha, drop)
-    for collapse in possible_collapses(pairs, collapses):
-        tail = alpha / collapse.unseen
-        if tail < 1:
-            owed = (1 - collapse.kept) * score_of(pairs, collapse.side)
-            lower = less_collapses(pairs, collapse)
-            power = min(power, _power_at(lower, kind, tail, drop - owed))
+    possible = possible_collapses(pairs, collapses)
+    for lower, owed, tail in _lower_pairs(pairs, possible, alpha):
+        power = min(power, _power_at(lower, kind, tail, drop - owed))
     return power
 
 
@@ -746,13 +740,7 @@ def chance_here(
     return min(1.0, 2 * min(flips.p_drop, flips.p_gain))
 
 
-def trials_to_tell(
-    pairs: Sequence[Pair],
-    *,
-    alpha: float = ALPHA,
-    power: float = POWER,
-    collapses: float = COLLAPSES,
-) -> int | None:
+def trials_to_tell(pairs: Sequence[Pair]) -> int | None:
     """Return how many trials mostly tell a difference of this size, either way; None where more than MOST_TRIALS do.
 
     From the scatter between conversations; of a single one it is supposed that what
@@ -776,12 +764,12 @@ def trials_to_tell(
         mean = Scatter(
             difference=difference, error=apart / sqrt(trials), degrees=trials - 1
         )
-        needed = [mean.detectable(alpha / 2, power)]
+        needed = [mean.detectable(ALPHA / 2, POWER)]
         for part in _PARTS:
-            share = part * collapses
-            tail = alpha / 2 / (1 - share) ** trials
+            share = part * COLLAPSES
+            tail = ALPHA / 2 / (1 - share) ** trials
             if tail < 1:
-                needed.append(share * highest + mean.detectable(tail, power))
+                needed.append(share * highest + mean.detectable(tail, POWER))
         if difference > _NOISE and max(needed) <= difference:
             return trials
     return None

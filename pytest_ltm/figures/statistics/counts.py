@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, permutations
 from math import atan, comb, cos, fsum, isfinite, pi, sin, sqrt
 from statistics import NormalDist
 
@@ -184,7 +185,7 @@ class Kappa(Struct, frozen=True, kw_only=True):
     """Why there is no kappa; "" where there is one."""
 
 
-def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
+def cohen_kappa(table: Sequence[Sequence[int]]) -> Kappa:
     """Return (agreement - by chance) / (1 - by chance) of a square table: rows one judge, columns the other.
 
     by chance = sum over verdicts of the product of both judges' shares (Cohen, 1960). The interval is the hull of the
@@ -193,9 +194,9 @@ def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
     minds no error of the chance part. ValueError if the table is not square or holds anything but counts.
     """
     size = len(table)
-    if any(len(row) != size for row in table) or not all(
-        isfinite(n) and n >= 0 for row in table for n in row
-    ):
+    counts = list(chain.from_iterable(table))
+    is_square = all(len(row) == size for row in table)
+    if not is_square or not all(isfinite(n) and n >= 0 for n in counts):
         raise ValueError(
             f"kappa wants a square table of counts, not {[list(row) for row in table]!r}"
         )
@@ -214,12 +215,11 @@ def cohen_kappa(table: Sequence[Sequence[int]], level: float = LEVEL) -> Kappa:
         reason = "both judges gave one and the same verdict throughout: chance alone would make them agree"
         return Kappa(agreement=agreement, by_chance=chance, cases=cases, reason=reason)
     value = (agreement - chance) / (1 - chance)
-    half = normal_quantile((1 + level) / 2) * _kappa_error(table, cases, ours, theirs)
-    share = wilson_interval(agreed, cases, level)
-    low, high = ((bound - chance) / (1 - chance) for bound in (share.low, share.high))
-    interval = Interval(
-        max(-1.0, min(value - half, low)), min(1.0, max(value + half, high))
-    )
+    half = normal_quantile((1 + LEVEL) / 2) * _kappa_error(table, cases, ours, theirs)
+    share = wilson_interval(agreed, cases)
+    low = min(value - half, (share.low - chance) / (1 - chance))
+    high = max(value + half, (share.high - chance) / (1 - chance))
+    interval = Interval(max(-1.0, low), min(1.0, high))
     return Kappa(
         value=value,
         interval=interval,
@@ -237,15 +237,17 @@ def _kappa_error(
 ) -> float:
     """Return the large-sample standard error (Fleiss, Cohen and Everitt, 1969, equation 13)."""
     size = range(len(table))
-    share = [[table[i][j] / cases for j in size] for i in size]
-    agreement = fsum(share[i][i] for i in size)
+    agreement = fsum(table[i][i] / cases for i in size)
     chance = fsum(ours[i] * theirs[i] for i in size)
     same = fsum(
-        share[i][i] * ((1 - chance) - (theirs[i] + ours[i]) * (1 - agreement)) ** 2
+        table[i][i]
+        / cases
+        * ((1 - chance) - (theirs[i] + ours[i]) * (1 - agreement)) ** 2
         for i in size
     )
     apart = fsum(
-        share[i][j] * (theirs[i] + ours[j]) ** 2 for i in size for j in size if i != j
+        table[i][j] / cases * (theirs[i] + ours[j]) ** 2
+        for i, j in permutations(size, 2)
     )
     variance = (
         same
@@ -273,7 +275,7 @@ class IntervalEstimate(Struct, frozen=True):
         return sum_estimates([self, -other])
 
 
-def mean_estimate(scores: Sequence[float], level: float = LEVEL) -> IntervalEstimate:
+def mean_estimate(scores: Sequence[float]) -> IntervalEstimate:
     """Return the mean of independent scores between 0 and 1. ValueError without any.
 
     Its interval is Wilson's for as many marks in as many examples: exact in form for
@@ -283,9 +285,7 @@ def mean_estimate(scores: Sequence[float], level: float = LEVEL) -> IntervalEsti
     if not scores:
         raise ValueError("there is no mean of nothing")
     total = min(fsum(scores), float(len(scores)))
-    return IntervalEstimate(
-        total / len(scores), wilson_interval(total, len(scores), level)
-    )
+    return IntervalEstimate(total / len(scores), wilson_interval(total, len(scores)))
 
 
 def sum_estimates(parts: Iterable[IntervalEstimate]) -> IntervalEstimate:

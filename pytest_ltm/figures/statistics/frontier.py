@@ -30,12 +30,12 @@ def pareto_frontier(points: Iterable[CostPoint]) -> list[CostPoint]:
     return frontier
 
 
-def lafs(points: Iterable[CostPoint], budgets: tuple[float, float] = BUDGETS) -> float:
+def lafs(points: Iterable[CostPoint]) -> float:
     """Return the best accuracy within T seconds, averaged over the logarithm of T; 0 where nothing is so fast.
 
     Latency-accuracy frontier score (Wu et al., LongMemEval-V2, 2026).
     """
-    least, longest = budgets
+    least, longest = BUDGETS
     frontier = [
         (max(seconds, least), accuracy)
         for seconds, accuracy in pareto_frontier(points)

@@ -66,16 +66,14 @@ def pass_rate(rows: Iterable[Row], level: float = LEVEL) -> PassRate:
     )
 
 
-def score_interval(
-    rows: Iterable[Row], value: float, level: float = LEVEL
-) -> Interval | None:
+def score_interval(rows: Iterable[Row], value: float) -> Interval | None:
     """Return the same interval of a mean score, `value`; None where there is one conversation at most.
 
     Partial credit scatters less than passes and fails, so it rather is too wide.
     """
-    return _clustered_interval(
-        [(row, row.score) for row in rows if row.score is not None], value, level
-    )[0]
+    scored = [(row, row.score) for row in rows if row.score is not None]
+    interval, _ = _clustered_interval(scored, value, LEVEL)
+    return interval
 
 
 def _clustered_interval(

@@ -92,7 +92,6 @@ def effective_span(
     rows: Iterable[Row],
     *,
     share: float = SHARE,
-    level: float = LEVEL,
     rng: random.Random | None = None,
     draws: int = DRAWS,
 ) -> EffectiveSpan:
@@ -128,7 +127,7 @@ def effective_span(
         if pairs := pair_rows(alone, by_label[label]).pairs:
             isolated = score_of(pairs, "before")
             score = score_of(pairs, "after")
-            margin = _margin_interval(pairs, share, level, seeded, draws)
+            margin = _margin_interval(pairs, share, LEVEL, seeded, draws)
             points.append(SpanPoint(span, label, isolated, score, margin, len(pairs)))
     curve = tuple(points)
     reason = ""
@@ -148,7 +147,7 @@ def effective_span(
         low=None,
         high=None,
         share=share,
-        level=level,
+        level=LEVEL,
         curve=curve,
         reason=reason,
     )

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from itertools import chain, pairwise
 from typing import Literal, get_args
@@ -212,15 +213,15 @@ def _find_near(
             holders[word].append(place)
 
 
-def _are_near(wording: Wording, other: Wording) -> bool:
+def _are_near(wording: Wording, earlier: Wording) -> bool:
     words = set(wording.plain)
-    other_words = set(other.plain)
-    common = len(words & other_words)
-    if common < SIMILAR * len(words | other_words):
+    earlier_words = set(earlier.plain)
+    common = len(words & earlier_words)
+    if common < SIMILAR * len(words | earlier_words):
         return False
-    if wording.frame == other.frame and wording.claim != other.claim:
+    if wording.frame == earlier.frame and wording.claim != earlier.claim:
         return False
-    return wording.is_denied == other.is_denied
+    return wording.is_denied == earlier.is_denied
 
 
 def _find_echoes(
@@ -236,11 +237,11 @@ def _find_echoes(
         found = _find_held(wording, wordings, by_beginning)
         if found is None:
             continue
-        start, other = found
-        end = start + len(wordings[other].plain)
+        start, echoed = found
+        end = start + len(wordings[echoed].plain)
         around = {*wording.plain[:start], *wording.plain[end:]}
         if not remembering.isdisjoint(map(word_stem, around)):
-            yield Finding("echo", place, quote_safely(memories[place].text), other)
+            yield Finding("echo", place, quote_safely(memories[place].text), echoed)
 
 
 def _find_held(
@@ -252,11 +253,11 @@ def _find_held(
     words = wording.plain
     for start in range(len(words) - SHORTEST_ECHOED + 1):
         beginning = words[start : start + SHORTEST_ECHOED]
-        for other in by_beginning.get(beginning, ()):
-            held_words = wordings[other].plain
+        for place in by_beginning.get(beginning, ()):
+            held_words = wordings[place].plain
             is_shorter = len(held_words) < len(words)
             if is_shorter and words[start : start + len(held_words)] == held_words:
-                return start, other
+                return start, place
     return None
 
 
@@ -281,36 +282,34 @@ def _compare_claims(
     number: int,
 ) -> Iterator[Finding]:
     """Yield whether a memory about one thing is past, or says another thing than an earlier one."""
-    mine = wordings[place]
+    wording = wordings[place]
     date = memories[place].date
     evidence = quote_safely(memories[place].text)
-    exclusive = [other for other in places if _exclude(mine, wordings[other])]
-    later = [other for other in exclusive if _is_later(memories[other].date, date)]
-    earlier = [other for other in places[:number] if other in exclusive]
-    same_time = [other for other in earlier if memories[other].date == date]
+    exclusive = [index for index in places if _exclude(wording, wordings[index])]
+    later = [index for index in exclusive if _is_later(memories[index].date, date)]
+    earlier = [index for index in places[:number] if index in exclusive]
+    same_time = [index for index in earlier if memories[index].date == date]
     if later:
         yield Finding("stale", place, evidence, later[-1])
     elif same_time:
         yield Finding("contradiction", place, evidence, same_time[-1])
     elif not exclusive:
         other_values = [
-            other for other in places[:number] if wordings[other].claim != mine.claim
+            index for index in places[:number] if wordings[index].claim != wording.claim
         ]
         if other_values:
             yield Finding("other value", place, evidence, other_values[-1])
 
 
-def _exclude(wording: Wording, other: Wording) -> bool:
+def _exclude(first: Wording, second: Wording) -> bool:
     """Return whether two memories of one frame cannot both be true."""
-    if wording.claim == other.claim:
-        return wording.is_denied != other.is_denied
-    return wording.is_single and not (wording.is_denied or other.is_denied)
+    if first.claim == second.claim:
+        return first.is_denied != second.is_denied
+    return first.is_single and not (first.is_denied or second.is_denied)
 
 
-def _is_later(date: object, other: object) -> bool:
-    if date is None or other is None:
-        return False
-    return bool(date > other)  # type: ignore[operator]  # two dates
+def _is_later(date: datetime | None, than: datetime | None) -> bool:
+    return date is not None and than is not None and date > than
 
 
 def _find_private(memories: Sequence[Memory]) -> Iterator[Finding]:

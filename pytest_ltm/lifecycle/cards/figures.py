@@ -103,9 +103,14 @@ class CardFigures:
         kinds = self._record.kept[life.user]
         if any(_count(texts, life.current) for texts in kinds.values()):
             return True
-        ways = ("question", "other words", "own words")
-        looks = [self._record.served_to(life, method) for method in ways]
-        return any(_has(served, life.current) for served in looks)
+        return self._is_served(life, life.current)
+
+    def _is_served(self, life: FactLife, fact: Fact) -> bool:
+        """Return whether any search of its user finds a fact."""
+        for query_kind in ("question", "other words", "own words"):
+            if _has(self._record.served_to(life, query_kind), fact):
+                return True
+        return False
 
     def _share_kept(self, *, is_replaced: bool) -> Rate:
         lives = [
@@ -115,12 +120,13 @@ class CardFigures:
         ]
         return sum(map(self._is_kept, lives)), len(lives)
 
-    def _share_found(self, way: str, k: int) -> Rate:
+    def _share_found(self, query_kind: str, k: int) -> Rate:
         lives = [life for life in self._current_lives if self._is_kept(life)]
-        found = [
-            _has(self._record.served_to(life, way)[:k], life.current) for life in lives
-        ]
-        return sum(found), len(lives)
+        found = 0
+        for life in lives:
+            served = self._record.served_to(life, query_kind)
+            found += _has(served[:k], life.current)
+        return found, len(lives)
 
     def _share_stale(self) -> Rate:
         lives = [life for life in self._lives if life.newer and self._was_found(life)]
@@ -139,12 +145,7 @@ class CardFigures:
         lives = [
             life for life in self._lives if life.is_withdrawn and self._was_found(life)
         ]
-        return sum(map(self._is_served, lives)), len(lives)
-
-    def _is_served(self, life: FactLife) -> bool:
-        ways = ("question", "other words", "own words")
-        looks = [self._record.served_to(life, method) for method in ways]
-        return any(_has(served, life.told) for served in looks)
+        return sum(self._is_served(life, life.told) for life in lives), len(lives)
 
     def _was_found(self, life: FactLife) -> bool:
         """Return whether it was found before its change: without that, its absence shows nothing."""

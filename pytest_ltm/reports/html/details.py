@@ -36,8 +36,8 @@ def example_details(
     result: ScenarioResult,
     record: ConversationRecord | None,
     expected: str,
-    damage: str = "",
-    unanswered: Iterable[Exchange] = (),
+    damage: str,
+    unanswered: Iterable[Exchange],
 ) -> dict[str, Any]:
     """Return JSON values for the page.
 

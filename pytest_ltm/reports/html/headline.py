@@ -34,7 +34,7 @@ class SeriesDifference(NamedTuple):
 
     gain: float
     """In points: sum over scenarios of the mean difference of their examples."""
-    told: ComparisonText
+    comparison: ComparisonText
     """What may be said of it."""
 
 
@@ -254,14 +254,14 @@ def _significance(
     if result is None:
         text = f"{first.agent} and {second.agent} share no example that both have a score for."
         return HeadlineAnswer(question, "Unknown", text)
-    text = result.told.text
+    text = result.comparison.text
     plans = _plans_of(material, first)
     if result.gain and plans.isdisjoint(_plans_of(material, second)):
         # A gain on other questions may come from the questions.
         text += (
             " Their plans differ, so they were asked different things; that may be why."
         )
-    return HeadlineAnswer(question, result.told.short, text)
+    return HeadlineAnswer(question, result.comparison.short, text)
 
 
 def _plans_of(material: Material, series: ResultSeries) -> set[str]:
@@ -362,8 +362,8 @@ class _Caveat(NamedTuple):
     """One thing that a reader should know before believing the figures."""
 
     number: int
-    what: str
-    """What is counted, in a few words."""
+    label: str
+    """Says in a few words what is counted."""
     sentences: list[str]
 
 
@@ -381,7 +381,7 @@ def _caveats(material: Material) -> list[HeadlineAnswer]:
         return []
     first = present[0]
     text = " ".join(chain.from_iterable(caveat.sentences for caveat in present))
-    return [HeadlineAnswer("Caveats", f"{first.number:,} {first.what}", text)]
+    return [HeadlineAnswer("Caveats", f"{first.number:,} {first.label}", text)]
 
 
 def _missing_scores(material: Material) -> _Caveat:

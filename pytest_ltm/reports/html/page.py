@@ -515,7 +515,7 @@ def _page_index(material: Material) -> dict[str, Any]:
     for first, second in pairs:
         difference = series_difference(first, second)
         if difference:
-            tests[f"{first.key}|{second.key}"] = difference.told.text
+            tests[f"{first.key}|{second.key}"] = difference.comparison.text
     conversations = []
     for conversation in material.conversations:
         first_key = conversation.rows[0].key if conversation.rows else 0
@@ -544,7 +544,7 @@ def _against_best(material: Material) -> dict[int, str]:
         for series in ranked[1:]:
             difference = series_difference(ranked[0], series)
             if difference is not None:
-                text = difference.told.brief
+                text = difference.comparison.brief
                 if difference.gain:
                     text = f"{-difference.gain:+.2f}: {text}"
                 distances[series.key] = text

@@ -17,7 +17,7 @@ from pytest_ltm.figures.run_loading import ConversationFolder, LoadedRun
 from pytest_ltm.figures.sentences import precheck_sentences
 from pytest_ltm.figures.statistics.totals import group_by
 from pytest_ltm.figures.text import text_of
-from pytest_ltm.reports.agent_sentences import largest_span_label, rank_sides
+from pytest_ltm.reports.agent_sentences import rank_at_largest_span, rank_sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class Material:
     @property
     def ranked(self) -> list[ResultSeries]:
         """Those at the largest memory span, where agents differ most."""
-        return self.ranked_at(largest_span_label(self.series))
+        return rank_at_largest_span(self.series)
 
     def comparison(self, run: int) -> dict[str, Any]:
         """Return what the summary of a run says of the one it was compared with; empty where it was not."""
