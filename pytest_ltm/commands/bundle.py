@@ -70,12 +70,7 @@ def eval_statements(
     statements = {}
     result = run.automatic
     for column in result_columns(result):
-        place = (column.agent, column.span_label)
-        conversations = tuple(
-            conversation
-            for conversation in result.conversations
-            if (conversation.agent, conversation.span_label) == place
-        )
+        conversations = tuple(column.conversations)
         rule = claim or parse_limit_rule(
             f"mean:{int((column.accuracy or 0) * 1000) / 1000:g}"
         )
@@ -86,9 +81,7 @@ def eval_statements(
             for row in part.scenarios
         ]
         agent = conversations[0].agent_fingerprint.removeprefix("sha256:")
-        plans = sorted(
-            held_conversation.plan_fingerprint for held_conversation in conversations
-        )
+        plans = sorted(conversation.plan_fingerprint for conversation in conversations)
         suite = result.suite.partition(" ")[0] or "definitions"
         statements[f"{column.agent}-{column.span_label}"] = {
             "_type": STATEMENT,
@@ -237,20 +230,18 @@ def bundle_run(arguments: Namespace) -> int:
         name: _published_bytes(run, name)
         for name in sorted(filter(_KEPT.fullmatch, paths))
     }
+    has_history = any(folder.plan().get("history") for folder in loaded.conversations)
     source = None
-    if (
-        any(conversation.plan().get("history") for conversation in loaded.conversations)
-        and not arguments.with_texts
-    ):
-        option = arguments.data
-        if option is None and RUN_FILE in files:
-            option = _recorded_data(run)
-        if not isinstance(option, (str, Path)) or not Path(option).is_file():
+    if has_history and not arguments.with_texts:
+        data_file = arguments.data
+        if data_file is None and RUN_FILE in files:
+            data_file = _recorded_data(run)
+        if data_file is None or not Path(data_file).is_file():
             raise ConfigurationError(
                 "--data: name the data set's file, whose texts stay out of the bundle; or, if its licence allows it, "
                 "keep them: --with-texts"
             )
-        source = DataTexts.read(Path(option))
+        source = DataTexts.read(Path(data_file))
     data, size = _zip_files(loaded.result.run_id, files, source)
     write_output(arguments.output, data)
     without = f", without the texts of {source.name}" if source else ""
@@ -269,9 +260,8 @@ def bundle_run(arguments: Namespace) -> int:
             write_output(path, json_text(statement).encode())
             claim = statement["predicate"]
             words = f"{claim['metric']} {claim['comparator']} {claim['threshold']:g}"
-            print(
-                f"{path}: claims {words}, {'passed' if claim['passed'] else 'not reached'}"
-            )
+            outcome = "passed" if claim["passed"] else "not reached"
+            print(f"{path}: claims {words}, {outcome}")
     return 0
 
 
@@ -286,9 +276,10 @@ def _published_bytes(run: Path, name: str) -> bytes:
     data = read_regular(run / name)
     if name in (RUN_FILE, PARTS):
         record = json.loads(data)
-        for run_record in (
-            [record] if name == RUN_FILE else [part["run"] for part in record["parts"]]
-        ):
+        run_records = [record]
+        if name == PARTS:
+            run_records = [part["run"] for part in record["parts"]]
+        for run_record in run_records:
             options = run_record.get("options", {})
             settings = run_record.get("settings", {})
             run_record["options"] = {
@@ -317,16 +308,15 @@ def _zip_files(
 ) -> tuple[bytes, int]:
     """Return the bundle, and the bytes of its files."""
     listed = {}
-    stored = dict(files)
+    stored = {}
     for name, data in files.items():
         parts = source.cut(data.decode()) if source is not None else []
-        listed[name] = BundledFile(
-            sha256(data).hexdigest(), len(data), texts=len(parts) > 1
-        )
-        if listed[name].texts:
-            stored[name] = json.dumps(
-                parts, ensure_ascii=False, separators=(",", ":")
-            ).encode()
+        has_texts = len(parts) > 1
+        listed[name] = BundledFile(sha256(data).hexdigest(), len(data), texts=has_texts)
+        stored[name] = data
+        if has_texts:
+            text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+            stored[name] = text.encode()
     manifest = Manifest(
         format=FORMAT,
         run=run,
@@ -414,12 +404,13 @@ class DataTexts:
         """Return the text that was cut; ValueError if it is longer than `size`, or not made of parts."""
         texts: list[str] = []
         for part in parts:
-            texts.append(
-                part
-                if isinstance(part, str)
-                else self._text[part[0] : part[0] + part[1]]
-            )
-            size -= len(texts[-1])
+            if isinstance(part, str):
+                text = part
+            else:
+                place, length = part
+                text = self._text[place : place + length]
+            texts.append(text)
+            size -= len(text)
             if size < 0:
                 # at once: each of a million parts may stand for all of the data set
                 raise ValueError("it is larger than it says")
@@ -496,9 +487,8 @@ def _checked_entries(
         elif info.file_size > max(_SMALL, _RATIO * info.compress_size):
             reason = "it grows too much when it is unpacked"
         else:
-            reason = ""
-        if reason:
-            raise LtmError(f"{path}: {name!r}: {reason}. Nothing was unpacked")
+            continue
+        raise LtmError(f"{path}: {name!r}: {reason}. Nothing was unpacked")
     return {info.filename: info for info in infos}
 
 
@@ -520,13 +510,13 @@ def _read_manifest(
         raise LtmError(f"{path}: not a bundle: it has no {MANIFEST}")
     data = _read_entry(archive, entries[MANIFEST])
     try:
-        found = msgspec.json.decode(data)
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            form = found.get("format") if isinstance(found, dict) else None
+        record = msgspec.json.decode(data)
+        form = record.get("format") if isinstance(record, dict) else None
+        if form != FORMAT:
             raise LtmError(
                 f"{path}: a bundle of format {form!r}; this version of pytest-ltm reads {FORMAT!r}"
             )
-        manifest = msgspec.convert(found, Manifest)
+        manifest = msgspec.convert(record, Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise LtmError(f"{path}: {MANIFEST}: {error}") from error
     if not _RUN_ID.fullmatch(manifest.run):

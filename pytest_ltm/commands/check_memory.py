@@ -77,7 +77,7 @@ def check_memory(arguments: Namespace) -> int:
     question that is not answered the card names where the mark was lost: at write, at
     find or at use. Exit status: 0, or 1 where the card differs from `--against`.
     """
-    other = read_card(Path(arguments.against)) if arguments.against else None
+    reference = read_card(Path(arguments.against)) if arguments.against else None
     with _model_of(arguments) as model:
         rows = _make_rows(arguments, model)
     card = make_card(arguments.seed, rows)
@@ -87,9 +87,11 @@ def check_memory(arguments: Namespace) -> int:
         write_output(Path(arguments.page), for_file(render_page(card)))
     if arguments.json:
         print(card_json(card), end="")
+    elif arguments.markdown:
+        print("\n".join(table_lines(card)))
     else:
-        print("\n".join(table_lines(card) if arguments.markdown else text_lines(card)))
-    return _compare(card, other) if other else 0
+        print("\n".join(text_lines(card)))
+    return _compare(card, reference) if reference else 0
 
 
 def _model_of(arguments: Namespace) -> AbstractContextManager[ModelServer | None]:
@@ -121,29 +123,24 @@ def _make_rows(arguments: Namespace, model: ModelServer | None) -> list[CardRow]
 
 def _as_store(spec: str) -> str:
     """Return a spec; a dotted path alone names a class of stores."""
-    head, colon, _ = spec.partition(":")
-    is_dotted = bool(colon) and all(part.isidentifier() for part in head.split("."))
-    if is_dotted and _names_class(spec):
+    module, _, name = spec.partition(":")
+    is_dotted = all(part.isidentifier() for part in module.split("."))
+    if is_dotted and name[:1].isupper():
         return f"store:{spec}"
     return spec
 
 
-def _names_class(spec: str) -> bool:
-    """Return whether what follows the module begins as classes do."""
-    return spec.partition(":")[2][:1].isupper()
-
-
-def _compare(card: Card, other: Card) -> int:
+def _compare(card: Card, reference: Card) -> int:
     """Print where a card differs from another; return the exit status."""
-    if card.seed != other.seed:
+    if card.seed != reference.seed:
         raise ConfigurationError(
-            f"--against: that card has seed {other.seed}. Compare with --seed {other.seed}"
+            f"--against: that card has seed {reference.seed}. Compare with --seed {reference.seed}"
         )
     sentences: list[str] = []
-    others = {row.memory: row for row in other.rows}
+    reference_rows = {row.memory: row for row in reference.rows}
     for row in card.rows:
-        if row.memory in others:
-            sentences += differences(row, others[row.memory])
+        if row.memory in reference_rows:
+            sentences += differences(row, reference_rows[row.memory])
         else:
             sentences.append(f"{row.memory}: that card has no such row")
     for sentence in sentences:
@@ -159,17 +156,17 @@ def verify_card(path: Path, *, as_json: bool) -> int:
     card = read_card(path)
     found, missing = check_recordings(card, recordings_beside(path))
     forged = [*find_forgeries(card), *missing]
+    status = DIFFERS if forged else 0
     if as_json:
         verdict = "differs" if forged else "holds"
         print(json.dumps({"card": str(path), "verdict": verdict, "differs": forged}))
-        return DIFFERS if forged else 0
+        return status
     count = sum(len(row.figures) for row in card.rows)
     state = "does not hold" if forged else f"holds: {count} figures recomputed"
-    print(
-        f"card {card.fingerprint} of {', '.join(row.memory for row in card.rows)} {state}"
-    )
+    names = ", ".join(row.memory for row in card.rows)
+    print(f"card {card.fingerprint} of {names} {state}")
     for sentence in found:
         print(f"  {sentence}")
     for sentence in forged:
         print(f"  differs: {sentence}")
-    return DIFFERS if forged else 0
+    return status

@@ -82,15 +82,11 @@ class JudgeCache:
 
     def store_reply(self, key: str, reply: Reply, **about: object) -> None:
         """Remember a reply; a full disk or a folder that cannot be written costs the memory, not the run."""
-        fields = {
-            "reply": reply.text,
-            "usage": to_builtins(reply.usage),
-            "cost_usd": reply.cost_usd,
-        }
-        record = {
-            **about,
-            **{name: value for name, value in fields.items() if value is not None},
-        }
+        record = {**about, "reply": reply.text}
+        if reply.usage is not None:
+            record["usage"] = to_builtins(reply.usage)
+        if reply.cost_usd is not None:
+            record["cost_usd"] = reply.cost_usd
         path = self._path(key)
         try:
             make_private(path.parent, exist_ok=True)
@@ -196,29 +192,28 @@ class JudgeConnection:
         return reply.text
 
     def _asked(self, example: str, inquiry: Inquiry) -> Reply:
-        if self.configuration is None:
-            key = ""
-        else:
+        key = ""
+        cached_reply = None
+        if self.configuration is not None and self.cache is not None:
             key = content_key(self.configuration, inquiry, self.trial)
-        cache = self.cache if key else None
-        kept_reply = cache.find(key) if cache is not None else None
+            cached_reply = self.cache.find(key)
         began = stopwatch_seconds()
-        reply = self._buy(inquiry) if kept_reply is None else kept_reply
+        reply = self._buy(inquiry) if cached_reply is None else cached_reply
         self.timings.write(
             JudgeTime(
                 example=example,
                 vote=inquiry.vote,
-                remembered=kept_reply is not None,
+                remembered=cached_reply is not None,
                 seconds=round(stopwatch_seconds() - began, 6),
                 usage=reply.usage,
                 cost_usd=reply.cost_usd,
-                lost=None if kept_reply is not None else self._buy.lost,
+                lost=self._buy.lost if cached_reply is None else None,
             )
         )
         readable = not isinstance(inquiry.grade_in(reply.text), Unscored)
-        if cache is not None and kept_reply is None and readable:
+        if self.cache is not None and key and cached_reply is None and readable:
             # a hiccup must not last
-            cache.store_reply(
+            self.cache.store_reply(
                 key,
                 reply,
                 prompt=f"{inquiry.prompt}/{inquiry.version}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -63,7 +64,8 @@ class Canary:
             return f"the judge fails the canary {self.name!r}: {decision.reason}"
         if (decision.grade != inquiry.fail) is self.passes:
             return ""
-        text = f"where {_REFERENCE!r} is right, it {'fails' if self.passes else 'passes'} the answer {self.answer!r}"
+        verb = "fails" if self.passes else "passes"
+        text = f"where {_REFERENCE!r} is right, it {verb} the answer {self.answer!r}"
         return f"the judge fails the canary {self.name!r}: {text}"
 
 
@@ -125,19 +127,17 @@ class Canaries:
                     self._connection(judge, judge_checks.JOURNAL) as connection,
                     suppress(BudgetSpent),
                 ):
-                    faults: list[str] = []
-                    for canary in CANARIES:
-                        if len(faults) < STOPPING:
-                            fault = canary.fault(connection.handle(canary.name))
-                        else:
-                            fault = ""
-                        if fault:
-                            faults.append(fault)
-                    if len(faults) >= STOPPING:
-                        verdict: Literal["wrong", "right"] = "wrong"
-                    else:
-                        verdict = "right"
-                    precheck = replace(precheck, verdict=verdict, why="; ".join(faults))
+                    answers = (
+                        canary.fault(connection.handle(canary.name))
+                        for canary in CANARIES
+                    )
+                    # Once there are enough, the others are not asked.
+                    faults = list(islice(filter(None, answers), STOPPING))
+                    precheck = replace(
+                        precheck,
+                        verdict="wrong" if len(faults) == STOPPING else "right",
+                        why="; ".join(faults),
+                    )
                 usage = judge_checks.precheck_usage(
                     self._folder, self._run.costs.judge.tariff
                 )
@@ -234,10 +234,9 @@ class Canaries:
         """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
         source = self._run.settings.rescored
         precheck = None if source is None else judge_checks.read_precheck(source)
-        if precheck is None or (precheck.of, precheck.verdict) != (
-            judge.plan_entry,
-            "right",
-        ):
+        if precheck is None or precheck.verdict != "right":
+            return None
+        if precheck.of != judge.plan_entry:
             return None
         return replace(precheck, calls=0, tokens=0, cost_usd=None, estimated=False)
 

@@ -69,11 +69,11 @@ def probe_questions(definitions: Mapping[str, Definition]) -> tuple[ProbeQuestio
     >>> [sorted(question.telling) for question in probe_questions({"boats": boat})]
     [['kestrel', 'marquardt']]
     """
-    best = [
-        max(result, key=lambda question: question.letters)
-        for definition in definitions.values()
-        if (result := list(_definition_questions(definition)))
-    ]
+    best = []
+    for definition in definitions.values():
+        questions = list(_definition_questions(definition))
+        if questions:
+            best.append(max(questions, key=lambda question: question.letters))
     chosen = sorted(best, key=lambda question: -question.letters)[:QUESTIONS]
     stems_asked = _probe_stems(" ".join(question.text for question in chosen))
     return tuple(
@@ -127,26 +127,23 @@ class Secret(Struct, frozen=True):
 def _definition_questions(definition: Definition) -> Iterator[ProbeQuestion]:
     """Yield the questions of a definition whose answers are known, and told in it if it tells anything itself."""
     asks = definition.questions
+    expected: list[Any] = []
     if isinstance(definition.expected, (list, tuple)):
         expected = list(definition.expected)
-    else:
-        expected = []
     texts = _probe_stems(
         " ".join(step.text for step in definition.steps if isinstance(step, Say))
     )
     in_questions = _probe_stems(" ".join(step.text for step in asks))
     for number, ask in enumerate(asks):
+        right_answer = definition.expected
         if len(expected) == len(asks) > 1:
-            of_it = expected[number]
-        else:
-            of_it = definition.expected
-        answers = [ask.answer, *definition.replies[number : number + 1]]
-        telling = (
-            _probe_stems(" ".join(filter(None, [*_iter_texts(of_it), *answers])))
-            - in_questions
-            - _SAYS_NOTHING
-        )
-        telling = telling & texts if texts else telling
+            right_answer = expected[number]
+        answers = [*_iter_texts(right_answer), ask.answer]
+        answers += definition.replies[number : number + 1]
+        stems = _probe_stems(" ".join(filter(None, answers)))
+        telling = stems - in_questions - _SAYS_NOTHING
+        if texts:
+            telling &= texts
         if telling and len(ask.text) <= LONGEST:
             yield ProbeQuestion(ask.text, telling)
 

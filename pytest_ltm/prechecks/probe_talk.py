@@ -70,8 +70,9 @@ def hold_probe(
     try:
         with talk.shown():
             result = probe_verdict(talk.say, _secret(run.settings, label), questions)
-        if talk.asked and result[0] != "leaks":
-            _forecast_time(run, talk.seconds / talk.asked, source, groups, definitions)
+        if talk.reply_count and result[0] != "leaks":
+            seconds = talk.seconds / talk.reply_count
+            _forecast_time(run, seconds, source, groups, definitions)
         return talk.probe_outcome(*result)
     except BudgetSpent:
         return None
@@ -183,7 +184,7 @@ class ProbeConversation:
         self._source = source
         self._place = ltm_item.place
         self._messages = messages
-        self.asked, self.seconds = 0, 0.0
+        self.reply_count, self.seconds = 0, 0.0
         """The number of replies so far, and the seconds that they took."""
         self._tariff = run.costs.tariff_of(label)
         self._counter = token_counter(run.settings.tokenizer)
@@ -225,7 +226,7 @@ class ProbeConversation:
             live.ready("")
             if "Stateless" in live.capabilities:
                 return None
-            return [self._one(live, folder.name, text) for text in texts]
+            return [self._exchange(live, folder.name, text) for text in texts]
         finally:
             live.close()
             output.close()
@@ -246,15 +247,15 @@ class ProbeConversation:
             self._run.progress.clear()
 
     def _progress(self) -> str:
-        return f"isolation probe of agent {self._label!r}, at message {self.asked + 1} of {self._messages}"
+        return f"isolation probe of agent {self._label!r}, at message {self.reply_count + 1} of {self._messages}"
 
-    def _one(self, live: LivePort, conversation: str, text: str) -> str:
+    def _exchange(self, live: LivePort, conversation: str, text: str) -> str:
         live.ready("")
         message = _probe_message(next(self._numbers), text, self._counter, self._clock)
         self._run.progress.announce(self._progress())
         began = stopwatch_seconds()
         reply = live.reply(message)
-        self.asked += 1
+        self.reply_count += 1
         self.seconds += stopwatch_seconds() - began
         live.written(reply)
         row = probe_record.ProbeExchange(

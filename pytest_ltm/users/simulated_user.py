@@ -138,19 +138,12 @@ class ModelledUser:
         Raises:
             ScenarioError: If none of its messages does.
         """
-        result = next(
-            (
-                message
-                for message in self._said
-                if has_phrase(space_delimited(message), fact)
-            ),
-            None,
+        for message in self._said:
+            if has_phrase(space_delimited(message), fact):
+                return message
+        raise ScenarioError(
+            f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first"
         )
-        if result is None:
-            raise ScenarioError(
-                f"the user never said {fact!r}. Name it in ltm.user(facts=[…]), and let it talk first"
-            )
-        return result
 
     def say(self) -> str | None:
         """Have the model write one message, say it, and return the agent's reply.
@@ -205,10 +198,9 @@ class ModelledUser:
         wrong = ""
         # What was wrong with a message is told to the model before its next try.
         for vote in range(TRIES):
+            text = prompt
             if wrong:
-                text = f"{prompt}\n\n{_fill_template('again', wrong=wrong)}"
-            else:
-                text = prompt
+                text += f"\n\n{_fill_template('again', wrong=wrong)}"
             question = UserQuestion(
                 prompt="user",
                 version=_TEXTS["version"],
@@ -241,17 +233,13 @@ class ModelledUser:
         ):
             raise ValueError("repeated its goal instead of pursuing it")
         if not message and not (line.done and self._said):
-            raise ValueError(
-                "was finished before it had said anything"
-                if line.done
-                else "gave no message"
-            )
-        missing = next(
-            (fact for fact in untold if not has_phrase(space_delimited(message), fact)),
-            None,
-        )
-        if missing is not None and (line.done or self._left == 1):
-            raise ValueError(f"came to its end without having said {missing!r}")
+            if line.done:
+                raise ValueError("was finished before it had said anything")
+            raise ValueError("gave no message")
+        is_last = line.done or self._left == 1
+        for fact in untold if is_last else ():
+            if not has_phrase(space_delimited(message), fact):
+                raise ValueError(f"came to its end without having said {fact!r}")
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:
@@ -259,21 +247,18 @@ class ModelledUser:
             f"Person: {exchange.message}\nAssistant: {shorten_for_judge(exchange.reply)}"
             for exchange in self._heard()
         )
+        chat = _fill_template("begin")
+        if lines:
+            chat = _fill_template("chat", said=fence_text(lines, "CHAT"))
+        facts = ""
+        if untold:
+            listed = "\n".join(f"- {fact}" for fact in untold)
+            facts = _fill_template("facts", list=listed)
         turn_text = "last" if self._left == 1 else "left"
+        turn = str(len(self._said) + 1)
+        left = _fill_template(turn_text, number=turn, most=str(self.turns))
         return _fill_template(
-            "message",
-            goal=self.goal,
-            facts=_fill_template(
-                "facts", list="\n".join(f"- {fact}" for fact in untold)
-            )
-            if untold
-            else "",
-            chat=_fill_template("chat", said=fence_text(lines, "CHAT"))
-            if lines
-            else _fill_template("begin"),
-            left=_fill_template(
-                turn_text, number=str(len(self._said) + 1), most=str(self.turns)
-            ),
+            "message", goal=self.goal, facts=facts, chat=chat, left=left
         )
 
 

@@ -40,13 +40,9 @@ class ScriptedUser(Struct, frozen=True):
 
     def assess(self, question: UserQuestion, /) -> str:
         """Return the message of this turn; the last one, and nothing beyond it, is the end."""
-        if question.turn < len(self.messages):
-            text = self.messages[question.turn]
-        else:
-            text = ""
-        return json.dumps(
-            {"message": text, "done": question.turn >= len(self.messages) - 1}
-        )
+        texts = self.messages[question.turn :]
+        text = texts[0] if texts else ""
+        return json.dumps({"message": text, "done": len(texts) < 2})
 
 
 def name_of(model: object) -> str:
@@ -82,21 +78,16 @@ def find_user_model(model: Any, *, base: Path | None = None) -> Any:
     from pytest_ltm.judges.chat import make_client
     from pytest_ltm.judges.judge_registry import adapt_judge
 
+    subject = f"user {name_of(model)!r}"
     if not isinstance(model, str):
-        is_script = isinstance(model, Sequence)
-        if is_script:
+        if isinstance(model, Sequence):
             return ScriptedUser(tuple(model))
-        return adapt_judge(model, f"user {name_of(model)!r}")
-    name = name_of(model)
+        return adapt_judge(model, subject)
     if names_model(model):
         return make_client(model, "user")
-    path = DottedPath(
-        model,
-        what="user",
-        error=ConfigurationError,
-        hint=did_you_mean(model, model_forms()),
-    )
-    return adapt_judge(path.resolve(base), f"user {name!r}")
+    hint = did_you_mean(model, model_forms())
+    path = DottedPath(model, what="user", error=ConfigurationError, hint=hint)
+    return adapt_judge(path.resolve(base), subject)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -154,22 +145,19 @@ class UserConnection:
                 self._opened[key] = model, self.open(model, name)
             purchase = self._opened[key][1]
             began = stopwatch_seconds()
-            bought = purchase(question)
+            reply = purchase(question)
             if name != SCRIPTED:
-                seconds = round(stopwatch_seconds() - began, 6)
-                usage = bought.usage
-                usd = bought.cost_usd
-                lost_use = purchase.lost
-                took = UserTime(
-                    example=example,
-                    model=name,
-                    seconds=seconds,
-                    usage=usage,
-                    cost_usd=usd,
-                    lost=lost_use,
+                self.timings.write(
+                    UserTime(
+                        example=example,
+                        model=name,
+                        seconds=round(stopwatch_seconds() - began, 6),
+                        usage=reply.usage,
+                        cost_usd=reply.cost_usd,
+                        lost=purchase.lost,
+                    )
                 )
-                self.timings.write(took)
-            return bought
+            return reply
 
         reply = on_record(
             events.UserModelAsked,

@@ -49,22 +49,19 @@ def report_page(request: Request) -> Response:
 
 def compare_page(request: Request) -> Response:
     """Show what moved from one run to another."""
-    before, after = (
-        request.query_params.get(name, "").strip() for name in ("before", "after")
-    )
-    common = request.query_params.get("plans") == "overlapping"
 
-    def side_of(text: str) -> GateSide:
+    def read_side(parameter: str) -> GateSide:
         """Return a run, or one agent of it where `RUN@AGENT` says which."""
+        text = request.query_params.get(parameter, "").strip()
         name, _, agent = text.partition("@")
         side = side_of_run(page_parts.run_folder(request, name))
         return one_agent(side, agent) if agent else side
 
-    sides = [side_of(before), side_of(after)]
-    changes = compare_sides(
-        one_agent(sides[0], how=WAYS.choose_agent), sides[1], WAYS, common=common
-    )
-    lines = [f"{sides[1].name} against {changes.before}", *change_lines(changes, WIDTH)]
+    common = request.query_params.get("plans") == "overlapping"
+    before = one_agent(read_side("before"), how=WAYS.choose_agent)
+    after = read_side("after")
+    changes = compare_sides(before, after, WAYS, common=common)
+    lines = [f"{after.name} against {changes.before}", *change_lines(changes, WIDTH)]
     return page_parts.render_template(
         "compare.html.j2", title="Two runs compared", text="\n".join(lines)
     )

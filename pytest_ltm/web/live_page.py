@@ -31,6 +31,7 @@ from pytest_ltm.api.journal import (
     read_run_file,
     strip_checksum,
 )
+from pytest_ltm.api.model import Exchange
 from pytest_ltm.api.storage import (
     LtmError,
     Shared,
@@ -41,6 +42,7 @@ from pytest_ltm.api.storage import (
 )
 from pytest_ltm.records.budget import sum_spent
 from pytest_ltm.reports.history import read_past
+from pytest_ltm.reports.html.details import plan_definitions
 from pytest_ltm.web import page_parts
 
 if TYPE_CHECKING:
@@ -156,16 +158,14 @@ class _LiveUpdates:
                             if lines_before[line_number : line_number + 1] != [line]
                         ]
                         changed.append(state)
-                    items += (
-                        self._new_exchanges(conversation)
-                        if conversation.id == self._opened
-                        else []
-                    )
+                    if conversation.id == self._opened:
+                        items += self._new_exchanges(conversation)
         news: dict[str, list[Any]] = {
             "runs": states if states != self._runs else [],
             "conversations": changed,
+            "said": items,
         }
-        news["said"], self._runs = items, states
+        self._runs = states
         text = "".join(
             _format_event(name, value) for name, value in news.items() if value
         )
@@ -276,17 +276,15 @@ class FollowedConversation:
                 self._begin(result.st_ino)
             more = not self.trouble and result.st_size > self._read and self._grow()
         except (OSError, LtmError, ValueError) as error:
-            is_deleted = isinstance(error, FileNotFoundError)
             more = False
-            if is_deleted:
+            trouble = getattr(error, "strerror", None) or str(error)
+            if isinstance(error, FileNotFoundError):
                 trouble = "the journal was deleted"
-            else:
-                trouble = getattr(error, "strerror", None) or str(error)
-            if self.trouble != trouble:
                 # One that appears again in its place is another journal, whatever
                 # number the disk gives it.
+                self._inode = 0
+            if self.trouble != trouble:
                 self.trouble = trouble
-                self._inode = 0 if "deleted" in trouble else self._inode
                 self.version += 1
         now = stopwatch_seconds()
         position = self.record.position
@@ -336,36 +334,27 @@ class FollowedConversation:
     @property
     def speed(self) -> int | None:
         """Tokens in a second, lately; None where it did not move while it was watched."""
-        (first, before) = self._moved[0]
-        (last, position) = self._moved[-1]
+        first, first_position = self._moved[0]
+        last, last_position = self._moved[-1]
         if last > first:
-            return round((position - before) / (last - first))
+            return round((last_position - first_position) / (last - first))
         return None
 
     def examples(self) -> list[ExampleLine]:
         """Return each planned example."""
         header = self.record.header
-        plan = header.plan.get("examples") if header else None
-        if isinstance(plan, list):
-            rows = [entry for entry in plan if isinstance(entry, dict)]
-        else:
-            rows = []
-        planned_names = [f"{row.get('scenario')}/{row.get('example')}" for row in rows]
+        names = list(plan_definitions(header.plan)) if header else []
         examples: list[ExampleLine] = []
-        for name in dict.fromkeys([*planned_names, *self.record.examples]):
+        for name in dict.fromkeys([*names, *self.record.examples]):
             record = self.record.examples.get(name)
             if record is None or record.begin is None:
                 examples.append(ExampleLine(for_screen(name)))
                 continue
+            state = "waiting" if name in self._waiting else "open"
             # A verdict may come before the end: the scenario goes on, but nothing can
             # change for it.
-            is_done = record.end is not None or record.verdict is not None
-            if is_done:
+            if record.end is not None or record.verdict is not None:
                 state = "done"
-            elif name in self._waiting:
-                state = "waiting"
-            else:
-                state = "open"
             score = record.verdict.score if record.verdict else None
             line = ExampleLine(for_screen(name), state, record.begin, record.end, score)
             examples.append(line)
@@ -419,43 +408,34 @@ class FollowedConversation:
             if number in self.record.replies:
                 break
             if after < number < before and (exchange := self.record.exchange(number)):
-                items.append(
-                    [
-                        number,
-                        exchange.by,
-                        exchange.start,
-                        exchange.message,
-                        None,
-                        self.record.fault(number),
-                    ]
-                )
-        for earlier in reversed(self.record.transcript):
-            if earlier.number <= after or len(items) >= most:
+                items.append(self._exchange_item(exchange, exchange.by, None))
+        for exchange in reversed(self.record.transcript):
+            if exchange.number <= after or len(items) >= most:
                 break
-            if earlier.number < before:
-                fault = self.record.fault(earlier.number)
-                items.append(
-                    [
-                        earlier.number,
-                        earlier.by or earlier.kind,
-                        earlier.start,
-                        earlier.message,
-                        earlier.reply,
-                        fault,
-                    ]
-                )
+            if exchange.number < before:
+                speaker = exchange.by or exchange.kind
+                items.append(self._exchange_item(exchange, speaker, exchange.reply))
         items.sort(key=lambda item: int(item[0]))
+        return items[-most:]
 
-        def shown(part: object) -> object:
-            if not isinstance(part, str):
-                return part
-            return for_screen(
-                part
-                if len(part) <= LONGEST
-                else f"{part[:LONGEST]}… ({len(part):,} characters)"
-            )
+    def _exchange_item(
+        self, exchange: Exchange, speaker: str, reply: str | None
+    ) -> list[Any]:
+        """Return what is shown of an exchange; `reply`: None while it waits for one."""
+        return [
+            exchange.number,
+            _shorten(speaker),
+            exchange.start,
+            _shorten(exchange.message),
+            None if reply is None else _shorten(reply),
+            _shorten(self.record.fault(exchange.number)),
+        ]
 
-        return [list(map(shown, item)) for item in items[-most:]]
+
+def _shorten(text: str) -> str:
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}… ({len(text):,} characters)"
+    return for_screen(text)
 
 
 class FollowedRun:
@@ -496,53 +476,34 @@ class FollowedRun:
                 for name in ("ltm_max_cost", "ltm_max_tokens")
                 if name in options
             }
-        except (
-            LtmError,
-            TypeError,
-        ):
+        except (LtmError, TypeError):
             # merged runs, or those of another version, have none
             self._prices = read_prices(())
 
     def conversation(self, id_: str) -> FollowedConversation | None:
         """Return a conversation by its id."""
-        return next(
-            (
-                conversation
-                for conversation in list(self._conversations.values())
-                if conversation.id == id_
-            ),
-            None,
-        )
+        for conversation in list(self._conversations.values()):
+            if conversation.id == id_:
+                return conversation
+        return None
 
     def state(self) -> dict[str, Any]:
         """Return what is shown of the run as a whole, JSON values."""
         is_there = self.path.is_dir()
         self._begun |= is_there
-        is_gone = self._begun and not is_there
         over = (self.path / SUMMARY).exists()
+        if over and not self._verdict:
+            self._verdict = _how_it_ended(self.path)
         fields = {
             "id": self.path.name,
             "over": over,
-            "gone": is_gone,
+            "gone": self._begun and not is_there,
             "budget": "",
-            "verdict": "",
+            "verdict": self._verdict if over else "",
         }
-        if fields["over"]:
-            # How the run ended: what its gate says, or its state; read once.
-            if not self._verdict:
-                past = read_past(self.path)
-                if past.gate == "unmeasurable":
-                    verdict = "could not be measured"
-                else:
-                    verdict = f"gate {past.gate}"
-                self._verdict = verdict if past.gate else past.state
-            fields["verdict"] = self._verdict
+        ledger = self.path / LEDGER
         try:
-            if (self.path / LEDGER).exists():
-                ledger = Shared(self.path / LEDGER).read()
-            else:
-                ledger = {}
-            spent = sum_spent(ledger)
+            spent = sum_spent(Shared(ledger).read() if ledger.exists() else {})
         except (LtmError, OSError, TypeError, AttributeError):
             return fields
         units = {"ltm_max_cost": "dollars", "ltm_max_tokens": "tokens"}
@@ -554,3 +515,11 @@ class FollowedRun:
         if limits:
             fields["budget"] = f"{spent} spent of {' and '.join(limits)}"
         return fields
+
+
+def _how_it_ended(run: Path) -> str:
+    """Return what the gate of a run says, else its state."""
+    past = read_past(run)
+    if past.gate == "unmeasurable":
+        return "could not be measured"
+    return f"gate {past.gate}" if past.gate else past.state
