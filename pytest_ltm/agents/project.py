@@ -209,7 +209,7 @@ class Project(Struct, frozen=True):
             candidates += _module_candidates(module, self)
         complete = []
         for candidate in candidates:
-            if not any(_is_part(candidate, of=whole) for whole in candidates):
+            if not any(_is_part(candidate, of=user) for user in candidates):
                 complete.append(candidate)
         return sorted(complete, key=lambda candidate: candidate.strength)
 

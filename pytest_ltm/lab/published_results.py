@@ -661,6 +661,9 @@ def conversation_of(
     """Return a conversation with what was said in it; `plan`: the fields that are known, `system`: whom it tested."""
     spec = f"{PUBLISHED}: {system}"
     exchanges = talk.exchanges
+    duration = 0.0
+    if exchanges:
+        duration = (exchanges[-1].now - exchanges[0].now).total_seconds()
     trial = int(name.planned_name.trial)
     full_plan = Plan(
         seed=0,
@@ -688,9 +691,7 @@ def conversation_of(
         filler_tokens=talk.tokens_of(lambda exchange: exchange.kind == "filler"),
         reply_tokens=sum(exchange.reply_tokens for exchange in exchanges),
         exchanges=len(exchanges),
-        simulated_seconds=(exchanges[-1].now - exchanges[0].now).total_seconds()
-        if exchanges
-        else 0.0,
+        simulated_seconds=duration,
         cost_usd=stats.cost_usd if stats else None,
     )
     return PublishedConversation(

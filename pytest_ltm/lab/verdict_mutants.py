@@ -249,13 +249,13 @@ def _directions_mutants(args: Mapping[str, Any]) -> Iterator[Replies]:
     start = args["start"]
     route = [list(leg) for leg in args["route"]]
     for n, (km, direction, place) in enumerate(route):
-        before = route[:n]
-        after = route[n + 1 :]
+        head = route[:n]
+        tail = route[n + 1 :]
         longer_leg = [km + 1, direction, place]
         turned_leg = [km, _WAYS[direction], place]
-        yield "changed amount", _way_text(start, [*before, longer_leg, *after])
-        yield "swapped", _way_text(start, [*before, turned_leg, *after])
-        yield "left out", _way_text(start, [*before, *after])
+        yield "changed amount", _way_text(start, [*head, longer_leg, *tail])
+        yield "swapped", _way_text(start, [*head, turned_leg, *tail])
+        yield "left out", _way_text(start, [*head, *tail])
     yield "an extra leg", _way_text(start, [*route, [2, "west", "tannery"]])
     yield "swapped order", _way_text(start, route[::-1])
     longer_legs = [[km + 1, direction, place] for km, direction, place in route]

@@ -574,16 +574,16 @@ def memory_operation(
 
 
 def check_operations(
-    given: object, refuse: Callable[[str], LtmError]
+    rows: object, refuse: Callable[[str], LtmError]
 ) -> tuple[MemoryOperation, ...]:
     """Return what `written()` returned; `refuse` makes the error for anything but a list of its rows."""
-    if not isinstance(given, (list, tuple)):
+    if not isinstance(rows, (list, tuple)):
         raise refuse(
-            f"returned a {type(given).__name__} from written(); it returns a list of {_FORM}"
+            f"returned a {type(rows).__name__} from written(); it returns a list of {_FORM}"
         )
     result: list[MemoryOperation] = []
     rank = 0
-    for row in given[:MOST_OPERATIONS]:
+    for row in rows[:MOST_OPERATIONS]:
         if isinstance(row, (list, tuple)) and len(row) == _ROW:
             operation, key, text = row
         else:

@@ -65,7 +65,7 @@ class Dataset(NamedTuple):
     def open(
         self,
         path: Path | None,
-        given: Mapping[str, str],
+        parameters: Mapping[str, str],
         *,
         seed: int,
         cache: Path | None = None,
@@ -73,22 +73,22 @@ class Dataset(NamedTuple):
     ) -> DatasetSuite:
         """Return the suite; DatasetError for a path that cannot be used, ConfigurationError for an option.
 
-        `given`: texts by the option's name, none for those left out. `cache`: a folder
+        `parameters`: texts by the option's name, none for those left out. `cache`: a folder
         in which it may remember between runs what a file holds. `questions`: how they
         are asked, if not by default.
         """
         if questions:
-            self._check_protocol({**given, "questions": questions})
+            self._check_protocol({**parameters, "questions": questions})
         if self.questions == "together":
             chosen = {}
         else:
             chosen = {"questions": questions or self.questions}
-        return self.opener(path, self.read(given) | chosen, seed, cache)
+        return self.opener(path, self.read(parameters) | chosen, seed, cache)
 
-    def read(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def read(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all options; ConfigurationError names the one that cannot be read."""
         fields = {}
-        texts = {**self._check_protocol(given), **given}
+        texts = {**self._check_protocol(parameters), **parameters}
         for option in self.options:
             try:
                 fields[option.name] = option.parse(
@@ -100,15 +100,16 @@ class Dataset(NamedTuple):
                 ) from error
         return fields
 
-    def _check_protocol(self, given: Mapping[str, str]) -> Mapping[str, str]:
+    def _check_protocol(self, parameters: Mapping[str, str]) -> Mapping[str, str]:
         """Return what the protocol that is given sets; ConfigurationError for an option that contradicts it."""
-        protocol = given.get("protocol", "")
+        protocol = parameters.get("protocol", "")
         settings = self.protocols.get(protocol, {})
         for name, text in settings.items():
-            if given.get(name, text) != text:
-                meant = f"{name}={text}" if text else f"no {name}"
+            if parameters.get(name, text) != text:
+                meaning = f"{name}={text}" if text else f"no {name}"
                 raise ConfigurationError(
-                    f"{self.flag(name)}={given[name]}: protocol={protocol} means {meant}. Leave one of the two out"
+                    f"{self.flag(name)}={parameters[name]}: protocol={protocol} means {meaning}. "
+                    "Leave one of the two out"
                 )
         return settings
 

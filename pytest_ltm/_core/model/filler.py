@@ -139,31 +139,31 @@ def is_cut(text: str) -> bool:
 _BYTES = 4
 
 
-def split_by_tokens(text: str, most: int, count: Callable[[str], int]) -> list[str]:
-    """Return a text in parts of at most `most` tokens that joined are the text again.
+def split_by_tokens(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
+    """Return a text in parts of at most `limit` tokens that joined are the text again.
 
     It is cut where sentences and lines end; a longer one between words, a longer word
     anywhere. The same text is always cut in the same way.
     """
-    if len(text) * _BYTES <= most or count(text) <= most:
+    if len(text) * _BYTES <= limit or count(text) <= limit:
         # no token is shorter than a byte
         return [text]
-    return list(_pack_pieces(text, most, count))
+    return list(_pack_pieces(text, limit, count))
 
 
-def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
-    pieces = list(_split_into_pieces(text, most, count))
+def _pack_pieces(text: str, limit: int, count: Callable[[str], int]) -> Iterator[str]:
+    pieces = list(_split_into_pieces(text, limit, count))
     start = 0
     while start < len(pieces):
         end = start
         size = 0
-        while end < len(pieces) and (end == start or size + pieces[end][1] <= most):
+        while end < len(pieces) and (end == start or size + pieces[end][1] <= limit):
             size += pieces[end][1]
             end += 1
         while (
             (part := "".join(piece for piece, _ in pieces[start:end]))
             and end > start + 1
-            and count(part) > most
+            and count(part) > limit
         ):
             end -= 1  # a seam may cost a token
         yield part
@@ -171,26 +171,26 @@ def _pack_pieces(text: str, most: int, count: Callable[[str], int]) -> Iterator[
 
 
 def _split_into_pieces(
-    text: str, most: int, count: Callable[[str], int]
+    text: str, limit: int, count: Callable[[str], int]
 ) -> Iterator[tuple[str, int]]:
     """Yield what stays together, with its tokens: sentences, else words, else halves of words."""
     for sentence in _SENTENCE.findall(text):
-        if (tokens := count(sentence)) <= most:
+        if (tokens := count(sentence)) <= limit:
             yield sentence, tokens
         else:
             for word in _WORD.findall(sentence):
-                yield from _halve_word(word, most, count)
+                yield from _halve_word(word, limit, count)
 
 
 def _halve_word(
-    word: str, most: int, count: Callable[[str], int]
+    word: str, limit: int, count: Callable[[str], int]
 ) -> Iterator[tuple[str, int]]:
     tokens = count(word)
-    if tokens <= most or len(word) == 1:
+    if tokens <= limit or len(word) == 1:
         yield word, tokens
         return
     # Halves, not the longest start that fits: a word of a million characters is then
     # counted twenty times.
     middle = len(word) // 2
-    yield from _halve_word(word[:middle], most, count)
-    yield from _halve_word(word[middle:], most, count)
+    yield from _halve_word(word[:middle], limit, count)
+    yield from _halve_word(word[middle:], limit, count)

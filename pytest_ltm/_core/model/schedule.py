@@ -89,9 +89,10 @@ class Agenda:
     ) -> None:
         self._entries = entries
         self._position = position
-        self._now = now
+        self._time = now
         self._history = history
-        self._told = 0
+        self._place = 0
+        """How many exchanges of the history have been told."""
         # Scenario -> scenarios that may not be open with it; symmetric, and each is its
         # own foe unless it says.
         foes: dict[str, set[str]] = {entry.scenario: set() for entry in entries}
@@ -134,7 +135,7 @@ class Agenda:
         if self._candidates:
             return Start(self._candidates[0])
         if self._tells_next():
-            return Tell(self._told)
+            return Tell(self._place)
         # Before filler: a jump costs nothing, and each filler message costs a reply of
         # the agent.
         if self._by_time:
@@ -176,13 +177,13 @@ class Agenda:
             )
         # Each kind of target has its heap; what is met is counted down, so that no heap
         # is ever searched.
-        unmet = (tokens > self._position) + (time > self._now) + (told > self._told)
+        unmet = (tokens > self._position) + (time > self._time) + (told > self._place)
         self._unmet[lane], self._targets[lane] = unmet, (tokens, time)
         if tokens > self._position:
             heapq.heappush(self._by_tokens, (tokens, lane))
-        if time > self._now:
+        if time > self._time:
             heapq.heappush(self._by_time, (time, lane))
-        if told > self._told:
+        if told > self._place:
             heapq.heappush(self._by_told, (told, lane))
         if not unmet:
             heapq.heappush(self._ready, (tokens, time, lane))
@@ -195,14 +196,14 @@ class Agenda:
 
     def tell(self) -> None:
         """The next exchange of the history has been told."""
-        self._told += 1
-        while self._by_told and self._by_told[0][0] <= self._told:
+        self._place += 1
+        while self._by_told and self._by_told[0][0] <= self._place:
             self._met(heapq.heappop(self._by_told)[1])
 
     def advance(self, *, position: int, now: datetime) -> None:
         """The conversation has reached `position` tokens and the time `now`."""
         self._position = position
-        self._now = now
+        self._time = now
         while self._by_tokens and self._by_tokens[0][0] <= position:
             self._met(heapq.heappop(self._by_tokens)[1])
         while self._by_time and self._by_time[0][0] <= now:
@@ -212,11 +213,11 @@ class Agenda:
         """Return whether an example waits, history is left, and its date comes before the nearest time wait."""
         # What nobody waits for is not told: the conversation is over once its last
         # example is.
-        if self._told == len(self._history) or not (
+        if self._place == len(self._history) or not (
             self._by_told or self._by_time or self._by_tokens
         ):
             return False
-        return not self._by_time or self._history[self._told] < self._by_time[0][0]
+        return not self._by_time or self._history[self._place] < self._by_time[0][0]
 
     def _met(self, lane: int) -> None:
         self._unmet[lane] -= 1

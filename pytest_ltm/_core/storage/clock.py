@@ -55,25 +55,25 @@ class SimulatedClock:
     real = False
 
     def __init__(self, start: datetime = START) -> None:
-        self._now = start
+        self._time = start
 
     @property
     def now(self) -> datetime:
         """The simulated time."""
-        return self._now
+        return self._time
 
     def advance(self, to: datetime) -> None:
         """Jump forward to `to`; a jump backwards is a bug of ours."""
-        if to < self._now:
-            raise ValueError(f"time cannot go back from {self._now} to {to}")
-        self._now = to
+        if to < self._time:
+            raise ValueError(f"time cannot go back from {self._time} to {to}")
+        self._time = to
 
     def tick(self) -> datetime | None:
         """Return None: it moves only where it is told to."""
         return None
 
     def jump_to_recorded(self, recorded: datetime) -> None:
-        """Be there."""
+        """Set the clock to a recorded time without signalling it."""
         SimulatedClock.advance(self, recorded)
 
 
@@ -85,7 +85,7 @@ class SignallingClock(SimulatedClock):
     ) -> None:
         super().__init__(start)
         self._jumped = jumped
-        self._told = start
+        self._signalled_time = start
 
     def advance(self, to: datetime) -> None:
         """Jump forward and call `jumped(before, now)`."""
@@ -93,11 +93,11 @@ class SignallingClock(SimulatedClock):
         self.tick()
 
     def tick(self) -> datetime | None:
-        """Tell of the jumps that nobody was told of because they were recorded ones, as one."""
-        told_before = self._told
-        self._told = self.now
-        if told_before < self._told:
-            self._jumped(told_before, self._told)
+        """Signal recorded jumps, which were skipped, as a single jump."""
+        start = self._signalled_time
+        self._signalled_time = self.now
+        if start < self.now:
+            self._jumped(start, self.now)
         return None
 
 
@@ -117,27 +117,27 @@ class WallClock:
     ) -> None:
         self._wall = now or wall_time
         self._sleep = sleep
-        self._now = self._wall()
+        self._time = self._wall()
 
     @property
     def now(self) -> datetime:
         """The time on the wall when it was last looked at."""
-        return self._now
+        return self._time
 
     def advance(self, to: datetime) -> None:
         """Sleep until `to`, however often sleep returns too early."""
         while (seconds_left := (to - self._wall()).total_seconds()) > 0:
             self._sleep(seconds_left)
-        self._now = max(to, self._now)
+        self._time = max(to, self._time)
 
     def tick(self) -> datetime | None:
         """Look at the wall; a wall clock that was put back does not turn back the conversation."""
-        self._now = max(self._wall(), self._now)
-        return self._now
+        self._time = max(self._wall(), self._time)
+        return self._time
 
     def jump_to_recorded(self, recorded: datetime) -> None:
-        """Be there."""
-        self._now = recorded
+        """Set the clock to a recorded time without waiting."""
+        self._time = recorded
 
 
 def wall_time() -> datetime:

@@ -207,10 +207,11 @@ def lazy_exports(
     `homes`: a module of the package, or of another by its whole name -> the names that
     come from it, its own modules among them, with spaces between them.
     """
-    home_of = {}
-    for home, names in homes.items():
-        module = home if home.startswith("pytest_ltm.") else f"{package}.{home}"
-        home_of |= dict.fromkeys(names.split(), module)
+    home_of = {
+        name: home if home.startswith("pytest_ltm.") else f"{package}.{home}"
+        for home, names in homes.items()
+        for name in names.split()
+    }
 
     def attribute(name: str) -> Any:
         if name not in home_of:

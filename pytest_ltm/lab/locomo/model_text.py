@@ -234,6 +234,9 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
             templates["shares"] if shares else templates["no_photo"],
             templates["ends"] if place >= scene.turns - 2 else "",
         ]
+        summary = "You have not talked before."
+        if scene.summaries[speaker]:
+            summary = scene.summaries[speaker][-1]
         touched = " ".join(
             [turns[-1]["text"] if turns else "", photo, *scene.news[speaker]]
         )
@@ -244,9 +247,7 @@ def by_turns(scene: SessionContext, model: Model) -> list[dict[str, Any]]:
             about=scene.personas[speaker],
             when=scene.when,
             news=scene.news[speaker],
-            summary=scene.summaries[speaker][-1]
-            if scene.summaries[speaker]
-            else "You have not talked before.",
+            summary=summary,
             facts=recall_facts(scene.facts[speaker], touched),
             turns=turn_lines(turns) or "Nothing yet.",
             task=" ".join(task for task in tasks if task),

@@ -419,13 +419,14 @@ def write_session(
         ]
         opening, request = talk.question()
         request_text = _request_text(rng, opening, request, current_aside, besides)
-        made = current_aside.made if current_aside else ""
-        if number != place and room - count(request_text) - count(made) < LEAST:
+        list_text = current_aside.made if current_aside else ""
+        if number != place and room - count(request_text) - count(list_text) < LEAST:
             current_aside = None
             request_text = request
-            made = ""
+            list_text = ""
         nod = _acknowledge_aside(rng, current_aside)
-        list_text = f"\n\n{made}" if made else ""
+        if list_text:
+            list_text = f"\n\n{list_text}"
         share = room / (rounds - number)
         if number < rounds - 1:
             share *= rng.uniform(1 - _JITTER, 1 + _JITTER)
