@@ -171,14 +171,14 @@ class SpanInbox:
     def begin_exchange(self, number: int) -> str:
         """Return the `traceparent` of an exchange; what has none and begins from now on belongs to it."""
         with self._lock:
-            self._windows.append((_now(), number))
+            self._windows.append((_nanoseconds(), number))
             return f"00-{self._receiver.expect(self, number)}-{token_hex(8)}-01"
 
     def put(self, began: int, number: int | None, operation: MemoryOperation) -> None:
         """Keep an operation until it is asked for; `number`: the exchange that its trace says."""
         if len(self._waiting) < self._receiver.most_waiting:
             self._waiting.append((began, number, operation))
-        if began <= _now() + _NANO:
+        if began <= _nanoseconds() + _NANO:
             self._newest = max(self._newest, began)
             self._receiver.silent = 0
 
@@ -218,7 +218,7 @@ class SpanInbox:
     def _exchange_at(self, began: int) -> int | None:
         """Return the exchange at a time; None before all of them, and in the future."""
         place = bisect_right(self._windows, (began, 2**62)) - 1
-        if place < 0 or began > _now() + _NANO:
+        if place < 0 or began > _nanoseconds() + _NANO:
             return None
         return self._windows[place][1]
 
@@ -405,5 +405,5 @@ def _value(value: Mapping[str, Any]) -> Any:
     return next(iter(value.values()), None)
 
 
-def _now() -> int:
+def _nanoseconds() -> int:
     return int(wall_time().timestamp() * _NANO)

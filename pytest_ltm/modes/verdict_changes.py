@@ -184,25 +184,25 @@ def _compared(row: ScenarioResult) -> tuple[object, ...]:
     return plain.outcome, plain.score, plain.upper
 
 
-def _judge_differences(before: str, after: str) -> list[str]:
+def _judge_differences(old: str, new: str) -> list[str]:
     """Return which judge, or which of its prompts, is another one."""
-    old_judge, old_prompts, *_ = [*before.rstrip(")").split(" ("), ""]
-    new_judge, new_prompts, *_ = [*after.rstrip(")").split(" ("), ""]
+    old_judge, old_text, *_ = [*old.rstrip(")").split(" ("), ""]
+    new_judge, new_text, *_ = [*new.rstrip(")").split(" ("), ""]
     if old_judge != new_judge:
         return _version_difference("judge", old_judge, new_judge)
-    old = old_prompts.split(", ")
-    new = new_prompts.split(", ")
+    old_prompts = old_text.split(", ")
+    new_prompts = new_text.split(", ")
     return _version_difference(
         "prompt",
-        ", ".join(part for part in old if part not in new),
-        ", ".join(part for part in new if part not in old),
+        ", ".join(prompt for prompt in old_prompts if prompt not in new_prompts),
+        ", ".join(prompt for prompt in new_prompts if prompt not in old_prompts),
     )
 
 
-def _version_difference(name: str, before: str, after: str) -> list[str]:
-    if before == after:
+def _version_difference(name: str, old: str, new: str) -> list[str]:
+    if old == new:
         return []
-    return [f"{name} {before or 'none'} -> {after or 'none'}"]
+    return [f"{name} {old or 'none'} -> {new or 'none'}"]
 
 
 # --- What may be another one when a run is re-scored, and what may not.
@@ -298,10 +298,10 @@ def rescored_details(rescored: Rescored) -> list[str]:
     texts = []
     for move in rescored.moves:
         place = f"{move.row.conversation} {move.row.id}"
-        before = verdict_text(move.before, f"{move.before.outcome}, no score")
-        after = verdict_text(move.after, f"{move.after.outcome}, no score")
+        old = verdict_text(move.before, f"{move.before.outcome}, no score")
+        new = verdict_text(move.after, f"{move.after.outcome}, no score")
         amended = " (amended by hand: the amendment counts)" if move.amended else ""
-        texts.append(one_line(f"{place}: {before} -> {after}{amended}: {move.why}"))
+        texts.append(one_line(f"{place}: {old} -> {new}{amended}: {move.why}"))
     texts += [
         f"{name}: kept: {one_line(reason)}" for name, reason in rescored.kept.items()
     ]

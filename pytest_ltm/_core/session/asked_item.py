@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import filterfalse
 from typing import Any, cast
 
 import pytest
@@ -40,10 +41,10 @@ class AskedItem:
         items = item.session.items
         if following is item:
             # xdist has not said yet what follows on this worker, if anything does
-            unreported = (other for other in items if not is_reported(other))
+            unreported = filterfalse(is_reported, items)
             return next(unreported, cast("Any", item.session))
         later = items[items.index(item) + 1 :]
-        return next((other for other in later if not is_reported(other)), None)
+        return next(filterfalse(is_reported, later), None)
 
 
 def is_reported(item: pytest.Item) -> bool:

@@ -150,13 +150,13 @@ def in_order(
 _versions: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 
-def version_of(known: _items.LtmItem) -> str:
+def version_of(ltm_item: _items.LtmItem) -> str:
     """Return the version that the marker says; else one that changes with the test's source."""
-    if known.marks.version:
-        return known.marks.version
-    function = getattr(known.item, "function", None)
+    if ltm_item.marks.version:
+        return ltm_item.marks.version
+    function = getattr(ltm_item.item, "function", None)
     if not function:
-        return source_version(str(known.item.nodeid))
+        return source_version(str(ltm_item.item.nodeid))
     if not inspect.isfunction(function):
         return _read_version(function)  # what is no function may have no hash
     version = _versions.get(function)

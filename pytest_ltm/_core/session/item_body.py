@@ -99,7 +99,7 @@ class ItemBody(GreenBody):
         self._stretch: ItemContext | None = None
         self._setup: pytest.TestReport | None = None
         self._runtest = self.item.runtest
-        self._held = True
+        self._is_held = True
         conditions.setup_state.hold_nodes(self.item)
         self.item.stash[LANE] = self
 
@@ -353,8 +353,8 @@ class ItemBody(GreenBody):
 
     def let_go(self) -> None:
         """Let the fixtures that it shares with others be torn down."""
-        if self._held:
-            self._held = False
+        if self._is_held:
+            self._is_held = False
             self.conditions.setup_state.let_go(self.item)
 
     def release(self) -> None:

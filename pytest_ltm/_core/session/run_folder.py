@@ -61,7 +61,7 @@ class RunFolder:
         if folder is not None and self.moved:
             self.path = folder
         self._lock = FolderLock(self.path)
-        self._before: str | None = None
+        self._previous: str | None = None
         """What `latest` said before this run was made; None: it was not made here."""
 
     def create(self, started: RunFile) -> None:
@@ -90,7 +90,7 @@ class RunFolder:
                         for name in names:
                             (folder / name).unlink()
                         folder.rmdir()
-            self._before = self._latest()
+            self._previous = self._latest()
             self._point()
         except (OSError, DiskFault) as error:
             reason = f"cannot write to {str(self.ltm_dir)!r}: {getattr(error, 'strerror', None) or error}"
@@ -119,8 +119,8 @@ class RunFolder:
     def release(self) -> None:
         """Let others have it; a new one that was refused before anything was written into it is taken away."""
         self._lock.release()
-        previous = self._before
-        self._before = None
+        previous = self._previous
+        self._previous = None
         with suppress(OSError):
             if previous is None or {path.name for path in self.path.iterdir()} - _BEGUN:
                 return

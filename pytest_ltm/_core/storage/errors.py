@@ -274,8 +274,8 @@ def line_of_error(error: BaseException, ours: tuple[str, ...] = ()) -> str:
     installed = tuple(
         {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
     )
-    own = [frame for frame in frames if not frame.filename.startswith(installed)]
-    nearest = (own or frames)[-1:]
+    project = [frame for frame in frames if not frame.filename.startswith(installed)]
+    nearest = (project or frames)[-1:]
     return "".join(
         f" ({Path(frame.filename).name}:{frame.lineno})" for frame in nearest
     )

@@ -101,13 +101,13 @@ class Screen:
         before: Callable[[], object] = lambda: None,
     ) -> None:
         self.beneath = beneath
-        self._kept = kept
-        self._before = before
+        self._pattern = kept
+        self._prepare = before
 
     def write(self, text: str) -> int:
         """Write a text."""
-        self._before()
-        parts = [text] if text.isprintable() else self._kept.split(text)
+        self._prepare()
+        parts = [text] if text.isprintable() else self._pattern.split(text)
         plain_text = "".join(
             part if number % 2 else for_screen(part)
             for number, part in enumerate(parts)

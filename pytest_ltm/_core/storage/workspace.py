@@ -143,8 +143,8 @@ class TextFolder:
             return "\n".join(names) or "(no files)"
         lines = self._text_of(arguments)[1].splitlines()
         first, last = _line_range(arguments.get("view_range"), len(lines))
-        shown = enumerate(lines[first - 1 : last], start=first)
-        return "\n".join(f"{number:>4}  {line}" for number, line in shown)
+        numbered = enumerate(lines[first - 1 : last], start=first)
+        return "\n".join(f"{number:>4}  {line}" for number, line in numbered)
 
     def _create(self, arguments: Mapping[str, Any]) -> str:
         name = _text(arguments, "path")
@@ -171,10 +171,10 @@ class TextFolder:
         if not isinstance(place, int) or not 0 <= place <= len(lines):
             raise RefusedCommand(f"insert_line is 0 to {len(lines)}")
         added = _text(arguments, "insert_text").removesuffix("\n") + "\n"
-        before = "".join(lines[:place])
-        if before and not before.endswith("\n"):
-            before += "\n"
-        self.write(name, before + added + "".join(lines[place:]))
+        head = "".join(lines[:place])
+        if head and not head.endswith("\n"):
+            head += "\n"
+        self.write(name, head + added + "".join(lines[place:]))
         return f"changed {name}"
 
     def _delete(self, arguments: Mapping[str, Any]) -> str:
@@ -230,7 +230,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self.folder = TemporaryFolder()
-        self._seen: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
     @property
     def path(self) -> Path:
@@ -239,15 +239,15 @@ class Workspace:
 
     def look(self) -> None:
         """Remember the files as they are."""
-        self._seen = self.folder.texts()
+        self._texts = self.folder.texts()
 
     def put_back(self) -> None:
         """Make the files what they were: an attempt that failed leaves nothing behind."""
-        now = self.folder.texts()
-        for name in now.keys() - self._seen.keys():
+        texts = self.folder.texts()
+        for name in texts.keys() - self._texts.keys():
             self.folder.remove(name)
-        for name, text in self._seen.items():
-            if now.get(name) != text:
+        for name, text in self._texts.items():
+            if texts.get(name) != text:
                 self.folder.write(name, text)
 
     def carry_out(self, **arguments: Any) -> str:
@@ -258,12 +258,12 @@ class Workspace:
 
     def changes(self) -> list[dict[str, str]]:
         """Return the commands that lead from the files that were seen to those that are there, sorted by path."""
-        now = self.folder.texts()
+        texts = self.folder.texts()
         changes: list[dict[str, str]] = []
-        for name in sorted(now.keys() | self._seen.keys()):
-            if name not in now:
+        for name in sorted(texts.keys() | self._texts.keys()):
+            if name not in texts:
                 changes.append({"command": "delete", "path": name})
-            elif now[name] != self._seen.get(name):
-                text = {"path": name, "file_text": now[name]}
+            elif texts[name] != self._texts.get(name):
+                text = {"path": name, "file_text": texts[name]}
                 changes.append({"command": "create", **text})
         return changes
