@@ -180,6 +180,7 @@ def write_first_files(arguments: Namespace) -> int:
     workflow = root / WORKFLOW
     ignore = folder / IGNORE
     files = NewFiles(root)
+    files.refuse_pipes(folder)
     # Looked at before anything is written: half of the files would be worse than none.
     plays = not start.stand_in and not arguments.no_play
     gates = [workflow] if plays or arguments.no_play else []

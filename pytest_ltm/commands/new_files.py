@@ -8,6 +8,11 @@ from pathlib import Path
 
 from pytest_ltm.api.storage import ConfigurationError, read_regular, write_output
 
+_READ_BY_PYTEST = (
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("pyproject.toml", "tox.ini", "setup.cfg"),
+)
+
 
 class NewFiles:
     """What a command adds below one folder, which no link leads out of."""
@@ -43,6 +48,17 @@ class NewFiles:
             raise ConfigurationError(
                 f"{self._short_name(path)} leads out of the project by a link, to {place}: nothing is written there"
             )
+
+    def refuse_pipes(self, folder: Path) -> None:
+        """Raise ConfigurationError for what pytest would wait at without end when it reads its settings there."""
+        folder = folder.resolve()
+        for place in (folder, *folder.parents):
+            for name in _READ_BY_PYTEST:
+                path = place / name
+                if path.exists() and not path.is_file():
+                    raise ConfigurationError(
+                        f"{self._short_name(path)} is not a regular file, and pytest would read it: move it"
+                    )
 
     def write(self, texts: Mapping[Path, str]) -> None:
         """Write files that were checked, or none of them; LtmError if one cannot be written."""

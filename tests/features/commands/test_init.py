@@ -611,6 +611,17 @@ def test_nothing_is_written_where_one_file_cannot_be(
     assert after == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no FIFOs")
+@pytest.mark.parametrize("name", ["conftest.py", "../pytest.ini", "pyproject.toml"])
+def test_nothing_is_written_where_pytest_would_wait_at_a_pipe(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    os.mkfifo(folder / name)
+    assert init("--from=python") == USAGE
+    assert f"{Path(name).name} is not a regular file" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] in ([], [name])
+
+
 def test_a_committed_baseline_is_not_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
