@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from pytest_ltm.api.storage import after_foreign_code
+from pytest_ltm.api.storage import after_foreign_code, stopwatch_seconds
 
 Owner: TypeAlias = "ModuleType | type"
 
@@ -41,6 +41,9 @@ _DOORS = (f"{_PACKAGE}._core.calls.", "_pytest.python", "_pytest.fixtures")
 _LIBRARY = frozenset(sys.stdlib_module_names - {"__main__"})
 # Installed packages that were imported before any code of agents: pytest's other plugins, and what they use.
 _INSTALLED = set[str]()
+_FIRST_CALLS = 20
+# Of the time of a conversation, for looking at all.
+_SHARE = 0.025
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 _MISSING = object()
 
@@ -49,8 +52,9 @@ class LibraryFunctions:
     """Keeps Python's own functions for the session, from the beginning to the end.
 
     Those that the core names are compared each time code of others has run; all of the
-    modules that are imported, and the methods of their classes, where it has imported
-    something, before an error is shown, and after each item.
+    modules that are imported, and the methods of their classes, after the first calls,
+    where something was imported, as often as that takes little of the time, before an
+    error is shown, and after each item.
     """
 
     def __init__(self) -> None:
@@ -58,19 +62,28 @@ class LibraryFunctions:
         self._core = _Functions(_modules_of_core(), _names_in_core())
         self._all = _Functions()
         self._modules = set[str]()
+        self._calls = 0
         self._look_at_all()
         after_foreign_code.append(self._look)
 
     def _look(self) -> None:
         self._core.restore()
-        if len(sys.modules) != len(self._modules):
+        self._calls += 1
+        if (
+            self._calls <= _FIRST_CALLS
+            or len(sys.modules) != len(self._modules)
+            or stopwatch_seconds() > self._due
+        ):
             self._look_at_all()
 
     def _look_at_all(self) -> None:
+        began = stopwatch_seconds()
         self._all.restore()
         new = sys.modules.keys() - self._modules
         self._modules = set(sys.modules)
         self._all.add(_library(new))
+        now = stopwatch_seconds()
+        self._due = now + (now - began) / _SHARE
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -161,7 +174,7 @@ def _fork(original: Callable[..., Any], replacement: Any) -> Any:
 
     @wraps(original)
     def fork(*arguments: Any, **keywords: Any) -> Any:
-        if _is_foreign(_frame(1)):
+        if _is_foreign(_frame().f_back):
             return replacement(*arguments, **keywords)
         return original(*arguments, **keywords)
 

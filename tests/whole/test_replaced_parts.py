@@ -154,3 +154,30 @@ def test_in_a_process_of_its_own_it_ends_its_conversations_only(
     run = project.ltm("--ltm-agent-process", agent="bot:Bot,echo", subprocess=True)
     assert run.parseoutcomes()["failed"] == 1  # that of echo
     assert run.ret in {1, 75}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["os", "threading", "re", "logging", "json"])
+def test_all_functions_of_a_module_may_be_replaced(
+    project: Project, module: str
+) -> None:
+    project.file(TALK)
+    project.file(
+        f"""
+import {module} as module
+from types import BuiltinFunctionType, FunctionType
+
+def refuse(*_, **__):
+    raise RuntimeError("not today")
+
+class Bot:
+    def reply(self, message):
+        for name, value in list(vars(module).items()):
+            if type(value) in (BuiltinFunctionType, FunctionType):
+                setattr(module, name, refuse)
+        return "Kelvin"
+""",
+        "bot.py",
+    )
+    run = project.ltm(agent="bot:Bot,full", subprocess=True)
+    assert run.ret == 0, run.stdout.str() + run.stderr.str()
