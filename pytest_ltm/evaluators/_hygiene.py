@@ -16,6 +16,7 @@ from pytest_ltm.language.clauses import (
     clause_around,
     normalize_text,
     sentence_around,
+    sentence_start,
 )
 from pytest_ltm.language.commitment import (
     ASIDES,
@@ -24,6 +25,7 @@ from pytest_ltm.language.commitment import (
     find_mentions,
     is_alternative,
     is_misspelt,
+    is_of_others,
     last_word,
 )
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
@@ -133,6 +135,9 @@ def _values_before(answer: str, values: Sequence[str]) -> set[str]:
         mention
         for mention, clause in clauses.items()
         if not RE.came_to_nothing.search(clause)
+        # "before Ghent it was Turku": the later one
+        and text[sentence_start(text, mention.start) : mention.start].strip()
+        != "before"
     ]
     if any(is_alternative(text, mention) for mention in result):
         return set()
@@ -270,7 +275,8 @@ def tells_value(
         before = text[since : mention.start].rpartition(".")[2]
         after = text[mention.end : following.start].partition(".")[0]
         around = f"{before} {after}"
-        if _says_whose(around, owner_by_value.get(mention.value, "")):
+        owner = owner_by_value.get(mention.value, "")
+        if is_of_others(text, mention) or _says_whose(around, owner):
             text = (
                 text[: mention.start]
                 + " " * (mention.end - mention.start)

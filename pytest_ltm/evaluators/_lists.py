@@ -13,7 +13,6 @@ from pytest_ltm.api.model import (
     BULLET,
     Score,
     Scoring,
-    casefold_plain,
     evidence_snippet,
     plain_words,
     word_stem,
@@ -35,7 +34,7 @@ from pytest_ltm.language.json_values import (
     json_values,
     published_json,
 )
-from pytest_ltm.language.numbers import NUMBERS
+from pytest_ltm.language.numbers import NUMBERS, write_digits
 from pytest_ltm.language.overlap import rouge_l
 from pytest_ltm.language.recital import (
     REPEATS,
@@ -266,7 +265,7 @@ def _read_entry(entry: Any) -> Item | None:
 
 def _line_item(line: str) -> Item | None:
     """Read `3 carrots`, `three carrots`, `Carrots: 3`, `Carrot (x3)`; without a number one is meant."""
-    parts = plain_words(RE.times.sub(" ", casefold_plain(line[:200])))
+    parts = plain_words(RE.times.sub(" ", write_digits(line[:200])))
     counted = [part for part in parts if _read_count(part) is not None]
     more = [part for part in counted if part not in ("a", "an")] or counted
     numbers = [n for part in more if (n := _read_count(part)) is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct, structs
@@ -24,6 +25,7 @@ from pytest_ltm.language.commitment import (
     last_word,
     trim_flood,
 )
+from pytest_ltm.language.english import is_english
 from pytest_ltm.language.json_values import json_values
 from pytest_ltm.language.numbers import NUMBERS, ONES, TENS
 from pytest_ltm.language.recital import REPEATS, recites_messages
@@ -39,6 +41,8 @@ UNIT: dict[str, Point] = {
 }
 
 _SHORT = {way[0]: way for way in UNIT}
+_OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
+_WAYS = "|".join(UNIT)
 _ONE = "|".join((*ONES, *TENS, "a", "an", r"half\sa"))
 RE = LEXICON.expressions("locations", one=_ONE, spelled="|".join((*ONES, *TENS)))
 _LIES = frozenset(
@@ -309,8 +313,9 @@ class LeadsTo(Ruled, Struct, frozen=True):
 
     def _leg_by_leg(self, answer: str, places: Sequence[str], goal: str) -> Score:
         def read(text: str) -> list[Leg]:
+            moves = _exchange_sides(_in_kilometres(text), places)
             return _legs_of_json(text) or read_legs(
-                _out_of_brackets(_in_kilometres(text), places), places
+                _out_of_brackets(moves, places), places
             )
 
         def tells(text: str) -> bool:
@@ -346,6 +351,9 @@ class LeadsTo(Ruled, Struct, frozen=True):
         )
         chosen = next(arriving, len(tellings) - 1)
         legs = tellings[chosen] if tellings else []
+        if not legs and _is_in_another_language(answer, places):
+            score = self._score2(0, "open: is in a language that no rule reads", answer)
+            return replace(score, left_open=1.0)
         if not legs:
             return self._score2(0, "tells no directions", answer)
         true = [(km, direction.lower()) for km, direction, _ in self.route]
@@ -367,6 +375,16 @@ class LeadsTo(Ruled, Struct, frozen=True):
         )
 
 
+def _is_in_another_language(text: str, places: Sequence[str]) -> bool:
+    """Return whether a text has words of its own, none of them English; names of fields do not count."""
+    words = [*set(plain_words(text)).difference(plain_words(" ".join(places)))]
+    return (
+        "{" not in text
+        and UNIT.keys().isdisjoint(words)
+        and not is_english(" ".join(words))
+    )
+
+
 def _in_kilometres(text: str) -> str:
     """Return a text with metres as kilometres, the letters of directions as words, and without sums."""
     text = RE.metres.sub(
@@ -386,6 +404,22 @@ def _in_kilometres(text: str) -> str:
             )
         text = RE.bare.sub(r"\2 km \1", text)
     return RE.no_unit.sub(r"\1 km ", text)
+
+
+def _exchange_sides(text: str, places: Sequence[str]) -> str:
+    """Return a text with a move to a place where it says how one before lies: "the mill is 2 km west of it"."""
+    names = {name.casefold(): number for number, name in enumerate(places)}
+    place = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    lies = rf"\b({place}) (?:is|lies) ([^.;,\n]{{1,20}}) ({_WAYS})(?:wards?)? of (?:the )?({place})\b"
+
+    def exchange(match: re.Match[str]) -> str:
+        origin, distance, way, goal, *_ = map(str.casefold, match.groups())
+        if names[origin] >= names[goal]:
+            return match[0]
+        return f"{distance} {_OPPOSITE[way]} to the {goal}"
+
+    so = rf"(?:,? so \w+(?: \w+)? (?:{_WAYS}))?"
+    return re.sub(lies + so, exchange, text, flags=re.IGNORECASE)
 
 
 def _out_of_brackets(text: str, places: Sequence[str]) -> str:

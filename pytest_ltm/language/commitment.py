@@ -177,18 +177,14 @@ def _decided_value(text: str, held: Sequence[Mention]) -> set[str]:
     ):
         return set()
     value = opening[0].value
-    rivals = {
-        sentence_around(text, mention.start, mention.end)
-        for mention in later
-        if mention.value != value
-    }
-    again = {
-        sentence_around(text, mention.start, mention.end)
-        for mention in later
-        if mention.value == value
-    }
+    sentences: dict[str, set[str]] = {}
+    for mention in later:
+        sentence = sentence_around(text, mention.start, mention.end)
+        sentences.setdefault(sentence, set()).add(mention.value)
     claims_more = any(
-        RE.commits.search(RE.doubts.sub(" ", rival)) for rival in rivals - again
+        RE.commits.search(RE.doubts.sub(" ", sentence))
+        for sentence, values in sentences.items()
+        if value not in values
     )
     return {value} if RE.commits.search(said) and not claims_more else set()
 
@@ -249,11 +245,16 @@ def doubt_about(text: str, mention: Mention, *, known: str = "") -> str:
         (DENIES, RE.out_before.search(begins) or RE.out_after.match(behind)),
         (UNKNOWN, RE.unknown.search(before)),
         (why_not_standing(linked, mention.start, mention.end, known=known), True),
-        (OTHERS, RE.others.search(before)),
+        (OTHERS, RE.others.search(before) or is_of_others(text, mention)),
         ("only thought of it first", RE.first_thought.search(before)),
         (EARLIER, RE.former_after.search(after[:40]) or RE.was.search(begins)),
     )
     return next((reason for reason, result in reasons if reason and result), "")
+
+
+def is_of_others(text: str, mention: Mention) -> bool:
+    """Tell whether a levelled text says of a value whose it is: "Ghent is your uncle's"."""
+    return RE.others_behind.match(text, mention.end) is not None
 
 
 def is_alternative(text: str, mention: Mention) -> bool:

@@ -10,18 +10,13 @@ from pytest_ltm.language.lexicon import LEXICON
 # --- The words.
 
 ONES, TENS, _ORDINAL_WORDS = LEXICON.table("number words").values()
+SMALL_NUMBERS = {word: n for n, word in enumerate(ONES)}
+SMALL_NUMBERS |= {word: n * 10 for n, word in enumerate(TENS, start=2)}
+_OTHER_WORDS = {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
 # Numbers written as one word.
-NUMBERS = (
-    {word: n for n, word in enumerate(ONES)}
-    | {word: n * 10 for n, word in enumerate(TENS, start=2)}
-    | {"a": 1, "an": 1, "single": 1, "couple": 2, "pair": 2, "dozen": 12}
-)
+NUMBERS = SMALL_NUMBERS | _OTHER_WORDS
 # Those words that hardly mean anything but their number.
-COUNTS = {
-    word: n
-    for word, n in NUMBERS.items()
-    if word not in ("a", "an", "one", "single", "couple", "pair", "dozen")
-}
+COUNTS = {word: n for word, n in SMALL_NUMBERS.items() if word != "one"}
 _LAST_ORDINAL = 15
 # Days of a month, as dates have them in words.
 DAYS = {word: n for n, word in enumerate(_ORDINAL_WORDS, start=1)}

@@ -208,6 +208,9 @@ def _by_shape(  # noqa: C901, PLR0911 - as above
     text: str, named: Sequence[Mention], question: str
 ) -> Proof:
     """Return what the places of the values in a levelled text prove."""
+    named = [
+        mention for mention in named if not RE.given_up.match(text, mention.end)
+    ] or named
     values = dict.fromkeys(mention.value for mention in named)
     doubts = [doubt_about(text, mention, known=question) for mention in named]
     if all(reason in (DENIES, UNKNOWN) for reason in doubts):
@@ -397,11 +400,11 @@ def loose_mentions(text: str, values: Sequence[str]) -> list[Mention]:
         every = plain_words(value)
         bare = telling_words(value)
         glued = "".join(every)
-        # a code may be spelled in three parts as well: "B 12 c"
-        apart = {len(every), 1, 2} | (
-            {len(bare), 3} if any(map(str.isdigit, glued)) else set()
-        )
-        sizes = {len(bare), len(every), 1, 2, 3} if glued else ()
+        apart = {len(every), 1, 2}
+        # a code may be spelled in three parts, or letter by letter: "B 12 c"
+        if any(map(str.isdigit, glued)):
+            apart |= {len(bare), 3, len(glued)}
+        sizes = {len(bare), 3, *apart} if glued else ()
         for part in (
             tokens[place : place + size]
             for size in sizes

@@ -275,18 +275,16 @@ class _Topic:
 
     def is_full_echo(self, lead: str, strange: Sequence[str]) -> bool:
         """Return whether nearly all words of the question lead to a value, the first of them before any strange one."""
-        words = list(words_with_digits(plain_words(lead)))
-        keys = list(map(meaning_key, words))
-        echoed = [key for key in self._asked if key in keys]
-        if len(echoed) < max(_ECHOED, _MOST * len(self._asked)):
-            return False
-        return min(map(keys.index, echoed)) < words.index(strange[0])
+        keys = map(meaning_key, words_with_digits(plain_words(lead)))
+        echoed = self._asked.intersection(keys)
+        is_echo = len(echoed) >= max(_ECHOED, _MOST * len(self._asked))
+        return is_echo and self.is_begun(lead, strange)
 
     def is_begun(self, lead: str, strange: Sequence[str]) -> bool:
         """Return whether a word of the question stands before the first strange one of a lead: "I planted two"."""
         words = list(words_with_digits(plain_words(lead)))
         keys = map(meaning_key, words[: words.index(strange[0])])
-        return any(key in self._asked for key in keys)
+        return not self._asked.isdisjoint(keys)
 
     def is_only_counted(self, text: str) -> bool:
         """Return whether an amount is expected, and a text has none: what an amount counts may be told behind it."""

@@ -63,6 +63,7 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     goes_on_to_guess,
     has_negation,
+    list_items,
     lists_more,
     turns_to_other,
 )
@@ -636,15 +637,14 @@ def _doubted_ruling(named: str, doubt: str, gold: Gold, *, unsure: bool) -> Ruli
         return Ruling("no", doubt)
     if unsure or not doubt:
         return _DOUBTS if unsure else Ruling("yes", named)
-    names = [part for part in LISTED.split(gold.texts[0]) if part.strip()]
-    too_many = doubt == MANY and all(RE.name.match(part) for part in names)
+    too_many = doubt == MANY and all(map(RE.name.match, list_items(gold.texts[0])))
     return Ruling("no" if too_many else "unscored", f"{named}, and {doubt}")
 
 
 def _lists_less(expected: str, hypothesis: str) -> bool:
     """Return whether several names are expected, and the answer has nothing of one of them."""
-    parts = [part for part in LISTED.split(expected) if part.strip()]
-    if len(parts) < 2 or not all(RE.name.match(part) for part in parts):
+    parts = list_items(expected)
+    if len(parts) < 2 or not all(map(RE.name.match, parts)):
         return False
     texts = content_stems(hypothesis)
     return any(content_stems(part).isdisjoint(texts) for part in parts)

@@ -237,6 +237,13 @@ def has_negation(text: str) -> bool:
 MANY = "names more"
 # What stands between the items of a list.
 LISTED = re.compile(r",|\n|\band\b|&|\bor\b|\bplus\b")
+
+
+def list_items(text: str) -> list[str]:
+    """Return the items of a list."""
+    return [part for part in LISTED.split(text) if part.strip()]
+
+
 _MONTHS = frozenset(map(str.lower, MONTHS))
 
 
@@ -292,7 +299,7 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
 
 def lists_more(expected: str, question: str, end: str) -> bool:
     """Return whether an answer to which a list is expected lists something else, too, or only a part of it."""
-    parts = [content_stems(part) for part in LISTED.split(expected) if part.strip()]
+    parts = [content_stems(part) for part in list_items(expected)]
     # more words than that are a sentence with commas, not a list
     if len(parts) < 2 or len(plain_words(expected)) > 12:
         return False
@@ -300,12 +307,13 @@ def lists_more(expected: str, question: str, end: str) -> bool:
         normalize_text(expected)
     ):
         return True
-    known_stems = frozenset().union(*parts) | content_stems(question)
-    items = [part for part in LISTED.split(RE.asides.sub("", end)) if part.strip()]
+    expected_stems = frozenset().union(*parts)
+    known_stems = expected_stems | content_stems(question)
+    items = list_items(RE.asides.sub("", end))
     inside = [
         number
         for number, part in enumerate(items)
-        if content_stems(part) & frozenset().union(*parts)
+        if content_stems(part) & expected_stems
     ]
     for part in items[inside[0] : inside[-1] + 2] if inside else []:
         # a refusal, an amount or a part of five words or more between two items is

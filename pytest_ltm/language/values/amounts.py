@@ -85,15 +85,11 @@ _LONGEST = 3
 def _split_bound(tokens: Sequence[Token]) -> tuple[str, Sequence[Token]]:
     """Return the bound that words before or behind an amount set, and the amount's tokens."""
     tokens = _strip_leading(tokens)
-    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        bound = LEXICON.keys_by_word("bounds in front").get(_phrase(tokens[:size]))
-        if bound:
-            return bound, _strip_leading(tokens[size:])
-    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        bound = LEXICON.keys_by_word("bounds behind").get(_phrase(tokens[-size:]))
-        if bound:
-            return bound, tokens[:-size]
-    return "", tokens
+    bound, size = _longest_phrase(tokens, "bounds in front")
+    if bound:
+        return bound, _strip_leading(tokens[size:])
+    bound, size = _longest_phrase(tokens, "bounds behind", at_end=True)
+    return bound, tokens[: len(tokens) - size]
 
 
 def bound_words() -> frozenset[str]:
@@ -108,10 +104,20 @@ def bound_words() -> frozenset[str]:
 
 
 def _strip_leading(tokens: Sequence[Token]) -> Sequence[Token]:
+    _, size = _longest_phrase(tokens, "exactly")
+    return tokens[size:]
+
+
+def _longest_phrase(
+    tokens: Sequence[Token], section: str, *, at_end: bool = False
+) -> tuple[str, int]:
+    """Return what the longest phrase of a section at the begin of tokens means, and its size; ("", 0) for none."""
+    meanings = LEXICON.keys_by_word(section)
     for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        if _phrase(tokens[:size]) in LEXICON.keys_by_word("exactly"):
-            return tokens[size:]
-    return tokens
+        meaning = meanings.get(_phrase(tokens[-size:] if at_end else tokens[:size]))
+        if meaning:
+            return meaning, size
+    return "", 0
 
 
 def _phrase(tokens: Sequence[Token]) -> str:
@@ -252,7 +258,8 @@ def _with_noun(
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
         return
     words = tokens[end:]
-    is_noun = all(token.is_word and token.key not in STOP_WORDS for token in words)
+    links = {*STOP_WORDS, *cldr.list_words(), *cldr.list_words("or")}
+    is_noun = all(token.is_word and token.key not in links for token in words)
     if not words or len(words) > _LONGEST or not is_noun:
         return
     stems = [_noun_stem(token.key) for token in words]

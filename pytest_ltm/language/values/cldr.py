@@ -157,11 +157,11 @@ def date_words() -> frozenset[str]:
 
 
 @cache
-def list_words() -> frozenset[str]:
-    """Return the words that join the last two items of a list: `and`, German `und`."""
+def list_words(kind: str = "standard") -> frozenset[str]:
+    """Return the words that join the last two items of a list: `and`, German `und`; of the kind `or`: `ou`."""
     words = set()
     for language in LANGUAGES:
-        pattern = _locale_data(language)["list_patterns"]["standard"]["end"]
+        pattern = _locale_data(language)["list_patterns"][kind]["end"]
         words.add(pattern.removeprefix("{0}").removesuffix("{1}").strip(" ,"))
     return frozenset(word for word in words if word.isalpha())
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from pytest_ltm.language.numbers import ONES, TENS
+from pytest_ltm.language.numbers import DAYS, SMALL_NUMBERS, TENS
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.writing import LEXICON, Token
 
-_SMALL = {word: n for n, word in enumerate(ONES)}
-_SMALL |= {word: 10 * n for n, word in enumerate(TENS, start=2)}
 _SCALES = {
     "hundred": 100,
     "thousand": 10**3,
@@ -34,16 +32,9 @@ _ORDINAL_ENDINGS = LEXICON.words("ordinal endings")
 _GROUP = 3
 
 
-def _ordinals() -> dict[str, int]:
-    irregular = LEXICON.table("irregular ordinals").items()
-    ordinals = {word: int(number) for word, (number,) in irregular}
-    regular = [n for n in range(1, len(ONES)) if n not in ordinals.values()]
-    ordinals |= {f"{ONES[n]}th": n for n in regular}
-    ordinals |= {f"{word[:-1]}ieth": 10 * n for n, word in enumerate(TENS, start=2)}
-    return ordinals | {"hundredth": 100, "thousandth": 1000}
-
-
-_ORDINALS = _ordinals()
+_ORDINALS = {word: n for word, n in DAYS.items() if "-" not in word}
+_ORDINALS |= {f"{word[:-1]}ieth": 10 * n for n, word in enumerate(TENS, start=2)}
+_ORDINALS |= {"hundredth": 100, "thousandth": 1000}
 _DENOMINATORS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _DENOMINATORS |= {word: n for word, n in _ORDINALS.items() if n > 2}
 _DENOMINATORS |= {f"{word}s": n for word, n in _ORDINALS.items() if n > 2}
@@ -221,7 +212,7 @@ class _NumberInWords:
             return False
         if word in ("and", "-"):
             return self._take_link()
-        if word in _SMALL or word in _ORDINALS:
+        if word in SMALL_NUMBERS or word in _ORDINALS:
             return self._take_small(word)
         if word in _ARTICLES:
             return self._take_article()
@@ -229,14 +220,14 @@ class _NumberInWords:
 
     def _take_link(self) -> bool:
         following = _key_at(self._tokens, self._place + 1)
-        value = _SMALL.get(following) or _ORDINALS.get(following)
+        value = SMALL_NUMBERS.get(following) or _ORDINALS.get(following)
         if self._current is None or value is None or not _may_add(self._current, value):
             return False
         self._place += 1
         return True
 
     def _take_small(self, word: str) -> bool:
-        value = _SMALL[word] if word in _SMALL else _ORDINALS[word]
+        value = SMALL_NUMBERS[word] if word in SMALL_NUMBERS else _ORDINALS[word]
         if not _may_add(self._current, value):
             return False
         self._current = (self._current or 0) + value
@@ -324,7 +315,7 @@ def _lone_fraction(tokens: Sequence[Token], start: int) -> Iterator[Number]:
             end if _key_at(tokens, start + 1) in _ARTICLES else start + 1,
         )
         return
-    count = 1 if word in _ARTICLES else _SMALL.get(word, 0)
+    count = 1 if word in _ARTICLES else SMALL_NUMBERS.get(word, 0)
     following = start + 1 + (_key_at(tokens, start + 1) == "-")
     denominator = _DENOMINATORS.get(_key_at(tokens, following))
     if count and denominator:
@@ -353,7 +344,7 @@ def number_words() -> frozenset[str]:
     """Return the words with which a number may begin."""
     return frozenset(
         (
-            *_SMALL,
+            *SMALL_NUMBERS,
             *_NOTHING,
             *_ORDINALS,
             *_DENOMINATORS,

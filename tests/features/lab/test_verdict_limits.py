@@ -336,6 +336,14 @@ def test_replies_in_other_words_are_scored_as_they_should_be() -> None:
     assert list(found.passed_mutants()) == []
 
 
+def test_replies_of_new_kinds_are_right_or_open() -> None:
+    found = check_verdicts(LABELLED / "unseen_replies" / "fourth.jsonl")
+
+    assert {verdict.outcome for verdict in found.wrong_verdicts()} == {"undecided"}
+    assert len(list(found.wrong_verdicts())) <= 13
+    assert list(found.passed_mutants()) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_right_answers_pass_and_mutants_do_not(name: str) -> None:
