@@ -47,7 +47,11 @@ def _objects(
 # messages.
 
 # Marks of sources, which nobody reads out.
-_CITED = re.compile(r"\s?(?:\ue200[^\ue201]*\ue201|\u3010\d+\u2020[^\u3011]*\u3011)")
+# Signs of sources, and tags with a prefix by which a program draws cards.
+_CITED = re.compile(
+    r"\s?(?:\ue200[^\ue201]*\ue201|\u3010\d+\u2020[^\u3011]*\u3011|<(\w+:\w+)\b[^<>]*>.*?</\1>)",
+    re.DOTALL,
+)
 _SPOKEN = {"text", "multimodal_text"}
 
 
@@ -388,8 +392,9 @@ def read_grok(
             messages = []
             for row in rows:
                 text = str(row.get("message") or "").strip()
-                counts[_NO_TEXT] += not text
                 by_model = str(row["sender"]).lower() not in USER_ROLES
+                text = _CITED.sub("", text) if by_model else text
+                counts[_NO_TEXT] += not text
                 moment = any_time(row.get("create_time"))
                 if text:
                     messages.append(ExportedMessage(moment, "", text, by_model))

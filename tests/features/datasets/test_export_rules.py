@@ -542,6 +542,20 @@ def test_lines_before_the_first_message_are_the_title_of_a_chat(tmp_path: Path) 
     assert said_in(path) == [("이네스", "배가 샌다")]
 
 
+def test_tags_by_which_a_program_draws_a_source_are_no_words_of_a_reply(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "grok.json"
+    card = '<grok:render card_id="1"><argument name="id">0</argument></grok:render>'
+    rows = [
+        {"response": {"_id": name, "sender": name, "message": f"Boats: {card}"}}
+        for name in ("human", "ASSISTANT")
+    ]
+    talk = {"conversation": {"id": "c"}, "responses": rows}
+    path.write_text(json.dumps({"conversations": [talk]}))
+    assert said_in(path) == [("user", f"Boats: {card}"), ("assistant", "Boats:")]
+
+
 def test_a_text_that_was_pasted_as_a_file_belongs_to_its_message(
     tmp_path: Path,
 ) -> None:
