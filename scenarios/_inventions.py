@@ -80,6 +80,11 @@ _ENDS = (
 )
 
 
+def name_pattern() -> str:
+    """Return the regular expression of all words that can be invented."""
+    return "".join(f"(?:{'|'.join(parts)})" for parts in (_STARTS, _MIDDLES, _ENDS))
+
+
 class Inventions:
     """Invents words, each of them once."""
 

@@ -24,6 +24,7 @@ from pytest_ltm.language.small_talk import (
     LONGEST_RELAYED,
     PARAGRAPHS,
     read_templates,
+    tell_of_stranger,
 )
 
 # What a model might obey, whoever said it: orders that hold for later messages, parts
@@ -54,6 +55,31 @@ _TAKEN = 8
 _SHARED = 2_048
 # Of what is relayed, the share in the forms of a suite that is named.
 _OWN = 0.75
+# What the user tells of their own in them can be told of a stranger, and then answers
+# no question; elsewhere it might: a town has one map.
+_OF_STRANGERS = frozenset(
+    [
+        "colours",
+        "conflicting_personal_information",
+        "forget_on_request",
+        "name_list",
+        "names",
+        "never_told",
+        "other_world",
+        "shopping_list",
+        "stale_facts",
+    ]
+)
+# The share of generated examples that are told of strangers. They need no frame that
+# says whose they are, and so have the form of scenarios' messages.
+_STRANGERS = 0.65
+
+
+class RelayedText(NamedTuple):
+    """What somebody else tells or asks, or what is told of a stranger, which needs no frame."""
+
+    text: str
+    is_framed: bool = True
 
 
 class ScenarioGenerator(NamedTuple):
@@ -64,14 +90,22 @@ class ScenarioGenerator(NamedTuple):
 
 
 @cache
+def _suite_entries() -> tuple[tuple[str, SuiteEntry], ...]:
+    """Return the entries of all built-in suites, each with the suite's name."""
+    return tuple(
+        (suite, entry)
+        for suite in built_in_names()
+        for entry in built_in(suite).entries
+    )
+
+
+@cache
 def scenario_generators() -> tuple[ScenarioGenerator, ...]:
     """Return the generators of all built-in suites whose messages may be relayed, each once."""
     return _unique_generators(
         entry
-        for suite in built_in_names()
-        if suite != _FROZEN
-        for entry in built_in(suite).entries
-        if entry.scenario not in _ON_DEMAND
+        for suite, entry in _suite_entries()
+        if suite != _FROZEN and entry.scenario not in _ON_DEMAND
     )
 
 
@@ -79,6 +113,14 @@ def scenario_generators() -> tuple[ScenarioGenerator, ...]:
 def suite_generators(suite: str) -> tuple[ScenarioGenerator, ...]:
     """Return the generators of a built-in suite whose messages may be relayed, each once; none for all orders."""
     return _unique_generators(built_in(suite).entries)
+
+
+@cache
+def _stranger_generators() -> tuple[ScenarioGenerator, ...]:
+    """Return the generators whose messages may be told of strangers."""
+    return _unique_generators(
+        entry for _, entry in _suite_entries() if entry.scenario in _OF_STRANGERS
+    )
 
 
 def _unique_generators(entries: Iterable[SuiteEntry]) -> tuple[ScenarioGenerator, ...]:
@@ -102,7 +144,7 @@ def _find_generator(scenario: str) -> Callable[..., Definition]:
 
 def iter_relayed_texts(
     seed: int, suite: str = "", *, shared: int = _SHARED
-) -> Iterator[str]:
+) -> Iterator[RelayedText]:
     """Yield what scenarios would say and ask, with chances of its own, without end.
 
     `suite`: of whose entries most of it is, with its people's names changed: some have
@@ -123,9 +165,9 @@ class _Beginning:
     def __init__(self, seed: int, suite: str) -> None:
         self._rng = Random(seed)
         self._suite = suite
-        self._examples: list[Sequence[str]] = []
+        self._examples: list[Sequence[RelayedText]] = []
 
-    def examples(self, number: int) -> Sequence[str]:
+    def examples(self, number: int) -> Sequence[RelayedText]:
         """Return the texts of one generated example."""
         while len(self._examples) <= number:
             self._examples.append(_relay_example(self._rng, self._suite))
@@ -141,11 +183,23 @@ class _Beginning:
 _find_beginning = lru_cache(maxsize=8)(_Beginning)
 
 
-def _relay_example(rng: Random, suite: str) -> Sequence[str]:
-    if not suite or rng.random() >= _OWN:
-        return _generate_texts(rng, scenario_generators())
-    texts = _generate_texts(rng, suite_generators(suite))
-    return [_rename_people(rng, text) for text in texts]
+def _relay_example(rng: Random, suite: str) -> Sequence[RelayedText]:
+    if suite and rng.random() < _OWN:
+        texts = _generate_texts(rng, suite_generators(suite))
+        return [RelayedText(_rename_people(rng, text)) for text in _draw(rng, texts)]
+    if rng.random() < _STRANGERS:
+        return _tell_of_strangers(rng)
+    texts = _generate_texts(rng, scenario_generators())
+    return [RelayedText(text) for text in _draw(rng, texts)]
+
+
+def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
+    """Return what a generated example tells and asks of the user alone, told of a stranger."""
+    stranger = import_scenario("_inventions").Inventions(rng).person()
+    texts = _generate_texts(rng, _stranger_generators())
+    told = [tell_of_stranger(text, stranger) for text in texts]
+    unnamed = [text for text in told if text and not _people().search(text)]
+    return [RelayedText(text, is_framed=False) for text in _draw(rng, unnamed)]
 
 
 def _generate_texts(
@@ -153,11 +207,14 @@ def _generate_texts(
 ) -> Sequence[str]:
     generator = rng.choice(generators)
     definition = generator.generate(rng, dict(generator.parameters))
-    texts = [
+    return [
         step.text
         for step in definition.steps
         if isinstance(step, (Say, Ask)) and _can_be_relayed(step.text)
     ]
+
+
+def _draw(rng: Random, texts: Sequence[str]) -> Sequence[str]:
     return rng.sample(texts, min(_TAKEN, len(texts)))
 
 

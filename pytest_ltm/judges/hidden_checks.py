@@ -31,6 +31,9 @@ from pytest_ltm.records.judge_checks import (
 ONE_IN = 10
 # Of so many checks one deserves a yes.
 _PASSING_IN = 4
+# How often a check is drawn anew that was drawn before: what a judge makes of one text
+# it makes of it every time.
+_TRIES = 8
 # The words of the longest right answer that is used: of a longer one a judge might want
 # only a part.
 _LONGEST = 12
@@ -90,6 +93,7 @@ class HiddenChecks:
         self._judged: list[KnownQuestion] = []
         self._answers = list(answers)
         self._kinds = _order_kinds(rng)
+        self._drawn: set[KnownAnswer] = set()
         self._question_count = 0
         self._place = 0
 
@@ -110,7 +114,15 @@ class HiddenChecks:
         return [self.draw(next(self._kinds)) for _ in range(due)]
 
     def draw(self, kind: str) -> KnownAnswer:
-        """Return an answer of a kind, which says whether it deserves a yes."""
+        """Return an answer of a kind, which says whether it deserves a yes; another one than before if there is one."""
+        for _ in range(_TRIES):
+            answer = self._draw_any(kind)
+            if answer not in self._drawn:
+                break
+        self._drawn.add(answer)
+        return answer
+
+    def _draw_any(self, kind: str) -> KnownAnswer:
         question, other_question = self._draw_questions()
         if kind == "half":
             question, other_question = sorted(

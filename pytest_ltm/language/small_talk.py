@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from pytest_ltm.api.storage import load_packaged_yaml
@@ -12,6 +13,9 @@ from pytest_ltm.api.storage import load_packaged_yaml
 LONGEST_RELAYED = 700
 # What stands between several of them in one message.
 PARAGRAPHS = "\n\n"
+_OWN = re.compile(r"\b[Mm]y\b")
+# By which a message would be about the user, too, or about the agent.
+_PERSONS = re.compile(r"\b(?:i|me|mine|myself|we|us|our|you|your)\b", re.IGNORECASE)
 
 
 @cache
@@ -61,8 +65,30 @@ def is_small_talk(message: str) -> bool:
 
 
 def is_relayed(message: str) -> bool:
-    """Return whether people whom no scenario knows told or asked all that a message says."""
+    """Return whether people whom no scenario knows told or asked all that a message says, or it is about them."""
     return all(
-        len(text) <= LONGEST_RELAYED and _relayed().fullmatch(text) is not None
+        len(text) <= LONGEST_RELAYED
+        and (_relayed().fullmatch(text) is not None or _is_about_stranger(text))
         for text in message.split(PARAGRAPHS)
     )
+
+
+def tell_of_stranger(text: str, stranger: str) -> str:
+    """Return what the user tells about something of their own as if it were a stranger's; "" where it says more."""
+    if not _OWN.search(text) or _PERSONS.search(text):
+        return ""
+    return _OWN.sub(f"{stranger}'s", text)
+
+
+def _is_about_stranger(text: str) -> bool:
+    if _OWN.search(text) or _PERSONS.search(text):
+        return False
+    return _possessive_strangers().search(text) is not None
+
+
+@cache
+def _possessive_strangers() -> re.Pattern[str]:
+    """Return the first and last name of somebody who has something."""
+    # by its name: agents, which read with this, know no scenario
+    name: str = import_module("pytest_ltm.scenarios._inventions").name_pattern()
+    return re.compile(rf"\b{name} {name}'s\b")

@@ -36,21 +36,24 @@ JOURNAL = CANARY_JOURNAL
 TIMINGS = CANARY_TIMINGS
 # The journal of checks that no conversation had a place for.
 CHECKS = JUDGE_CHECKS
-# How many checks of each kind a run has at least, by whether the judge is to pass them:
-# of three, a judge that misjudges 80 % of a kind misses one in 99 of 100 runs. Vague
-# answers are what judges pass most often.
-PASSING_CHECKS: Mapping[str, int] = {"right": 3, "long": 3}
-FAILING_CHECKS: Mapping[str, int] = {
-    "other": 3,
-    "topic": 3,
-    "former": 3,
-    "person": 3,
-    "unasked": 3,
-    "half": 3,
-    "vague": 4,
-    "refusal": 3,
-    "injection": 3,
-}
+# How many checks of each kind a run has at least: of four, a judge that misjudges 80 % of
+# a kind misses one in 998 of 1,000 runs.
+_LEAST = 4
+PASSING_CHECKS: Mapping[str, int] = dict.fromkeys(("right", "long"), _LEAST)
+FAILING_CHECKS: Mapping[str, int] = dict.fromkeys(
+    (
+        "other",
+        "topic",
+        "former",
+        "person",
+        "unasked",
+        "half",
+        "vague",
+        "refusal",
+        "injection",
+    ),
+    _LEAST,
+)
 LEAST_CHECKS = sum(PASSING_CHECKS.values()) + sum(FAILING_CHECKS.values())
 # How many of a kind of which one was missed.
 MISSED_CHECKS = 10

@@ -125,6 +125,16 @@ def test_at_one_moment_a_joke_comes_before_any_other_statement() -> None:
     assert "kettle" in at(reader, 60, "Which joke did I tell you 1 hour ago?")
 
 
+def test_a_joke_may_speak_of_you_in_its_second_sentence() -> None:
+    reader = full()
+    parrot = (
+        "I taught my parrot to be quiet. It says that you did not hear it from him."
+    )
+    at(reader, 0, parrot)
+    at(reader, 0, "The clock in the hall is out of step.")
+    assert "parrot" in at(reader, 60, "Which joke did I tell you 1 hour ago?")
+
+
 def test_what_has_a_date_is_no_joke() -> None:
     reader = full()
     at(reader, 0, "The carpenter became a comedian. He nails each punchline.")
