@@ -71,7 +71,7 @@ class LibraryFunctions:
         self._calls += 1
         if (
             self._calls <= _FIRST_CALLS
-            or len(sys.modules) != len(self._modules)
+            or len(sys.modules) > len(self._modules)
             or stopwatch_seconds() > self._due
         ):
             self._look_at_all()
@@ -79,8 +79,8 @@ class LibraryFunctions:
     def _look_at_all(self) -> None:
         began = stopwatch_seconds()
         self._all.restore()
-        new = sys.modules.keys() - self._modules
-        self._modules = set(sys.modules)
+        new = set(sys.modules) - self._modules
+        self._modules |= new
         self._all.add(_library(new))
         now = stopwatch_seconds()
         self._due = now + (now - began) / _SHARE
@@ -161,9 +161,8 @@ _FORKS = set[object]()
 
 def _stays(original: object, value: object) -> bool:
     if isinstance(original, type):
-        return isinstance(
-            value, type
-        )  # such as gevent's sockets: who asks for their class must get it
+        # Such as gevent's sockets: who asks for their class must get it.
+        return isinstance(value, type)
     return type(value) is FunctionType and value in _FORKS
 
 
@@ -206,7 +205,7 @@ def _is_foreign(frame: FrameType | None) -> bool:
 
 
 def _installed_packages() -> Iterator[str]:
-    for name, module in sys.modules.items():
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and (
             "site-packages" in file or "dist-packages" in file
@@ -224,7 +223,7 @@ def _modules_of_core() -> list[Owner]:
     """Return the modules of Python's library that modules of the core have imported."""
     modules = dict[int, Owner]()
     for module in _core_modules():
-        for value in vars(module).values():
+        for value in list(vars(module).values()):
             if isinstance(value, ModuleType) and _is_of_library(value.__name__):
                 modules[id(value)] = value
     return list(modules.values())
@@ -258,10 +257,11 @@ def _code_of(member: object) -> CodeType | None:
 def _library(names: set[str]) -> Iterator[Owner]:
     """Yield those modules that are of Python's library, with their own classes."""
     for name in filter(_is_of_library, names):
-        module = sys.modules[name]
+        module = sys.modules.get(name)
         if isinstance(module, ModuleType):
             yield module
-            for value in vars(module).values():
+            # Copies here and below: other threads may import something meanwhile.
+            for value in list(vars(module).values()):
                 if isinstance(value, type) and _is_mutable(value, name):
                     yield value
 
@@ -277,7 +277,7 @@ def _is_of_library(name: str) -> bool:
 
 def _own_functions(owner: Owner, wanted: set[str] | None) -> Iterator[str]:
     """Yield the names of a module's functions and classes, or of a class's plain methods; `wanted`: the only ones."""
-    for name, value in vars(owner).items():
+    for name, value in list(vars(owner).items()):
         is_function = type(value) is FunctionType
         if not isinstance(owner, type):
             is_function = callable(value)
