@@ -20,13 +20,14 @@ from builtins import (  # noqa: UP029
     set,  # noqa: A004
     setattr,  # noqa: A004
     vars,  # noqa: A004
+    zip,  # noqa: A004
 )
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import cache, wraps
 from itertools import chain
 from operator import is_, itemgetter
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
@@ -59,7 +60,8 @@ class LibraryFunctions:
 
     def __init__(self) -> None:
         _INSTALLED.update(_installed_packages())
-        self._core = _Functions(_modules_of_core(), _names_in_core())
+        names = set[str]().union(*map(_looked_up_names, _core_modules()))
+        self._core = _Functions(_modules_of_core(), names)
         self._all = _Functions()
         self._modules = set[str]()
         self._calls = 0
@@ -110,6 +112,17 @@ class LibraryFunctions:
         after_foreign_code.remove(self._look)
 
 
+class _Kept(NamedTuple):
+    """The functions of one module or class, as they were."""
+
+    owner: Owner
+    names: list[str]
+    read: Callable[[Any], tuple[Any, ...]]
+    """Returns what a namespace has under the first of the names, then under all of them."""
+    originals: tuple[Any, ...]
+    """What it returned."""
+
+
 class _Functions:
     """Functions of modules and classes, as they were when these were added."""
 
@@ -118,29 +131,30 @@ class _Functions:
     ) -> None:
         self._wanted = wanted
         self._owners: set[int] = set()
-        self._originals: list[tuple[Owner, str, Any]] = []
-        self._readers: list[
-            tuple[Callable[[Any], tuple[Any, ...]], Mapping[str, Any]]
-        ] = []
+        self._kept: list[_Kept] = []
         self._expected: list[Any] = []
         self.add(owners)
 
     def add(self, owners: Iterable[Owner]) -> None:
         """Keep the functions of those that are new."""
         for owner in owners:
+            if id(owner) in self._owners:
+                continue
+            self._owners.add(id(owner))
             members = vars(owner)
-            names: list[str] = []
-            if id(owner) not in self._owners:
-                self._owners.add(id(owner))
-                names += _own_functions(owner, self._wanted)
+            names = [
+                name
+                for name in _function_names(owner)
+                if name in members and (self._wanted is None or name in self._wanted)
+            ]
             if names:
-                self._originals += [(owner, name, members[name]) for name in names]
                 # a second name, so that one alone makes a tuple, too
-                self._readers.append((itemgetter(names[0], *names), members))
+                read = itemgetter(names[0], *names)
+                self._kept.append(_Kept(owner, names, read, read(members)))
         self._expected = list(self._read())
 
     def _read(self) -> Iterator[Any]:
-        return chain.from_iterable([read(members) for read, members in self._readers])
+        return chain.from_iterable([kept.read(vars(kept.owner)) for kept in self._kept])
 
     def restore(self) -> None:
         """Put forks in the place of what has replaced functions."""
@@ -149,10 +163,11 @@ class _Functions:
                 return
         except KeyError:  # one was deleted
             pass
-        for owner, name, original in self._originals:
-            value = vars(owner).get(name, _MISSING)
-            if value is not original and not _stays(original, value):
-                setattr(owner, name, _fork(original, value))
+        for owner, names, _, originals in self._kept:
+            for name, original in zip(names, originals[1:], strict=True):
+                value = vars(owner).get(name, _MISSING)
+                if value is not original and not _stays(original, value):
+                    setattr(owner, name, _fork(original, value))
         self._expected = list(self._read())
 
 
@@ -229,21 +244,20 @@ def _modules_of_core() -> list[Owner]:
     return list(modules.values())
 
 
-def _names_in_core() -> set[str]:
-    """Return all names that the functions of the core look up."""
-    codes = list[CodeType]()
-    for module in _core_modules():
-        members = list(vars(module).values())
-        for member in tuple(members):
-            if isinstance(member, type) and member.__module__ == module.__name__:
-                members += vars(member).values()
-        codes += filter(None, map(_code_of, members))
+@cache
+def _looked_up_names(module: ModuleType) -> frozenset[str]:
+    """Return all names that the functions of a module look up."""
+    members = list(vars(module).values())
+    for member in tuple(members):
+        if isinstance(member, type) and member.__module__ == module.__name__:
+            members += vars(member).values()
+    codes = list(filter(None, map(_code_of, members)))
     names = set[str]()
     while codes:
         code = codes.pop()
         names.update(code.co_names)
         codes += [part for part in code.co_consts if type(part) is CodeType]
-    return names
+    return frozenset(names)
 
 
 def _code_of(member: object) -> CodeType | None:
@@ -260,10 +274,18 @@ def _library(names: set[str]) -> Iterator[Owner]:
         module = sys.modules.get(name)
         if isinstance(module, ModuleType):
             yield module
-            # Copies here and below: other threads may import something meanwhile.
-            for value in list(vars(module).values()):
-                if isinstance(value, type) and _is_mutable(value, name):
-                    yield value
+            yield from _mutable_classes(module, name)
+
+
+@cache
+def _mutable_classes(module: ModuleType, name: str) -> tuple[type, ...]:
+    # Copies here and above: other threads may import something meanwhile.
+    members = list(vars(module).values())
+    return tuple(
+        member
+        for member in members
+        if isinstance(member, type) and _is_mutable(member, name)
+    )
 
 
 def _is_mutable(kind: type, module: str) -> bool:
@@ -275,11 +297,10 @@ def _is_of_library(name: str) -> bool:
     return name.partition(".")[0] in _LIBRARY
 
 
-def _own_functions(owner: Owner, wanted: set[str] | None) -> Iterator[str]:
-    """Yield the names of a module's functions and classes, or of a class's plain methods; `wanted`: the only ones."""
-    for name, value in list(vars(owner).items()):
-        is_function = type(value) is FunctionType
-        if not isinstance(owner, type):
-            is_function = callable(value)
-        if is_function and (wanted is None or name in wanted):
-            yield name
+@cache
+def _function_names(owner: Owner) -> tuple[str, ...]:
+    """Return the names of a module's functions and classes, or of a class's plain methods."""
+    members = list(vars(owner).items())
+    if isinstance(owner, type):
+        return tuple(name for name, value in members if type(value) is FunctionType)
+    return tuple(name for name, value in members if callable(value))

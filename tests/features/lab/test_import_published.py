@@ -385,7 +385,7 @@ def test_a_missing_transcript_is_shown_as_missing(tmp_path: Path) -> None:
     assert "the transcripts of 1 of 2 examples are missing" in run.result.notices
     record = run.conversations[0].record()
     assert [
-        example_details(row, record, "")["missing"] for row in (there, missing)
+        example_details(row, record, "", "", ())["missing"] for row in (there, missing)
     ] == ["", NO_EXCHANGES]
 
 
