@@ -72,7 +72,7 @@ _OF_STRANGERS = frozenset(
 )
 # The share of generated examples that are told of strangers. They need no frame that
 # says whose they are, and so have the form of scenarios' messages.
-_STRANGERS = 0.65
+_STRANGERS = 0.6
 
 
 class RelayedText(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from pytest_ltm.api.storage import load_packaged_yaml
+from pytest_ltm.language.invented_words import name_pattern
 
 # Characters of the longest message that tells what somebody else told.
 LONGEST_RELAYED = 700
@@ -89,6 +89,5 @@ def _is_about_stranger(text: str) -> bool:
 @cache
 def _possessive_strangers() -> re.Pattern[str]:
     """Return the first and last name of somebody who has something."""
-    # by its name: agents, which read with this, know no scenario
-    name: str = import_module("pytest_ltm.scenarios._inventions").name_pattern()
+    name = name_pattern()
     return re.compile(rf"\b{name} {name}'s\b")
