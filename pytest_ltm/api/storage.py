@@ -41,12 +41,7 @@ if TYPE_CHECKING:
         write_output,
         write_whole,
     )
-    from pytest_ltm._core.storage.dotted import (
-        DottedPath,
-        after_foreign_code,
-        is_dotted,
-        lazy,
-    )
+    from pytest_ltm._core.storage.dotted import DottedPath, is_dotted, lazy
     from pytest_ltm._core.storage.errors import (
         AgentError,
         AgentFault,
@@ -169,7 +164,6 @@ __all__ = [
     "Unmeasured",
     "UserError",
     "WallClock",
-    "after_foreign_code",
     "build_folder",
     "can_interrupt",
     "csv_cell",
@@ -252,7 +246,7 @@ __getattr__, __dir__ = lazy_exports(
             "open_regular open_text read_image read_regular read_text "
             "refuse_named_pipe write_output write_whole"
         ),
-        "storage.dotted": "DottedPath after_foreign_code is_dotted lazy lazy_exports",
+        "storage.dotted": "DottedPath is_dotted lazy lazy_exports",
         "storage.errors": (
             "AgentError AgentFault BudgetSpent ConfigurationError "
             "ConversationOver DatasetError DefinitionError DiskFault "

@@ -46,13 +46,13 @@ def pytest_load_initial_conftests(
 
 @hookimpl(tryfirst=True)
 def pytest_ltm_start(config: pytest.Config) -> None:
-    """Have this session's kinds of agents used, what they replace kept apart, and their spans received."""
+    """Have this session's kinds of agents used, what they replace named, and their spans received."""
     from pytest_ltm.api import is_given
     from pytest_ltm.modes.agent_sources import use_session_kinds
-    from pytest_ltm.modes.library_functions import LibraryFunctions
     from pytest_ltm.modes.options import TRACES
+    from pytest_ltm.modes.replaced import ReplacedParts
 
-    config.pluginmanager.register(LibraryFunctions(), "ltm-library-functions")
+    config.pluginmanager.register(ReplacedParts(config), "ltm-replaced")
     use_session_kinds(config)
     if is_given(config, TRACES):
         from pytest_ltm.modes.traces_option import receive_traces

@@ -239,6 +239,7 @@ BESIDE = {
     "pytest_ltm.judges.connection": "what `json_text` returns",
     "pytest_ltm.prechecks.canaries": "lines of a file as they were, without the torn one",
     "pytest_ltm.reports.run_report": "finds out whether a file could be written",
+    "pytest_ltm.modes.replaced": "what `for_screen` returns",
     "pytest_ltm.modes.signals": "where the threads of a stuck process are, no values; and a byte each second",
     "pytest_ltm.reports.markdown": "what `for_file` returns",
     "pytest_ltm.agents._hidden": "nothing: paths are opened to name them to the kernel",

@@ -24,7 +24,6 @@ from pytest_ltm._core.storage.clock import (
     process_pauses,
     stopwatch_seconds,
 )
-from pytest_ltm._core.storage.dotted import after_foreign_code
 
 T = TypeVar("T")
 
@@ -242,8 +241,6 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
                 and can_interrupt()
             ):
                 _signal.signal(number, handler)
-        for look in after_foreign_code:
-            look()
 
 
 # --- Copies: an agent that forks must not come back twice, each with the rest of the

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-after_foreign_code: list[Callable[[], object]] = []
-"""What is done each time code of others has run: been imported, or called."""
-
 
 def is_dotted(spec: str) -> bool:
     """Whether the spec has the form of a dotted path with at least two names."""
@@ -105,9 +102,6 @@ class DottedPath:
             raise self._wrong(
                 f"importing {name!r} failed with {describe_error(error)}{_line_of(error)}{cure_for(error)}"
             ) from error
-        finally:
-            for look in after_foreign_code:
-                look()
 
     def _import_top(self, folder: pathlib.Path, name: str) -> ModuleType | None:
         """Return a module, one of the folder's own first; its place stays on `sys.path` if that works."""
