@@ -166,6 +166,8 @@ HABITS = [
         "error in a 200 body that is a text",
         (Says(body={"error": "broken"}),),
         fault="broken",
+        # nothing tells whether it is: it is asked again, but not often
+        passing=True,
     ),
     Habit(
         "error within the choice",

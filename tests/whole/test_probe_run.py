@@ -320,7 +320,7 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         told(result),
     )
     graded = re.search(
-        r"judge's canaries and checks, once in a run: 37 calls, (\S+) tokens in and 2,220 out, \$(\S+)",
+        r"judge's canaries and checks, once in a run: 47 calls, (\S+) tokens in and 2,820 out, \$(\S+)",
         told(result),
     )
     assert said
@@ -329,7 +329,7 @@ def test_a_dry_run_says_what_the_probe_and_the_canaries_will_take(
         90 * (int(said[1]) + int(said[2])) / 1e6, abs=1e-4
     )
     # from one dollar on, cents are shown
-    tokens = int(graded[1].replace(",", "")) + 2220
+    tokens = int(graded[1].replace(",", "")) + 2820
     assert float(graded[2]) == pytest.approx(round(100 * tokens / 1e6, 2))
     assert told(result).count("once in a run") == 2
     assert not list(project.path.glob(".ltm"))
