@@ -281,7 +281,9 @@ class AgentCaller:
             self._apart.note_time(now)
         if "TimeAware" not in self.capabilities:
             return
-        if not self._knows_time or now != self._told_time:
+        # a stateless one may serve other conversations meanwhile, at other times
+        is_shared = "Stateless" in self.capabilities
+        if is_shared or not self._knows_time or now != self._told_time:
             self._told_time = now
             self._call("tell_time", now)
             self._knows_time = True

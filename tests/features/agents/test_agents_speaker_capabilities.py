@@ -122,6 +122,18 @@ def test_the_time_is_told_when_it_has_moved_or_may_be_forgotten() -> None:
         assert tell_twice(later) == [later]
 
 
+def test_an_agent_that_serves_other_conversations_is_told_the_time_before_each_message() -> (
+    None
+):
+    class Shared(Clocked):
+        stateless = True
+
+    with closing(speaker(Shared)) as caller:
+        caller.tell_time(NOW)
+        caller.tell_time(NOW)
+        assert caller.agent.times == [NOW, NOW]
+
+
 def test_an_agent_without_capabilities_is_only_asked() -> None:
     with closing(speaker(lambda message: message)) as one:
         one.tell_time(NOW)
