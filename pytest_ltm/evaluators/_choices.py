@@ -23,13 +23,15 @@ from pytest_ltm.language.clauses import (
     phrase_positions,
 )
 from pytest_ltm.language.commitment import Mention, is_misspelt
+from pytest_ltm.language.english import is_known_english
 from pytest_ltm.language.json_values import (
     NoJSON,
     json_values,
     published_json,
 )
 from pytest_ltm.language.numbers import COUNTS, ORDINALS
-from pytest_ltm.language.proof import Proof, prove
+from pytest_ltm.language.proof import UNREAD, Proof, prove
+from pytest_ltm.language.values import Sameness, compare_values
 
 COLOURS = LEXICON.words("choices colours")
 RE = LEXICON.expressions(
@@ -37,6 +39,7 @@ RE = LEXICON.expressions(
 )
 # Characters of an answer that its evidence has on each side of a value.
 _MARGIN = 60
+_FEW_WORDS = 3
 _SPELLINGS = {"gray": "grey", "grey": "gray"}
 
 
@@ -166,7 +169,7 @@ class PicksOption(Ruled, Struct, frozen=True):
             if alone:
                 picked = Proof("asserts", f"picks option {alone}", str(alone))
             else:
-                picked = prove(answer, _option_mentions)
+                picked = self._settled(answer)
             return self.score_proven(picked, str(self.expected), answer)
         numbers = {
             _whole_number(digits)
@@ -179,6 +182,18 @@ class PicksOption(Ruled, Struct, frozen=True):
             f"picks option {options_text}" + ("" if ok else f", not {self.expected}"),
             answer,
         )
+
+    def _settled(self, answer: str) -> Proof:
+        """Return what an answer proves; a few words without an option may be its number in other writing."""
+        proof = prove(answer, _option_mentions)
+        words = plain_words(answer)
+        if proof.value or proof.state != "asserts" or len(words) > _FEW_WORDS:
+            return proof
+        expected = str(self.expected)
+        if compare_values(expected, answer) is Sameness.SAME:
+            return Proof("asserts", f"picks option {expected}", expected)
+        is_foreign = not is_known_english(answer) and "".join(words).isalpha()
+        return Proof("unclear", UNREAD) if is_foreign and len(words) > 1 else proof
 
 
 def _whole_number(digits: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -24,6 +24,7 @@ from pytest_ltm.language.clauses import (
     split_sentences,
 )
 from pytest_ltm.language.commitment import (
+    ASIDES,
     asserted_mentions,
     find_mentions,
     is_misspelt,
@@ -46,7 +47,7 @@ from pytest_ltm.language.recital import (
 Item: TypeAlias = tuple[str, int]
 Matches: TypeAlias = Callable[[str, str], bool]
 
-RE = LEXICON.expressions("lists")
+RE = LEXICON.expressions("lists", asides=ASIDES)
 _MOST = 10**9
 # A quantity that equals none: the item is there, how many cannot be told.
 _UNREADABLE = 10**12
@@ -94,11 +95,12 @@ class ListsItems(Ruled, Struct, frozen=True):
         )
         if not in_json and (recites_messages(answer) or repeats_told(answer)):
             return self.score(0, REPEATS, answer)
+        names = frozenset(item.lower() for item, _ in self.expected)
         text = last_word(
-            answer, lambda part: bool(self._expected_among(_read_items(part)))
+            answer, lambda part: bool(self._expected_among(_read_items(part, names)))
         )
         totals: dict[str, Item] = {}
-        for name, quantity in _read_items(text):
+        for name, quantity in _read_items(text, names):
             key = " ".join(word_stem(word) for word in plain_words(name))
             totals[key] = (name, totals.get(key, (name, 0))[1] + quantity)
         items = [item for item in totals.values() if item[1] > 0]
@@ -109,7 +111,10 @@ class ListsItems(Ruled, Struct, frozen=True):
         points = right + (len(counts) - right) / 2
         count_text = f"{len(counts)} of {len(self.expected)} items"
         reason = f"{count_text}, {right} right quantities, {len(items) - len(counts)} invented"
-        return self.score(points / max(len(self.expected), len(items)), reason, answer)
+        value = points / max(len(self.expected), len(items))
+        # "twice as many" is no number here
+        left_open = 1 - value if RE.relative.search(text) else None
+        return self.score(value, reason, answer, left_open=left_open)
 
     def _expected_among(self, items: Sequence[Item]) -> list[tuple[int, int]]:
         """Return the expected and the given quantity of each expected item that is among those given."""
@@ -163,8 +168,11 @@ def _published_items(answer: str) -> list[Item]:
     return items
 
 
-def _read_items(answer: str) -> list[Item]:
-    """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose."""
+def _read_items(answer: str, names: Collection[str]) -> list[Item]:
+    """Return the items of the first list of items, also inside an object; else of lines, a table's rows, or prose.
+
+    `names`: what in prose is an item though it has no number.
+    """
     result = list(json_values(answer))
     alone = [
         item
@@ -211,7 +219,9 @@ def _read_items(answer: str) -> list[Item]:
             listed += [
                 part
                 for part in parts
-                if part in counted or (counted and RE.one_thing.search(part))
+                if part in counted
+                or (counted and RE.one_thing.search(part))
+                or (counted and part.strip().lower() in names)
             ]
     return list(filter(None, map(_line_item, listed)))
 
@@ -383,7 +393,8 @@ class ListsNames(Ruled, Struct, frozen=True):
         claims = {
             mention.value
             for mention in mentions
-            if not RE.either_name.search(
+            if not RE.somebody_else.match(plainly, mention.end)
+            and not RE.either_name.search(
                 sentence_around(plainly, mention.start, mention.end)
             )
         }

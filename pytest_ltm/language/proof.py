@@ -141,6 +141,7 @@ def _prove_idle(answer: str, find: Finder) -> Proof | None:
 
 # --- Nothing named.
 
+UNREAD = "is in a script or language that rules do not read"
 RE = LEXICON.expressions("proof")
 
 
@@ -153,7 +154,7 @@ def _without_mention(answer: str, text: str, values: Sequence[str] | Finder) -> 
     if tells_nothing(text):
         return Proof("refuses", "tells nothing")
     if not is_readable(answer) or not is_english(answer):
-        return Proof("unclear", "is in a script or language that rules do not read")
+        return Proof("unclear", UNREAD)
     # what has more than two telling words may be said in others
     if callable(values):
         long = []

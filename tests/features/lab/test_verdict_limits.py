@@ -340,7 +340,7 @@ def test_replies_of_new_kinds_are_right_or_open() -> None:
     found = check_verdicts(LABELLED / "unseen_replies" / "fourth.jsonl")
 
     assert {verdict.outcome for verdict in found.wrong_verdicts()} == {"undecided"}
-    assert len(list(found.wrong_verdicts())) <= 13
+    assert len(list(found.wrong_verdicts())) <= 12
     assert list(found.passed_mutants()) == []
 
 
