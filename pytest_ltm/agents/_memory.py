@@ -9,7 +9,7 @@ from msgspec import structs
 
 from pytest_ltm.agents.chat_agent import longest_message
 from pytest_ltm.agents.memory.embeddings import make_embeds
-from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, memory_settings
+from pytest_ltm.agents.memory.parameters import GROUPS, NAMES, PRESETS, memory_settings
 from pytest_ltm.agents.memory.thinker import (
     READER_PARAMETERS,
     Thinker,
@@ -90,7 +90,9 @@ def _parse_memory_spec(
             spec.argument, chat_field, role="reader", ready=ready
         )
     except AgentError as error:
-        raise AgentError(f"agent {spec.head!r}: {error}") from error
+        meant = f"memory:rules?preset={spec.argument}"
+        hint = f". Did you mean {meant!r}?" if spec.argument in PRESETS else ""
+        raise AgentError(f"agent {spec.head!r}: {error}{hint}") from error
     return (
         thinker,
         chosen,

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         UserError,
         describe_error,
         did_you_mean,
+        nearest_name,
         text_of,
     )
     from pytest_ltm._core.storage.locks import (
@@ -201,6 +202,7 @@ __all__ = [
     "lock_owner",
     "made_later",
     "make_private",
+    "nearest_name",
     "number_or_text",
     "one_line",
     "one_of",
@@ -252,7 +254,8 @@ __getattr__, __dir__ = lazy_exports(
             "ConversationOver DatasetError DefinitionError DiskFault "
             "Divergence FillerError JudgeError LtmError LtmInternalError "
             "ScenarioError Stopped Traceback TransientFault Unmeasured "
-            "UserError describe_error did_you_mean text_of"
+            "UserError describe_error did_you_mean nearest_name "
+            "text_of"
         ),
         "storage.locks": "FolderLock OWNER Shared lock_holder lock_owner",
         "storage.patterns": "lazy_pattern made_later",

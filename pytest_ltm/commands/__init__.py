@@ -18,7 +18,13 @@ from contextlib import redirect_stderr, redirect_stdout
 from itertools import chain
 from typing import NamedTuple
 
-from pytest_ltm.api.storage import ConfigurationError, LtmError, Screen, did_you_mean
+from pytest_ltm.api.storage import (
+    ConfigurationError,
+    LtmError,
+    Screen,
+    did_you_mean,
+    nearest_name,
+)
 
 PROGRAM = "ltm"
 _PLAYS = frozenset({"eval", "play", "pytest", "rescore", "run", "start", "test"})
@@ -406,15 +412,24 @@ def _refuse_unknown(name: str) -> int:
     names = [*_names_beginning(), *added_commands(), *FAMILIES]
     if family in FAMILIES:
         names = _names_beginning(family)
-    # Somebody who knows the command may have left out its first word.
-    suggestion = did_you_mean(name, all_commands())
-    for word in FAMILIES:
-        suggestion = suggestion or did_you_mean(f"{word} {name}", bundled_commands())
+    meant = _meant_command(name)
+    suggestion = f" Did you mean {meant!r}?" if meant else ""
     print(
         f"{PROGRAM}: there is no command {name!r}.{suggestion} There are {', '.join(names)}.",
         file=sys.stderr,
     )
     return USAGE
+
+
+def _meant_command(name: str) -> str:
+    """Return the command whose last word is nearest to what was typed, or "": its first word may have been left out."""
+    from pytest_ltm.commands.listing import LISTS
+
+    commands = {what: f"list {what}" for what in LISTS}
+    for command in all_commands():
+        commands[command.rpartition(" ")[2]] = command
+    nearest = nearest_name(name.rpartition(" ")[2], commands)
+    return commands[nearest] if nearest else ""
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:

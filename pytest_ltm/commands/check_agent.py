@@ -160,9 +160,12 @@ def probe_agent(spec: str, *, timeout: float | None) -> AgentCheckReport:
 
 def _cause_lines(error: AgentError) -> list[str]:
     """Return the traceback of what an agent raised, without the frames of this package: they would bury its own."""
-    if error.__cause__ is None:
+    cause = error.__cause__
+    if cause is None:
         return []
-    trace = traceback.TracebackException.from_exception(error.__cause__)
+    if isinstance(cause, AgentError):  # one of ours: its text is in the error's
+        return _cause_lines(cause)
+    trace = traceback.TracebackException.from_exception(cause)
     frames = [frame for frame in trace.stack if not frame.filename.startswith(_PACKAGE)]
     trace.stack = traceback.StackSummary.from_list(frames)
     return "".join(trace.format(chain=False)).rstrip().splitlines()

@@ -196,13 +196,19 @@ class LtmInternalError(LtmError):
 
 
 def did_you_mean(wrong: str, names_known: object) -> str:
-    """Return " Did you mean 'x'?" for the known name that begins with `wrong` or is nearest to it, else ""."""
+    """Return " Did you mean 'x'?" for the nearest known name, else ""."""
+    nearest = nearest_name(wrong, names_known)
+    return f" Did you mean {nearest!r}?" if nearest else ""
+
+
+def nearest_name(wrong: str, names_known: object) -> str:
+    """Return the known name that begins with `wrong` or is nearest to it, else ""."""
     import difflib
 
     names = sorted(str(name) for name in names_known)  # type: ignore[attr-defined]
     continued = [name for name in names if name.startswith(f"{wrong}-")]
     near = continued or difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else ""
 
 
 def text_of(error: BaseException) -> str:

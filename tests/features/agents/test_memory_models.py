@@ -31,7 +31,7 @@ from pytest_ltm.agents.memory.roles import (
 )
 from pytest_ltm.agents.memory.thinker import make_thinker
 from pytest_ltm.agents.reader.memory_policies import count_tokens
-from pytest_ltm.agents.registry import source_of_kind
+from pytest_ltm.agents.registry import find_agent, source_of_kind
 from pytest_ltm.api.features import agent_kinds
 from pytest_ltm.api.model import Mishap
 from pytest_ltm.api.storage import AgentError, AgentFault, DefinitionError, Field
@@ -111,6 +111,13 @@ def talk(agent: Any) -> list[Mishap]:
         mishaps += [] if took is None else took.mishaps
     agent.tell_time(MONDAY + timedelta(days=4))
     return mishaps
+
+
+def test_a_preset_in_the_readers_place_is_named_with_its_reader() -> None:
+    with pytest.raises(
+        AgentError, match=r"Did you mean 'memory:rules\?preset=memgpt'\?"
+    ):
+        find_agent("memory:memgpt")
 
 
 @pytest.mark.slow

@@ -298,11 +298,27 @@ def test_what_is_needed_and_what_extras_bring_is_what_is_installed_with_the_pack
     assert extras == {*DISTRIBUTIONS["extras"]}
 
 
-def test_a_command_that_begins_like_the_one_typed_is_meant(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("check", "check-agent"),
+        ("agents", "list agents"),
+        ("trend", "lab trend"),
+        ("data trend", "lab trend"),
+        ("memory", "check-memory"),
+    ],
+)
+def test_the_command_that_was_meant_is_named(
+    capsys: pytest.CaptureFixture[str], typed: str, meant: str
 ) -> None:
-    assert main(["check", "bot:Bot"]) != 0
-    assert (
-        "there is no command 'check'. Did you mean 'check-agent'?"
-        in capsys.readouterr().err
-    )
+    assert main(typed.split()) != 0
+    told = f"there is no command {typed!r}. Did you mean {meant!r}?"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", ["html", "cost", "models", "resume"])
+def test_a_word_that_is_near_to_no_command_is_not_taken_for_one(
+    capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    assert main([typed]) != 0
+    assert f"there is no command {typed!r}. There are try," in capsys.readouterr().err
