@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import os
-import re
 from collections.abc import Generator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -38,12 +37,6 @@ if TYPE_CHECKING:
     from pytest_ltm.reports.run_report import Report
 
 
-# What the rules of our own page begin with that its charts need, too.
-_CHARTS = re.compile(
-    r"\.(gate|first|standings|trust|band|chart|k|curve|dashed|bar|line|legend|h|breaks|grid|many)|figcaption|svg|table"
-)
-
-
 def embedded_summary(
     run: RunResult, fields: Mapping[str, Any] | None = None, report: str = ""
 ) -> str:
@@ -70,15 +63,10 @@ def embedded_summary(
         breaks=breaking_points(material, frozenset()),
         report=report,
     )
-    # The rules of our own page for the charts alone, in its colours on a light ground.
-    colours, _, rules = (
-        read_assets(("page.css", "tables.css", "breaks.css"))
-        .removeprefix(":root {")
-        .partition("}")
-    )
-    style = "\n".join(
-        [".ltm-charts {", colours, *filter(_CHARTS.match, rules.splitlines()), "}"]
-    )
+    # pytest-html's page has rules of its own: ours hold in our part of it only.
+    colours = read_assets(("colours.css",)).replace(":root", ".ltm-charts")
+    charts = read_assets(("charts.css",))
+    style = f"{colours}.ltm-charts {{\n{charts}}}\n"
     return f"{head}<style>{style}</style>{text}"
 
 

@@ -66,10 +66,11 @@ def _template_environment() -> Environment:
 
 @cache
 def static_files() -> Mapping[str, bytes]:
-    """Return scripts and styles by name; the report's page has the same base."""
+    """Return scripts and styles by name; those of the report's page among them."""
     static_folder = files("pytest_ltm.web") / "static"
     report = files("pytest_ltm.reports.html") / "assets"
+    shared = ("colours.css", "page.css", "charts.css", "theme.js")
     return {
-        **{name: (report / name).read_bytes() for name in ("page.css", "theme.js")},
+        **{name: (report / name).read_bytes() for name in shared},
         **{file.name: file.read_bytes() for file in static_folder.iterdir()},
     }

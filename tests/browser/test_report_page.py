@@ -13,6 +13,8 @@ from journals import edit
 from run_folders import HOSTILE, held, hostile_run, journal, played, write_run
 
 from pytest_ltm.reports.html import build_report
+from pytest_ltm.reports.html_rows import embedded_summary
+from pytest_ltm.reports.verification import read_marked_run
 
 DRAWN = "document.querySelectorAll('#scene .mark').length > 0"
 
@@ -600,6 +602,35 @@ def test_the_theme_is_the_reader_s_choice(page: Chromium, report: Path) -> None:
     assert page.run(background) != bright
     page.click("nav .theme")
     assert page.run(background) == bright
+
+
+LOOKS = """['.curve', '.line circle', '.chart', '.standings dt', '.breaks td.h', '.legend li', 'svg text'].map(name => {
+    const style = getComputedStyle(document.querySelector(name));
+    return [name, style.stroke, style.fill, style.color, style.backgroundColor, style.borderRadius];
+})"""
+
+
+def test_pytest_html_shows_charts_and_scores_as_the_page_does(
+    page: Chromium, tmp_path: Path
+) -> None:
+    conversations = [
+        held([played("colours", score, span=span, span_label=f"{span}")])
+        for span, score in ((2_000, 1.0), (32_000, 0.25))
+    ]
+    run_folder = write_run(tmp_path / "run", *conversations)
+    build_report([run_folder], tmp_path / "report.html")
+    page.open(tmp_path / "report.html")
+    looks = page.run(LOOKS)
+    curve, *_ = looks
+    assert curve[1] != "none"
+    assert curve[2] == "none"
+
+    summary = embedded_summary(read_marked_run(run_folder).result)
+    # pytest-html's own page has grey text
+    embedded = f"<!doctype html><body style='color: #999'>{summary}</body>"
+    (tmp_path / "pytest.html").write_text(embedded, encoding="utf-8")
+    page.open(tmp_path / "pytest.html")
+    assert page.run(LOOKS) == looks
 
 
 def test_the_page_prints(page: Chromium, report: Path) -> None:

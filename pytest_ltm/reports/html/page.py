@@ -290,7 +290,9 @@ class Parcels:
 
 
 STYLES = (
+    "colours.css",
     "page.css",
+    "charts.css",
     "tables.css",
     "breaks.css",
     "search.css",
@@ -414,7 +416,9 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
 
 def render_sections(title: str, about: str, sections: Sequence[Section]) -> bytes:
     """Return the page of a suite that holds no conversation: what features say of it."""
-    style = read_assets(("page.css", "tables.css", "print.css"))
+    style = read_assets(
+        ("colours.css", "page.css", "charts.css", "tables.css", "print.css")
+    )
     template = template_environment().get_template("sections.html.j2")
     _show_text.cache_clear()
     page = template.render(

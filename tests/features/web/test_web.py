@@ -158,7 +158,10 @@ def test_every_answer_says_what_a_browser_may_do(app: Starlette) -> None:
         assert got.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("name", ["page.css", "pages.css", "live.js", "theme.js"])
+@pytest.mark.parametrize(
+    "name",
+    ["colours.css", "page.css", "charts.css", "pages.css", "live.js", "theme.js"],
+)
 def test_styles_and_scripts_come_from_here(app: Starlette, name: str) -> None:
     got = ask(app, f"/static/{name}")
     assert got.status == 200
