@@ -347,7 +347,7 @@ def make_thinker(
         forms = ["rules", *model_forms()]
         hint = suggest_provider(spec) or did_you_mean(spec.partition(":")[0], forms)
         raise AgentError(
-            f"{spec!r} is no reader.{hint} Write {' or '.join(map(repr, forms))}"
+            f"{spec!r} is not a reader.{hint} Write {' or '.join(map(repr, forms))}"
         )
     for name, field in parameters.mapping().items():
         if name in READER_PARAMETERS:

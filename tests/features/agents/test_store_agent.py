@@ -355,7 +355,7 @@ def test_a_model_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("Nowhere", "has no 'Nowhere'"),
         ("Plain?kk=5", "unknown parameter 'kk'"),
         ("Plain?k=0", "k"),
-        ("Plain?reader=opnai:m", "is no reader"),
+        ("Plain?reader=opnai:m", "is not a reader"),
         ("SHARED", "is a list. Name a class"),
         ("NoSearch", r"has no search\(query, \*, k\)"),
         (
