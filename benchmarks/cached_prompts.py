@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,8 +60,20 @@ def cached_prompts(size: int, repeats: int) -> Iterator[str]:
         whole = best_share(conversation, room, least=0.5)
         yield (
             f"window {window:,}: {len(conversation.questions)} prompts, {ours:.0%} from the cache; "
-            f"at best {best:.0%}, or {whole:.0%} where half of the window stays"
+            f"at best {best:.0%}, or {whole:.0%} where half of the window stays; "
+            f"{_apart(conversation, room):.0%} come after more than fits"
         )
+
+
+def _apart(conversation: Conversation, room: int) -> float:
+    """Return the share of prompts before which more is told than fits: nothing of the one before is shown again."""
+    upto = [0, *accumulate(conversation.exchanges)]
+    questions = conversation.questions
+    apart = [
+        upto[question.behind] - upto[before.behind] + question.tokens > room
+        for before, question in pairwise(questions)
+    ]
+    return sum(apart) / len(questions)
 
 
 def _play(span: int, window: int) -> Conversation:

@@ -76,6 +76,8 @@ class AgentUnavailable(AgentError):
     """An agent that could not be had, in a text that says which and why."""
 
 
+# How long it may take to find out what an object is: its framework may be imported.
+_LOOK_SECONDS = 60.0
 _OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
 _OUR_PROCESS = frozenset({"", "store", "ts"})
 """Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
@@ -306,8 +308,19 @@ def dotted_source(
         if isinstance(kind, type) and inspect.isfunction(
             inspect.getattr_static(kind, name)
         ):
-            return agent_source(kind, spec=spec, calls=name)
-    return agent_source(target, spec=spec)
+            return examined_source(kind, spec=spec, calls=name)
+    return examined_source(target, spec=spec)
+
+
+def examined_source(target: object, *, spec: str, calls: str = "") -> AgentSource:
+    """Return the source of the agents that somebody's object stands for; AgentError for whatever its code does."""
+    look = functools.partial(agent_source, target, spec=spec, calls=calls)
+    caller = ForeignCaller(
+        f"agent {spec!r}", error=AgentError, timeout=_LOOK_SECONDS, placed=True
+    )
+    with contextlib.closing(caller) as door:
+        source: AgentSource = door.examine("could not be examined", look)
+    return source
 
 
 def agent_source(

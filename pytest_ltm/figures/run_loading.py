@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct, ValidationError, convert, structs
 
 from pytest_ltm.api.journal import (
     CallDurations,
@@ -33,6 +34,35 @@ from pytest_ltm.records import amendments as _amendments
 
 # The results of conversations, below a run folder.
 RESULTS = "*/results.json"
+
+
+class _Durations(CallDurations, frozen=True, kw_only=True):
+    total: float = 0.0
+    """A summary has none of single calls."""
+
+
+class _Times(Struct, frozen=True):
+    """What a column of a summary says of times."""
+
+    agent: str
+    span_label: str
+    agent_seconds: float | None = None
+    reply_seconds: _Durations = _Durations()
+    storing_seconds: _Durations | None = None
+    settling_seconds: _Durations | None = None
+
+    def pace(self, total: float) -> Pace:
+        return Pace(
+            agent=self.agent,
+            span_label=self.span_label,
+            asking=CallDurations(
+                total=total,
+                median=self.reply_seconds.median,
+                p95=self.reply_seconds.p95,
+            ),
+            storing=self.storing_seconds,
+            settling=self.settling_seconds,
+        )
 
 
 class ConversationFolder(Struct, frozen=True, kw_only=True):
@@ -226,25 +256,11 @@ def _read_json_object(path: Path) -> dict[str, Any]:
 
 
 def _read_paces(columns: object) -> tuple[Pace, ...]:
-    """Return how long agents took, as the results of a summary say."""
+    """Return how long agents took, as the results of a summary say; what has another form says nothing."""
     paces = []
-    for row in columns if isinstance(columns, list) else ():
-        if not isinstance(row, dict) or row.get("agent_seconds") is None:
-            continue
-        durations = {
-            name: CallDurations(total=0.0, **row[f"{name}_seconds"])
-            for name in ("storing", "settling")
-            if f"{name}_seconds" in row
-        }
-        asking = CallDurations(
-            total=row["agent_seconds"], **row.get("reply_seconds", {})
-        )
-        paces.append(
-            Pace(
-                agent=row["agent"],
-                span_label=row["span_label"],
-                asking=asking,
-                **durations,
-            )
-        )
+    for column in columns if isinstance(columns, list) else ():
+        with suppress(ValidationError):
+            times = convert(column, _Times)
+            if times.agent_seconds is not None:
+                paces.append(times.pace(times.agent_seconds))
     return tuple(paces)

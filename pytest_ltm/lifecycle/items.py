@@ -240,13 +240,13 @@ def _maker_of(config: pytest.Config, spec: str) -> Callable[[], Callable[[], Any
 
     def find() -> Callable[[], Any]:
         from pytest_ltm.agents.registry import find_agent
-        from pytest_ltm.agents.sources import agent_source
+        from pytest_ltm.agents.sources import examined_source
 
         target = config.hook.pytest_ltm_make_agent(config=config, spec=spec)
         if target is None:
             source = find_agent(spec, base=config.rootpath)
         else:
-            source = agent_source(target, spec=spec)
+            source = examined_source(target, spec=spec)
         return store_maker(source)
 
     return find

@@ -24,6 +24,7 @@ from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
     allow_missing_keys,
+    examined_source,
     rereading,
 )
 from pytest_ltm.api.features import AGENT_KINDS
@@ -133,7 +134,7 @@ def _agent_source(
             "of its own. Name a class or a plain function by its dotted path, or leave the option out"
         )
     if hook_agent is not None:
-        return agent_source(hook_agent, spec=spec)
+        return examined_source(hook_agent, spec=spec)
     if spec.startswith(REPLAY):
         from pytest_ltm.agents.replay import replay_source
 

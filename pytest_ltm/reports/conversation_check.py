@@ -10,12 +10,16 @@ from pytest_ltm.api.journal import (
     JOURNAL,
     RESULTS,
     TIMINGS,
+    Began,
     ConversationName,
     ConversationRecord,
     ConversationResult,
     ReplyTime,
     Resumed,
+    TellTime,
+    Timing,
     events,
+    iter_timings,
     load_all_timings,
     read_results,
 )
@@ -174,6 +178,12 @@ def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
     if not filed:
         return []
     discrepancies = []
+    settings = folder / "definitions" / "config.yml"
+    told = f"memory_span: {plan.span}\n"
+    if settings.exists() and read_regular(settings) != told.encode():
+        place = f"{folder.name}/definitions/{settings.name}"
+        problem = f"it does not have the memory span {plan.span}"
+        discrepancies.append(Discrepancy(place, problem))
     for key in sorted(planned.keys() | filed.keys()):
         if key not in filed:
             problem = "it is missing"
@@ -224,7 +234,27 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
     if unknown:
         replies = pluralize(len(unknown), "reply")
         texts.append(f"it times {replies} that the journal does not have")
+    # Of a run that was killed and resumed, the last reply may not be timed.
+    began_once = len(list(iter_timings(path.parents[1] / TIMINGS, Began))) == 1
+    if began_once and record.reason is not None:
+        texts += _disorder_of_times(timings, record)
     return texts
+
+
+def _disorder_of_times(
+    timings: Sequence[Timing], record: ConversationRecord
+) -> Iterator[str]:
+    """Yield what is wrong with the times of a conversation that was played at once: its exchanges in their order."""
+    timed = [
+        timing.exchange
+        for timing in timings
+        if isinstance(timing, (ReplyTime, TellTime))
+    ]
+    untimed = record.replies.keys() - timed
+    if timed and untimed:
+        yield f"it does not time {pluralize(len(untimed), 'reply')} of the journal"
+    if timed != sorted(set(timed)):
+        yield "its lines are not in the order of the exchanges, or some are there twice"
 
 
 def _token_differences(record: ConversationRecord, plan: Plan) -> Iterator[str]:

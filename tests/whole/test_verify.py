@@ -412,6 +412,66 @@ def test_a_filler_with_a_false_number_of_tokens_is_named(
     assert "and is said to have 900" in differing(found)
 
 
+def _leave_out_a_time(lines: list[bytes]) -> None:
+    del lines[3]
+
+
+def _exchange_times(lines: list[bytes]) -> None:
+    lines[2], lines[5] = lines[5], lines[2]
+
+
+def _tell_twice(lines: list[bytes]) -> None:
+    told = next(line for line in lines if b'"event":"told"' in line)
+    lines.append(told)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (_leave_out_a_time, "it does not time 1 reply of the journal"),
+        (_exchange_times, "its lines are not in the order of the exchanges"),
+        (_tell_twice, "or some are there twice"),
+    ],
+)
+def test_times_that_were_removed_moved_or_copied_are_named(
+    change: Callable[[list[bytes]], None],
+    what: str,
+    run: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = next(run.glob("*/timings.jsonl"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert all(b'"event":"reply"' in line for line in lines[:6])
+    change(lines)
+    path.write_bytes(b"".join(lines))
+    status, found = verify(run, capsys, "--record-only")
+    assert (status, what in differing(found)) == (1, True)
+
+
+def test_another_span_beside_the_definitions_is_named(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = next(run.glob("*/definitions/config.yml"))
+    path.write_text("memory_span: 120000\n", encoding="utf-8")
+    status, found = verify(run, capsys, "--record-only")
+    assert status == 1
+    assert "it does not have the memory span 2000" in differing(found)
+
+
+def test_times_of_another_form_in_a_summary_are_named(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for value in (None, "soon", [1], {"middle": 1}):
+        rewrite_json(
+            run / "summary.json",
+            lambda summary, value=value: summary["results"][0].update(  # type: ignore[misc]
+                reply_seconds=value
+            ),
+        )
+        status, found = verify(run, capsys, "--record-only")
+        assert (status, "summary.json: it was changed" in differing(found)) == (1, True)
+
+
 def test_a_byte_of_a_bundle_that_was_flipped_is_named_or_does_not_matter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -172,3 +172,37 @@ def test_a_path_may_name_the_method(tmp_path: Path) -> None:
     )
     with pytest.raises(AgentError, match="cannot reply"):
         dotted_source("calls_by_path:Base.two", base=tmp_path).make()
+
+
+DESCRIBED = """
+import pytest
+
+def misbehave(*_):
+    {how}
+
+class Described:
+    __get__ = misbehave
+
+class Bot:
+    reply = Described()
+
+class Meta(type):
+    __getattr__ = misbehave
+
+class Other(metaclass=Meta):
+    pass
+"""
+
+
+@pytest.mark.parametrize("name", ["Bot", "Other"])
+@pytest.mark.parametrize(
+    "how", ["pytest.skip('later')", "raise SystemExit(3)", "raise GeneratorExit", "1/0"]
+)
+def test_a_class_whose_parts_cannot_be_looked_at_is_an_error_of_that_agent(
+    how: str, name: str, tmp_path: Path
+) -> None:
+    module = f"described_{name.lower()}_{sum(how.encode())}"
+    code = DESCRIBED.format(how=how)
+    (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    with pytest.raises(AgentError, match=f"{module}:{name}'.*could not be examined"):
+        dotted_source(f"{module}:{name}", base=tmp_path)
