@@ -50,15 +50,15 @@ def change_lines(changes: Changes, width: int) -> list[str]:
     """Return what the terminal says, no line wider than `width` (at least 62): a table, and what it could have seen."""
     # narrower, a name says nothing; wider, its numbers stand too far away from it
     label = max(16, min(30, width - sum(_WIDTHS) - len(_WIDTHS) - 1))
-    agent = f" (agent {one_line(changes.before_agent)})" if changes.before_agent else ""
-    opponent = f"{one_line(changes.before)}{agent}"
     lines = wrap_text(
-        f"Compared with {opponent}; p: how often equal agents lose as much by chance (one-sided).",
+        f"Compared with {one_line(changes.opponent)}; p: how often equal agents lose as much by chance (one-sided).",
         width,
     )
     lines += ["", _table_line("", HEADS, label)]
     for change in changes.changes:
-        lines.append(_table_line(change.label, overall_cells(change), label))
+        span = change.label.removeprefix(change.agent)
+        agent = clip_text(one_line(change.agent), label - len(span))
+        lines.append(_table_line(agent + span, overall_cells(change), label))
         lines += [
             _table_line(name, scenario_cells(change, name), label, "  ")
             for name in most_moved(change)

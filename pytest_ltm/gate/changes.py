@@ -89,10 +89,8 @@ def one_agent(side: GateSide, agent: str = "", how: str = "") -> GateSide:
             f"{side.name} has several agents: {', '.join(agents)}. {how}".rstrip()
         )
     chosen = agent or (agents[0] if agents else "")
-    return structs.replace(
-        side,
-        result=structs.replace(side.result, conversations=side.side_of_agent(chosen)),
-    )
+    result = structs.replace(side.result, conversations=side.side_of_agent(chosen))
+    return structs.replace(side, result=result)
 
 
 # --- Why two sides are not compared, as a text: what differs, and the ways to have them
@@ -231,6 +229,13 @@ class Changes(Struct, frozen=True, kw_only=True):
     """Share of its conversations in which either side may earn nothing without being worse."""
     looks: int = 0
     """Number of agents and spans compared together, over all later sides: they share one significance level."""
+
+    @property
+    def opponent(self) -> str:
+        """The earlier side as headings name it, with its agent."""
+        if not self.before_agent or self.before_agent in self.before:
+            return self.before
+        return f"{self.before} (agent {self.before_agent})"
 
     def changes_of_agent(self, agent: str, span_label: str) -> Change | None:
         """Return the change of one agent at one span."""

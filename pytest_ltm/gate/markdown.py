@@ -55,7 +55,6 @@ def gate_section(
 
 def changes_markdown(changes: Changes) -> list[str]:
     """Return what moved against another run, a paragraph each."""
-    agent = f" (agent {changes.before_agent})" if changes.before_agent else ""
     rows = []
     for change in changes.changes:
         cells = map(markdown_text, change_report.overall_cells(change))
@@ -69,7 +68,7 @@ def changes_markdown(changes: Changes) -> list[str]:
             rows.append([f"… and {pluralize(more, 'more scenario')}", *[""] * 5])
     table = raw_table(["", *change_report.HEADS], rows)
     return [
-        f"### What moved against {markdown_text(changes.before + agent)}",
+        f"### What moved against {markdown_text(changes.opponent)}",
         table,
         *bullet_list(change_report.comparison_sentences(changes)),
     ]

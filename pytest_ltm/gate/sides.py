@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import structs
+
 from pytest_ltm.api.journal import (
     LATEST,
     RunResult,
@@ -47,9 +49,10 @@ def find_side(
     if path := _locate_run(text, baselines, ltm_dir, base, measured=measured):
         return _load_side(path, text), str(path.resolve())
     if path := _locate_run(name, baselines, ltm_dir, base, measured=measured):
-        return one_agent(
-            _load_side(path, name), agent
-        ), f"{path.resolve()}{AGENT}{agent}"
+        side = one_agent(_load_side(path, name), agent)
+        # two sides may be agents of one run
+        named = structs.replace(side, name=f"{agent} of {side.name}")
+        return named, f"{path.resolve()}{AGENT}{agent}"
     runs = ltm_dir / "runs"
     names = sorted(path.stem for path in baselines.glob("*.json"))
     known_names = [*names, *(path.name for path in newest_first(ltm_dir))]

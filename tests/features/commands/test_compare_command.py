@@ -122,7 +122,19 @@ def test_run_folders_are_compared_too_and_agents_by_name(
         "has several agents: a, b. Name one as in RUN@AGENT" in capsys.readouterr().err
     )
     assert main(["compare", "r1@a", "r1@b", "--compare-fail=mean:5%"]) == 1
-    assert "b at 2k" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "b of run r1 against a of run r1" in told
+    assert "Compared with a of run r1; p:" in told
+    assert "b at 2k is worse than a of run r1 by" in told
+
+
+def test_the_span_is_shown_of_an_agent_with_a_long_name(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label = "memory_rules_preset_memgpt_paper"
+    save_baseline(side(held(WORSE, agent=label)), "long", kept / "ltm_baselines", "0.1")
+    assert main(["compare", "main", "long"]) == 0
+    assert "\nmemory_rules_preset_mem… at 2k " in capsys.readouterr().out
 
 
 def test_plans_that_differ_are_refused_unless_the_common_part_is_asked_for(
