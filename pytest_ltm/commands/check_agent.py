@@ -79,7 +79,7 @@ class AgentCheckReport:
     """Of each reply."""
     replies: list[str] = field(default_factory=list)
     accounts: list[str] = field(default_factory=list)
-    """How each reply came to be: `whole`, `cut`, or `unknown`, with the name of its end."""
+    """How each reply came to be: `whole`, `cut`, `unknown` ..., with the name of its end."""
     tokens: int | None = None
     """Input and output; None where the agent reports none."""
     cost_usd: float | None = None
@@ -301,12 +301,22 @@ class _Visit:
         report = self._report
         caller.tell_time(START)
         began = stopwatch_seconds()
-        reply = caller.ask(message)
+        try:
+            reply = caller.ask(message)
+        except AgentFault as fault:
+            report.accounts += [fault.account] if fault.account else []
+            raise
         report.seconds.append(stopwatch_seconds() - began)
         report.replies.append(reply.text)
         account: str = sort_end(reply.finish_reason)
+        end = reply.finish_reason
+        find = (
+            f"replies end with {end!r}: if that is as good as 'stop', give ends={end}"
+        )
+        if account == "unknown" and find not in report.finds:
+            report.finds.append(find)
         if account != "whole":
-            account = f"{account} ({reply.finish_reason})"
+            account = f"{account} ({end})"
         report.accounts.append(account)
         self._add_usage(reply)
         return reply.text
@@ -371,7 +381,7 @@ def _misspelt_methods(agent: object) -> Iterator[str]:
 def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
     """Yield the lines of a report."""
     yield f"{report.spec}: {'cannot be used' if report.unusable else report.kind}"
-    rows = list(_reply_rows(report)) if report.seconds else []
+    rows = list(_reply_rows(report))
     if not report.unusable:
         nothing = "none: replies alone, which is enough"
         rows.append(("capabilities", ", ".join(report.capabilities) or nothing))
@@ -391,11 +401,15 @@ def report_lines(report: AgentCheckReport, width: int) -> Iterator[str]:
 
 def _reply_rows(report: AgentCheckReport) -> Iterator[tuple[str, str]]:
     """Yield what is known of the replies, each with a title."""
-    typical = median(report.seconds)
-    longest = max(report.seconds)
-    times = f"median {_time_text(typical)}, longest {_time_text(longest)}"
-    yield "replies", f"{len(report.seconds)}; {times}"
-    yield "came to be", _count_alike(report.accounts)
+    if report.seconds:
+        typical = median(report.seconds)
+        longest = max(report.seconds)
+        times = f"median {_time_text(typical)}, longest {_time_text(longest)}"
+        yield "replies", f"{len(report.seconds)}; {times}"
+    if report.accounts:
+        yield "came to be", _count_alike(report.accounts)
+    if not report.replies:
+        return
     yield "the last one", repr(clip_text(one_line(report.replies[-1]), _SHOWN))
     if report.tokens is None:
         yield "tokens", "not reported: messages and replies are counted, marked ~"

@@ -221,7 +221,7 @@ def _final_channel(text: str) -> str:
         return text[bare.end() :] if bare else text
     finals = [match for match in opened if RE.reply.search(match[1])]
     if not finals:
-        return re.sub(r"<\|start\|>\w*|<\|end\|>", "", text[: opened[0].start()])
+        return text[: opened[0].start()]
     stop = RE.channel_end.search(text, finals[-1].end())
     return text[finals[-1].end() : stop.start() if stop else len(text)]
 

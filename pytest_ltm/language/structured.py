@@ -131,7 +131,11 @@ def _find_answer(fields: Fields, level: int) -> Any:
     """Return the value that answers, None where none does or two may."""
     fields = {name: value for name, value in fields.items() if _says_anything(value)}
     answers = _named_answers(fields)
-    others = [name for name in fields if name not in answers and not _is_aside(name)]
+    others = [
+        name
+        for name, value in fields.items()
+        if name not in answers and not _is_aside(name, value)
+    ]
     if answers:
         # beside a named answer only what may be one, or holds several things, competes
         others = [name for name in others if _competes(name, fields[name])]
@@ -171,9 +175,15 @@ def _spell(name: str) -> str:
     return split_words(name).strip()
 
 
-def _is_aside(name: str) -> bool:
-    """Return whether a field is about the answer: its thoughts, sources, cost or what may be asked next."""
-    return RE.aside.search(_spell(name)) is not None
+def _is_aside(name: str, value: Any) -> bool:
+    """Return whether a field is about the answer: thoughts, sources, whether it holds, what may be asked."""
+    if isinstance(value, bool) or RE.aside.search(_spell(name)) is not None:
+        return True
+    return isinstance(value, list) and all(map(_asks, value))
+
+
+def _asks(value: Any) -> bool:
+    return isinstance(value, str) and value.rstrip().endswith(("?", "\uff1f"))
 
 
 def _competes(name: str, value: Any) -> bool:

@@ -12,17 +12,17 @@ DEEPEST_FIELD: Final = 8
 # What stands in these was written by the model, for people or for tools.
 _WRITTEN_FOR_TOOLS = re.compile(r"(?:arg|param|input)\w*")
 OPAQUE_FIELD: Final = re.compile(
-    rf" (?:content|text|usage|filter|logprob|delta|output|{_WRITTEN_FOR_TOOLS.pattern})"
+    rf" (?:{stems_of('text')}|usage|filter|logprob|delta|output|{_WRITTEN_FOR_TOOLS.pattern})"
 )
 _END = re.compile(
-    rf" (?:{stems_of('good')}|incomplete|block|terminat)\w* (?:reason|detail|type|cause)\w*\Z"
+    rf" (?:{stems_of('good')}|incomplete)\w* (?:detail|type)\w*\Z| \w+ (?:reason|cause)\Z"
 )
 # How hard a model is to think is no thought.
 _THOUGHT = re.compile(r" (?:think|thought|reason)\w*(?: (?!eff)\w+)?\Z")
 # Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
 _CALL = re.compile(rf"(?: custom)? {stems_of('tool')} (?:call|use)s?")
 _PLAIN_NAME = re.compile(r"[\w. -]+")
-_TEXT_FIELD = re.compile(rf" (?:text|content|summary)\w*\Z|{_THOUGHT.pattern}")
+_TEXT_FIELD = re.compile(rf" (?:{stems_of('text')}|summary)\w*\Z|{_THOUGHT.pattern}")
 _BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")
 
 

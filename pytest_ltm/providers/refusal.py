@@ -20,9 +20,10 @@ _DEEPEST = 6
 _LONGEST = 300
 _ERROR_NAME = re.compile(rf" {stems_of('error')}\w*(?: (?P<part>\w+))?")
 _STATE_FIELD = re.compile(r" (?:type|object|stat\w+)\Z")
+_FAILED = re.compile(rf" {stems_of('error')}\w*\Z")
 _CODE_FIELD = re.compile(r" (?:\w*code|status|ret)\Z")
 _FINE = re.compile(
-    rf"(?: (?:{stems_of('good')}|no(?:ne| error)?|null|ok|false|0|200))*"
+    rf"(?: (?:{stems_of('good')}|no\w{{0,2}}(?: {stems_of('error')})?|null|ok|false|0|200))*"
 )
 
 
@@ -118,15 +119,15 @@ def _tells_failure(words: str, value: Any, fields: Mapping[str, str]) -> bool:
     """Return whether a field says that its object is an error: by its type, a code beside a message, or `success`."""
     if isinstance(value, str) and _STATE_FIELD.search(words):
         state = split_words(value)
-        return (
-            re.search(r" (?:err(?:or)?|failed|failure|exception)\Z", state) is not None
-        )
+        return _FAILED.search(state) is not None
     if value is False:
         return words in {" success", " ok"}
     worded = any(has_word("words", other) for other in fields.values())
     if not (worded and _CODE_FIELD.search(words)) or isinstance(value, bool):
         return False
     number = _number_of(value)
+    if number is None and isinstance(value, str):
+        return words.endswith("code") and sort_refusal(200, value) != "unknown"
     return number is not None and number != 0 and not 200 <= number < 300
 
 
@@ -270,7 +271,7 @@ class TooLong(Struct, frozen=True):
 _REPLY_PARAMETER = re.compile(r"\bmax_\w*tokens\b")
 # Of the reply, or of a picture: no matter of the prompt's length.
 _REPLY_LIMIT = re.compile(
-    rf"`?'?{_REPLY_PARAMETER.pattern}'?`?|\b(?:completion|output|new) tokens?\b|\bimages?\b.*",
+    rf"`?'?{_REPLY_PARAMETER.pattern}'?`?|\b(?:completion|output) tokens?\b|\bimages?\b.*",
     re.IGNORECASE,
 )
 _BELOW_NOTHING = re.compile(rf"{_REPLY_PARAMETER.pattern}.{{0,60}}-\d", re.IGNORECASE)
@@ -279,13 +280,11 @@ _NUMBER = re.compile(
     r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
 )
 _SIZE = re.compile(rf" (?:{stems_of('measure')}|\d{{4}})")
-_LIMIT_AHEAD = re.compile(
-    rf"{stems_of('limit')}|context|up to|at most|[<>]=?", re.IGNORECASE
-)
+_LIMIT_AHEAD = re.compile(rf"{stems_of('limit')}|context|[<>]=?", re.IGNORECASE)
 _TOP = re.compile(r"(?:[<>]=?|than) *\Z", re.IGNORECASE)
 _LIMIT_BEHIND = re.compile(rf"\W*(?:tokens? )?{stems_of('limit')}", re.IGNORECASE)
 _PROMPT_BEHIND = re.compile(
-    r"\W*(?:tokens? )?(?:\w+ ){0,2}(?:input|mess|prompt|text)", re.IGNORECASE
+    rf"[^\w.]*(?:tokens? )?(?:\w+ ){{0,2}}(?!token){stems_of('prompt')}", re.IGNORECASE
 )
 
 
@@ -309,7 +308,7 @@ def too_long(status: int, text: str) -> TooLong | None:
     about = has_word("prompt", words) and _SIZE.search(words) and is_beyond
     if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return None
-    if has_word("again", words) or re.search(r" (?:wait|tpm|rpm)", words):
+    if has_word("again", words):
         fits = (
             result.limit is None or result.asked is None or result.asked <= result.limit
         )

@@ -16,10 +16,10 @@ _PASSING_4XX = frozenset({408, 409, 425, 429, 499})
 _FINAL_5XX = frozenset({501, 505, 511})
 # With these the message was not taken; who says so asks to be left alone for a while.
 UNTAKEN = frozenset({425, 429, 503, 529})
-# What a server calls any error says nothing of this one.
+# What a server calls any error says nothing of this one, while other words do.
 _SAYS_NOTHING = made_later(
     lambda: re.compile(
-        rf" (?:invalid request|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)"
+        rf" (?:(?P<blames>invalid request)|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)"
     )
 )
 _ONLY_NAMES = made_later(
@@ -33,8 +33,9 @@ _STATUSES = {
     split_words(status.phrase): status.value for status in HTTPStatus if status >= 400
 }
 # A short one may be said of anything: a connection is gone.
+_LONGEST_WORD = 9
 _PHRASE = re.compile(
-    "|".join(phrase for phrase in _STATUSES if len(phrase) > len(" conflict"))
+    "|".join(phrase for phrase in _STATUSES if len(phrase) > _LONGEST_WORD)
 )
 
 
@@ -43,7 +44,9 @@ def sort_refusal(status: int, text: str) -> Chance:
 
     `status`: 200 where no number is known.
     """
-    words = _SAYS_NOTHING.sub("", split_words(text))
+    all_words = split_words(text)
+    names = [match["blames"] for match in _SAYS_NOTHING.finditer(all_words)]
+    words = _SAYS_NOTHING.sub("", all_words)
     named = _PHRASE.search(words)
     if named and not 400 <= status < 500:
         status = _STATUSES[named[0]]
@@ -58,7 +61,7 @@ def sort_refusal(status: int, text: str) -> Chance:
         return "passing" if status in _PASSING_4XX else "final"
     if is_busy:
         return "passing"
-    if _is_refused(status) or has_word("key", words):
+    if _is_refused(status) or has_word("key", words) or any(names):
         return "final"
     # what 500 stands for is as general as no status
     is_told = status > 500 or status in _PASSING_4XX

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from itertools import product
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -21,10 +22,9 @@ from pytest_ltm._core.storage.errors import TransientFault, text_of
 
 # Exceptions of HTTP clients are known by the words of their names: some never got to
 # send anything, others lost the connection, or patience.
-_NOT_CONNECTED = re.compile(r" (?:connect(?:or)?|pool|new connection) ")
+_NOT_CONNECTED = re.compile(r" (?:connect\w{0,2}|pool|new connection) ")
 _BROKEN_OFF = re.compile(
-    r" (?:\w*connect\w+|network|protocol|payload|chunked|incomplete|timeout)"
-    r" | (?:read|write) error "
+    r" (?:\w*connect\w+|network|protocol|payload|incomplete|timeout)"
 )
 _DEEPEST = 10
 
@@ -154,18 +154,14 @@ def _words_of(error: BaseException) -> str:
     return _ADDRESS.sub("", " ".join(part for part in parts if isinstance(part, str)))
 
 
-_ADDRESS = re.compile(r"https?://\S+")
+_ADDRESS = re.compile(r"\w+://\S+")
 
 
 def _http_status(error: BaseException) -> int | None:
     """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
     response = _safe_getattr(error, "response")
-    for holder, name in (
-        (error, "status_code"),
-        (response, "status_code"),
-        (error, "status"),
-        (error, "code"),
-    ):
+    names = ("status_code", "status", "code")
+    for name, holder in product(names, (error, response)):
         status = _safe_getattr(holder, name)
         if (
             isinstance(status, int)

@@ -191,6 +191,29 @@ def test_an_empty_reply_is_worth_a_look(check: Check) -> None:
     assert (status, "an empty reply to" in told) == (FINDS, True)
 
 
+ENDS = """\
+from pytest_ltm import Reply
+
+ENDS = ["stop", "length", "handoff", "content_filter"]
+
+class Bot:
+    def reply(self, message):
+        return Reply("You live in Riga.", finish_reason=ENDS.pop(0))
+"""
+
+
+def test_the_account_of_each_reply_is_shown_and_what_settles_an_unknown_end(
+    check: Check,
+) -> None:
+    status, told = check(ENDS)
+    assert status == UNUSABLE
+    assert "1 whole, 1 cut (length), 1 unknown (handoff), 1 kept back" in told
+
+    status, told = check(ENDS.replace("ENDS.pop(0)", "ENDS[2]"))
+    assert status == FINDS
+    assert told.count("ends=handoff") == 1
+
+
 def test_json_holds_the_same(check: Check) -> None:
     status, told = check(NOTES, "--json")
     found = json.loads(told)
