@@ -318,7 +318,7 @@ def pytest_ltm_report_sections(
     report shows a section with a title; `ltm report` and `ltm export` read it from there.
 
     Args:
-        result: What the run came to.
+        result: The results of the run.
         status: pytest's exit status so far.
 
     Example:
@@ -336,7 +336,7 @@ def pytest_ltm_exit_status(result: RunResult, status: int) -> int | None:
     be measured, it becomes 75.
 
     Args:
-        result: What the run came to.
+        result: The results of the run.
         status: The status so far.
 
     Example:

@@ -76,7 +76,7 @@ class ApartPlace(Struct, frozen=True):
         }
 
     def promised_capabilities(self) -> Promised | None:
-        """Return what is named, as far as its process says; AgentError if that cannot be had."""
+        """Return what is named, as far as its process says; AgentError if there is no such agent."""
         process = self.started()
         ask = partial(
             process.ask,
@@ -288,7 +288,7 @@ class AgentApart(Apart):
 
 
 def _call_tool(tools: Tools, call: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a call comes to, or why it may not be made, as the process is told."""
+    """Return the result of a call, or why it may not be made, as the process is told."""
     try:
         tools.answer([convert(call, Call)])
     except AgentFault as fault:

@@ -176,7 +176,7 @@ class AgentCaller:
 
     @property
     def lost(self) -> Usage | None:
-        """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
+        """What failed attempts used, in the last call of `ask` or `tell`."""
         return self._door.lost
 
     def ask(
@@ -458,7 +458,7 @@ class AgentCaller:
         told: _ToldExchange | None = None,
         leaves_no_trace: bool = False,
     ) -> Reply:
-        """Return what the attempt comes to, and what it used; made again after passing faults, the agent as it was.
+        """Return the attempt's result, and what it used; made again after passing faults, the agent as it was.
 
         `told`: what the attempt tells; the agent is then saved only if that is cheap,
         and restored only if a state is known. `leaves_no_trace`: it need not be

@@ -1,4 +1,4 @@
-"""Processes: how agents that dotted paths name are had in processes of their own."""
+"""Processes: how agents that dotted paths name run in processes of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_ltm.agents.sources import AgentSource
 
 
 class Processes(Struct, frozen=True, kw_only=True):
-    """How agents are had in processes of their own."""
+    """How agents run in processes of their own."""
 
     every: bool = False
     """All that dotted paths name; else those whose file says so."""
@@ -31,7 +31,7 @@ class Processes(Struct, frozen=True, kw_only=True):
     ) -> AgentSource:
         """Return the source of the agents that a dotted path names, or a file with one.
 
-        AgentError if a process says that there are none, or none that can be had there.
+        AgentError if a process says that there are none, or none that can run there.
         One that says nothing will be told of by the conversations.
         """
         from pytest_ltm.agents._subprocess_agent import AgentApart, ApartPlace

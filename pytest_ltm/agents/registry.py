@@ -66,7 +66,7 @@ def find_agent(
 
     `base` is where modules are looked for that are not on `sys.path` (default: the
     working directory); `named_agents` are names that the caller has tried already, for
-    the message. `apart`: how those of dotted paths are had in processes of their own; None:
+    the message. `apart`: how those of dotted paths run in processes of their own; None:
     they are not, whatever a file says. Raises AgentError with a cure.
     """
     try:

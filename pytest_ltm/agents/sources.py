@@ -73,7 +73,7 @@ _CTRL_C: Fatal = (KeyboardInterrupt,)
 
 
 class AgentUnavailable(AgentError):
-    """An agent that could not be had, in a text that says which and why."""
+    """An agent that could not be made, in a text that says which and why."""
 
 
 # How long it may take to find out what an object is: its framework may be imported.

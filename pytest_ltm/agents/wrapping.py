@@ -89,7 +89,7 @@ class FreshPromptAgent:
 
 
 async def await_result(value: Any) -> Any:
-    """Return the value; what it comes to, if it is an awaitable."""
+    """Return the value; the result of an awaitable."""
     return await value if inspect.isawaitable(value) else value
 
 

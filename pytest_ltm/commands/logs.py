@@ -280,7 +280,7 @@ def _new_file(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # half a file would pass for a whole one; but one that came to be meanwhile is
+        # half a file would pass for a whole one; but one that was made meanwhile is
         # somebody else's
         if not isinstance(error.__cause__, FileExistsError):
             path.unlink(missing_ok=True)

@@ -109,7 +109,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listening_socket(arguments: Namespace) -> socket.socket:
-    """Return the socket; ConfigurationError if it cannot be had, or would be open to others without their --i-know."""
+    """Return the socket; ConfigurationError if there is none, or others could reach it without their --i-know."""
     host = arguments.host
     port = arguments.port
     if not _is_loopback(host) and not arguments.i_know:

@@ -97,7 +97,7 @@ class Badge(Struct, frozen=True, kw_only=True):
 def badge_of(past: Past, standing: HistoricalScore | None, label: str) -> Badge:
     """Return the badge of what an agent earned in a run; None: nothing is known of that.
 
-    It has a score only where the run came to its end and lost nothing.
+    It has a score only where the run was finished and lost nothing.
     """
     where = at_span(standing.agent, standing.span_label) if standing else past.name
     shard = next((note for note in past.notes if note.startswith("shard")), "")
@@ -348,7 +348,7 @@ def export_runs(arguments: Namespace) -> int:
 
 
 def ask_exporter(name: str, call: Callable[[], T], seconds: float) -> T:
-    """Return what an exporter comes to; ConfigurationError where it raises, or takes longer (0: no limit)."""
+    """Return an exporter's result; ConfigurationError where it raises, or takes longer (0: no limit)."""
     with _exporting(name):
         try:
             return call_within(seconds or None, call)

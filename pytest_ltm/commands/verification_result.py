@@ -57,9 +57,7 @@ class Verification(Struct, frozen=True, kw_only=True):
         if self.of_versions:
             text = "versions differ, so not all of it could be checked"
         elif self.unfinished:
-            text = (
-                "it has not come to its end, or parts were removed; what is there holds"
-            )
+            text = "it is not finished, or parts were removed; what is there holds"
         elif self.unchecked:
             text = "not all of it could be checked"
         elif self.amended:

@@ -1,4 +1,4 @@
-"""What many facts come to, worked out: numbers, orders, sets and single names; and answers with their sources."""
+"""What follows from many facts, worked out: numbers, orders, sets and single names; and answers with their sources."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _number_credit(
 
 
 def settled_number(answer: str, told_numbers: set[float]) -> float | None:
-    """Return the number that an answer comes to; None where it comes to none, or to several."""
+    """Return the number that an answer concludes with; None where it has none, or several."""
 
     def find(text: str) -> list[Mention]:
         """Return where a text with digits has numbers, except days, times and those given."""
@@ -267,7 +267,7 @@ def _set_credit(answer: str, expected: Sequence[str], rivals: Sequence[str]) -> 
 
 
 def _concluding_part_of(text: str, find: Callable[[str], Sequence[Mention]]) -> str:
-    """Return what a levelled text comes to after it has named some: "so …", "of these …"; all of it, if nothing."""
+    """Return the conclusion of a levelled text after it has named some: "so …", "of these …"; all of it, if nothing."""
     # the last four at most, the last one first: a flood of them takes no longer
     for marker in list(RE.of_these.finditer(text))[:-5:-1]:
         if find(text[: marker.start()]) and find(text[marker.end() :]):

@@ -1,1 +1,1 @@
-"""What a run came to: figures, statistics, gate."""
+"""The results of a run: figures, statistics, gate."""

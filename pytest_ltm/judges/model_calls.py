@@ -84,7 +84,7 @@ class ModelCaller:
 
     @property
     def lost(self) -> Usage | None:
-        """What attempts of the last call used that came to nothing."""
+        """What the failed attempts of the last call used."""
         return self._door.lost
 
     def __call__(self, question: JudgeRequest) -> Reply:
@@ -147,7 +147,7 @@ class BudgetedCaller:
         self.tariff = tariff or Tariff()
         """What its tokens cost where it does not say."""
         self.lost: Usage | None = None
-        """What attempts of the last call used that came to nothing."""
+        """What the failed attempts of the last call used."""
 
     def __call__(self, question: JudgeRequest) -> Reply:
         """Return what is replied now; BudgetSpent, from now on for all, if nothing may be spent."""
@@ -191,7 +191,7 @@ class BudgetedCaller:
             close()
 
     def _lose(self, usage: Usage | None) -> None:
-        """Charge what came to nothing."""
+        """Charge what failed attempts used."""
         self.lost = usage
         if usage is not None and self._account is not None:
             self._account.charge_wasted(

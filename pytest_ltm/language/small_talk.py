@@ -40,7 +40,7 @@ def _relayed() -> re.Pattern[str]:
 
 
 def _read_pattern(template: str) -> str:
-    """Return the pattern of all that a template may come to."""
+    """Return the pattern of all texts that a template makes."""
     parts = re.split(r"([][|]|\{\w+\})", template)
     return "".join(_slot_patterns().get(part) or re.escape(part) for part in parts)
 

@@ -12,7 +12,7 @@ SIGNS: dict[State, str] = {"ok": "ok", "fails": "FAILS", "lacks": "-", "note": "
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One look: what it came to, and what showed it."""
+    """One look: its outcome, and what showed it."""
 
     look: str
     state: State

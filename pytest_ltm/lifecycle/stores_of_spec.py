@@ -100,7 +100,7 @@ class AgentStore:
 
 
 def finished(value: Any, finish: Callable[[Any], Any]) -> Any:
-    """Return what a value comes to; of one that has to be awaited, what has to be awaited in its place."""
+    """Return a value's result; of an awaitable, an awaitable of its result."""
     if not inspect.isawaitable(value):
         return finish(value)
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chatty:
-    """A simulated user's model that never comes to an end; `note` is told what each message would take."""
+    """A simulated user's model that never ends; `note` is told what each message would take."""
 
     note: Callable[[TokenUse], object]
 

@@ -41,7 +41,7 @@ from pytest_ltm.records.playback import (
 
 NO_USER = "it asks its simulated user's model something else"
 _HEARD = (events.MessageSent, events.ReplyReceived, events.FillerSent, events.Fault)
-# What a conversation that is held again comes to by itself; the script begins, jumps
+# What happens by itself in a conversation that is held again; the script begins, jumps
 # and ends as recorded.
 _TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 
@@ -49,7 +49,7 @@ _TAKEN = (*_HEARD, events.WaitBegan, events.SessionBegan, events.Watcher)
 # --- RecordScript: follows a record instead of an agenda, and so needs no agent and no
 # filler.
 
-CUT_SHORT = "its record ends here: the run that is scored again has not come to its end"
+CUT_SHORT = "its record ends here: the run that is scored again is not finished"
 
 
 class RecordScript(ConversationScript):

@@ -1,4 +1,4 @@
-"""What scoring a run again comes to: which verdicts differ and why, and what may change between the two."""
+"""What scoring a run again changes: which verdicts differ and why, and what may change between the two."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rescored(Struct, frozen=True, kw_only=True):
     """What is said of a definition that is not generated as recorded, by conversation and example, as in `kept`."""
 
     def sentences(self) -> list[str]:
-        """Return what it came to, then each verdict that moved, a sentence each."""
+        """Return the outcome, then each verdict that moved, a sentence each."""
         return [rescored_sentence(self), *rescored_details(self)]
 
     def to_json(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def rescored_plan(recorded: Plan, current: Plan, *, same_judge: bool) -> Plan:
     )
 
 
-# --- The verdicts that a recorded conversation came to, from its results or, where it
+# --- The verdicts of a recorded conversation, from its results or, where it
 # died before them, its journal.
 
 

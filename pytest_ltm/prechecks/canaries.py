@@ -231,7 +231,7 @@ class Canaries:
         )
 
     def _graded_before(self, judge: RunJudge) -> Precheck | None:
-        """Return what this judge's canaries came to in the run that is scored again; None if it must be asked."""
+        """Return the outcome of this judge's canaries in the run that is scored again; None if it must be asked."""
         source = self._run.settings.rescored
         precheck = None if source is None else judge_checks.read_precheck(source)
         if precheck is None or precheck.verdict != "right":

@@ -111,7 +111,7 @@ class Probe:
     def _probed(
         self, label: str, source: AgentSource, groups: Sequence[Sequence[LtmItem]]
     ) -> probe_record.Decided | None:
-        """Return what the probe of an agent came to; None where the budget did not last."""
+        """Return the outcome of an agent's probe; None where the budget did not last."""
         reason = self._unfit(label, source)
         definitions = {} if reason else self._definitions(groups)
         if not definitions:

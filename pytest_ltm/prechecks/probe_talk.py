@@ -58,7 +58,7 @@ def hold_probe(
     groups: Sequence[Sequence[LtmItem]],
     definitions: Mapping[str, Definition],
 ) -> probe_record.Decided | None:
-    """Return what the probe of an agent came to; None where the budget did not last.
+    """Return the outcome of an agent's probe; None where the budget did not last.
 
     `groups`: the items of its conversations. DiskFault where nothing can be kept.
     """
@@ -151,7 +151,7 @@ def probe_verdict(
     secret: probe_questions.Secret,
     chosen: Sequence[probe_questions.ProbeQuestion],
 ) -> tuple[probe_record.ProbeVerdict, str]:
-    """Hold the two conversations of a probe; return what they came to, and why."""
+    """Hold the two conversations of a probe; return the outcome, and why."""
     if say("1", [secret.telling]) is None:
         return "skipped", "it is stateless"
     reply_on_secret, *replies = say(
@@ -277,7 +277,7 @@ class ProbeConversation:
     def probe_outcome(
         self, verdict: probe_record.ProbeVerdict, why: str = ""
     ) -> probe_record.Decided:
-        """Return what the probe came to, and what it cost."""
+        """Return the outcome of the probe, and what it cost."""
         # also those of a probe that was cut off
         rows = probe_record.read_probe(self._run.folder.path)
         usage = probe_record.probe_usage(rows, self._label, self._tariff)

@@ -128,7 +128,7 @@ class Anthropic(Provider):
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
+        """Return the body that the events of a stream make up; a TransientFault for one that broke off."""
         body: dict[str, Any] = {"content": []}
         for event in events:
             kind = event.get("type")

@@ -114,7 +114,7 @@ class Completions:
         self._turn: RateLimitSlot | None = None
         self._renamed = False
         self.lost: Used | None = None
-        """What the last request took if it came to nothing; None if it did not, was refused or never arrived."""
+        """What the last request used if it failed; None if it did not, was refused or never arrived."""
         self.loading = 0.0
         """Seconds that the last request waited for the server to load its model."""
 
@@ -236,7 +236,7 @@ class Completions:
             self._raise_unreached(error.__cause__ or error)
 
     def _read_body(self, arrived: Arrived) -> Any:
-        """Return a body as JSON, a stream as the body that it comes to; None where it is neither."""
+        """Return a body as JSON, a stream as the body that it makes up; None where it is neither."""
         text = arrived.text
         kind = arrived.headers.get("content-type", "")
         if _STREAM.match(text) or "event-stream" in kind:

@@ -129,7 +129,7 @@ class OpenAi(Provider):
         return Used(asked, answered, cached if asked is None else min(cached, asked))
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream come to; a TransientFault for one that broke off."""
+        """Return the body that the events of a stream make up; a TransientFault for one that broke off."""
         message: dict[str, Any] = {}
         calls: dict[Any, dict[str, Any]] = {}
         usage = None

@@ -104,7 +104,7 @@ class OpenAiResponses(OpenAi):
         return Used(asked, read_count(usage, "output_tokens"), min(cached, asked or 0))
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream come to: the last one holds all of it."""
+        """Return the body that the events of a stream make up: the last one holds all of it."""
         for event in reversed(events):
             response = event.get("response")
             kind = event.get("type")

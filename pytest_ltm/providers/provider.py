@@ -85,7 +85,7 @@ class Provider(ABC):
         """Return what a body says that it took."""
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream come to; TransientFault for one that broke off."""
+        """Return the body that the events of a stream make up; TransientFault for one that broke off."""
         raise AgentFault(f"{self.name}: a stream of {len(events)} events is not read")
 
 

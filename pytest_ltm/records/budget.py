@@ -144,7 +144,7 @@ class BudgetAccount:
             self._settle_account("gone", self._last)
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
-        """Write down what came to nothing; without a price it cost as much as the last reply."""
+        """Write down what failed attempts used; without a price it cost as much as the last reply."""
         self._settle_account(
             "lost", SpentBudget(self._last.usd if usd is None else usd, tokens)
         )

@@ -1,4 +1,4 @@
-"""What a judge was asked whose grades are known, the canaries and the hidden checks, and what that came to."""
+"""What a judge was asked whose grades are known, the canaries and the hidden checks, and the outcome."""
 
 # Annotations are evaluated here, because they say how each field is read.
 
@@ -69,7 +69,7 @@ _JUDGE = b'{"event":"judge"'
 
 
 def read_precheck(run: Path) -> Precheck | None:
-    """Return what the canaries of a run came to; None where that is not decided, or the file cannot be read."""
+    """Return the outcome of a run's canaries; None where that is not decided, or the file cannot be read."""
     try:
         return from_record(Precheck, json.loads(read_regular(run / FILE)), FILE)
     except (OSError, ValueError, LtmError):
@@ -98,7 +98,7 @@ def precheck_usage(run: Path, tariff: Tariff) -> PrecheckUsage:
 
 
 def judge_prechecks(run: Path) -> list[Precheck]:
-    """Return what they came to, if anybody was asked."""
+    """Return their outcome, if anybody was asked."""
     usage = precheck_usage(run, Tariff())
     canaries = read_precheck(run) or unfinished_precheck("canaries", "", usage)
     checks = list(recorded_checks(run))

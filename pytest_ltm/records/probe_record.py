@@ -46,7 +46,7 @@ class ProbeExchange(JournalRecord, tag="asked", frozen=True, kw_only=True):
 
 
 class Decided(JournalRecord, frozen=True, kw_only=True):
-    """What the probe of an agent came to; it is never probed again in this run."""
+    """The outcome of an agent's probe; it is never probed again in this run."""
 
     agent: str
     verdict: ProbeVerdict
@@ -89,7 +89,7 @@ def probe_decisions(run: Path) -> dict[str, Decided]:
 
 
 def probe_prechecks(run: Path) -> list[Precheck]:
-    """Return what the probe of each agent came to; of one that was cut off, what was asked until then."""
+    """Return the outcome of each agent's probe; of one that was cut off, what was asked until then."""
     rows = read_probe(run)
     by_agent = {
         row.agent: Precheck(

@@ -1,4 +1,4 @@
-"""Verdicts on record: what a conversation came to when it was played."""
+"""Verdicts on record: those of a conversation when it was played."""
 
 from __future__ import annotations
 

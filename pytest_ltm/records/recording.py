@@ -68,7 +68,7 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """The conversation has come to its end: there is nothing to send."""
+        """The conversation has ended: there is nothing to send."""
         return self.record.complete and not self.lost
 
     @property

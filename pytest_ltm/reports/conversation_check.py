@@ -54,7 +54,7 @@ def check_conversation(
     """
     place = f"{folder.name}/{RESULTS}"
     if not (folder / RESULTS).exists():
-        problem = f"it has no {RESULTS}: the conversation has not come to its end, or they were removed"
+        problem = f"it has no {RESULTS}: the conversation is not finished, or they were removed"
         return [Discrepancy(folder.name, problem, unfinished=True)]
     try:
         result = result or read_results(folder / RESULTS)

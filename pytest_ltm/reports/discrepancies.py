@@ -30,7 +30,7 @@ class Discrepancy(Struct, frozen=True):
     line: int = 0
     """The damaged line of a journal, from 1; 0: not a single line."""
     unfinished: bool = False
-    """The run has not come to its end, or what it came to was removed."""
+    """The run was not finished, or its results were removed."""
 
     def __str__(self) -> str:
         line = f", line {self.line}" if self.line else ""

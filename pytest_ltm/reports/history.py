@@ -61,7 +61,7 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
     own: bool
     """The agent is neither a control nor a yardstick of this package."""
     complete: bool
-    """Every conversation came to its end."""
+    """Every conversation was finished."""
     lost: int
     """Examples that agent, judge, user or budget took away."""
     rows: tuple[ScoredRow, ...]

@@ -1,4 +1,4 @@
-"""What a run came to, for people and for CI jobs: the tables, pages and the exit status."""
+"""The results of a run, for people and for CI jobs: the tables, pages and the exit status."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
         discrepancies += run_check(SUMMARY, partial(check_listing, run))
         discrepancies += run_check(SUMMARY, partial(check_summary, run, parts))
     elif path.is_file():
-        missing = "it is missing or cannot be read: the run has not come to its end"
+        missing = "it is missing or cannot be read: the run is not finished"
         discrepancies.append(Discrepancy(SUMMARY, missing, unfinished=True))
     return discrepancies
 

@@ -239,7 +239,7 @@ class ModelledUser:
         is_last = line.done or self._left == 1
         for fact in untold if is_last else ():
             if not has_phrase(space_delimited(message), fact):
-                raise ValueError(f"came to its end without having said {fact!r}")
+                raise ValueError(f"ended without saying {fact!r}")
         return line
 
     def _prompt(self, untold: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PageError(LtmError):
-    """A page that cannot be had, with the status that says so."""
+    """A page that cannot be shown, with the status that says so."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

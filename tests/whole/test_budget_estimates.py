@@ -1,4 +1,4 @@
-"""What nobody reports, what came to nothing and what was only told count against a budget, too, and are shown."""
+"""What nobody reports, what failed attempts used and what was only told count against a budget, too, and are shown."""
 
 from __future__ import annotations
 
@@ -237,9 +237,7 @@ def test_what_was_billed_and_came_to_nothing_counts_apart(
         for fault in faults
     )
     assert list(ledger(project)["lost"]) == ["chat~2k~0"]
-    assert "attempts that came to nothing used about" in " ".join(
-        result.stdout.str().split()
-    )
+    assert "failed attempts used about" in " ".join(result.stdout.str().split())
     summary = json.loads((latest_run(project.path) / "summary.json").read_text())
     assert summary["results"][0]["lost"]["tokens"] == tokens(project)
 
@@ -459,8 +457,8 @@ def test_what_the_judge_used_in_vain_is_told(
     )["notices"]
     assert (
         said
-        == "the judge's attempts that came to nothing used about 5,030 tokens, $0.0050, which is in no other figure"
+        == "the judge's failed attempts used about 5,030 tokens, $0.0050, which is in no other figure"
     )
-    assert "attempts that came to nothing used about 5,030 tokens" in " ".join(
+    assert "failed attempts used about 5,030 tokens" in " ".join(
         str(result.stdout).split()
     )

@@ -310,7 +310,7 @@ def test_a_run_that_is_still_being_written_is_told_so(project: Project) -> None:
         f"run {first.name}, 1 recorded conversation, still being written by process {os.getpid()} on"
         in shown
     )
-    assert "has not come to its end" in shown
+    assert "is not finished" in shown
     assert (
         f"run {first.name} was still being written: score it again when it has ended"
         in shown
@@ -389,7 +389,7 @@ def test_of_an_interrupted_run_what_there_is_is_scored(project: Project) -> None
     (held,) = read_run(second).result.conversations
     assert held.ended == "interrupted"
     result.stdout.fnmatch_lines(
-        ["*its record ends here: the run that is scored again has not come to its end*"]
+        ["*its record ends here: the run that is scored again is not finished*"]
     )
     assert "resume with" not in result.stdout.str()
     assert result.ret == 75

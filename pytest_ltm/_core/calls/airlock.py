@@ -86,7 +86,7 @@ def read_flag(holder: object, name: str) -> bool:
 
 
 def look(examine: Callable[[], Any], default: Any = None) -> Any:
-    """Return what looking at a foreign object comes to; the default if that fails or takes long."""
+    """Return what a look at a foreign object finds; the default if that fails or takes long."""
     try:
         if threads.own_thread() is not None:
             return threads.call_in_own_thread(examine, LOOK_SECONDS)
@@ -139,13 +139,13 @@ class Gate(Struct, frozen=True):
 
 
 class Pending(Struct, frozen=True):
-    """An awaitable of foreign code; what it comes to is admitted when it is awaited."""
+    """An awaitable of foreign code; its result is admitted when it is awaited."""
 
     gate: Gate
     awaitable: Any
 
     async def outcome(self) -> Any:
-        """Return what the awaitable comes to, admitted; what it raises is settled."""
+        """Return the awaitable's result, admitted; what it raises is settled."""
         passing: tuple[type[BaseException], ...] = (
             *(Refusal, threads.OutOfTime),
             *self.gate.passing,

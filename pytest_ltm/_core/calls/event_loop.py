@@ -144,7 +144,7 @@ class LoopShare:
     def call(
         self, timeout: float | None, function: Callable[[], object], gate: Gate
     ) -> Any:
-        """Return what a function returns, or what an awaitable that it returns comes to, by a gate.
+        """Return what a function returns, or the result of an awaitable that it returns, by a gate.
 
         OutOfTime after `timeout` seconds. In the conversation's own thread where it has
         one. Must be called `outside_any_loop`.
@@ -174,7 +174,7 @@ class LoopShare:
         return self.run(value.outcome(), timeout=timeout)
 
     def run(self, awaitable: Awaitable[Any], *, timeout: float | None) -> Any:
-        """Return what the awaitable comes to; OutOfTime after `timeout` seconds (None: no limit).
+        """Return the awaitable's result; OutOfTime after `timeout` seconds (None: no limit).
 
         A coroutine that blocks the loop instead of awaiting is interrupted a little
         later than one that awaits.
@@ -364,7 +364,7 @@ class ThreadedLoop:
         timeout: float | None,
         context: Context,
     ) -> tuple[Any, BaseException | None]:
-        """Return what the awaitable that `begin` makes comes to; waits in the thread that calls."""
+        """Return the result of the awaitable that `begin` makes; waits in the thread that calls."""
         import asyncio
 
         with self._starting:  # several conversations may be the first
@@ -486,7 +486,7 @@ async def _limited(
     timeout: float | None,
     stalled: Callable[[], float] = float,
 ) -> tuple[Any, BaseException | None]:
-    """Return what the awaitable comes to, or what it raises; `stalled`: seconds for which others held up the loop."""
+    """Return the awaitable's result, or what it raises; `stalled`: seconds for which others held up the loop."""
     import asyncio
 
     # asyncio.wait, not wait_for: that one waits for ever for a task that swallows its

@@ -99,7 +99,7 @@ class ForeignCaller(Generic[E]):
         self._retried = retried
         self._loop = LoopShare(who, callee)
         self.lost: Usage | None = None
-        """What attempts of the last `persist` used that came to nothing."""
+        """What failed attempts of the last `persist` used."""
 
     def call(
         self,
@@ -109,7 +109,7 @@ class ForeignCaller(Generic[E]):
         admit: Admit = hand_over,
         **keywords: object,
     ) -> Any:
-        """Return what a function, async or not, comes to; the error for anything that is thrown on the way.
+        """Return the result of a function, async or not; the error for anything that is thrown on the way.
 
         `doing`: what the error says of it, as in `could not be made`. `admit`: what is
         made of the value, within the same limit.
@@ -124,7 +124,7 @@ class ForeignCaller(Generic[E]):
         admit: Admit = drop,
         **keywords: object,
     ) -> Any:
-        """Return what a method, async or not, comes to; the error for anything that is thrown on the way."""
+        """Return the result of a method, async or not; the error for anything that is thrown on the way."""
 
         def call() -> object:
             return getattr(callee, method)(*arguments, **keywords)
@@ -161,7 +161,7 @@ class ForeignCaller(Generic[E]):
         ready: Callable[[], None] = lambda: None,
         used: Callable[[], Usage | None] = lambda: None,
     ) -> T:
-        """Return what the attempt comes to, made again after passing faults; what failed ones used is then in `lost`.
+        """Return the attempt's result, made again after passing faults; what failed ones used is then in `lost`.
 
         `anew`: whether the other side can be put back to where it was, which `ready`
         does before another attempt; else only a fault that says that nothing was taken

@@ -12,7 +12,7 @@ from pytest_ltm._core.storage.errors import AgentFault
 
 
 class AgentBill:
-    """Charges what an agent's replies took, and what was used and came to nothing.
+    """Charges what an agent's replies used, and what its failed attempts did.
 
     `tariff`: what its tokens cost where it does not say; `account`: where the budget is
     kept; None: there is none.
@@ -22,7 +22,7 @@ class AgentBill:
         self._tariff = tariff
         self._account = account
         self._lost: Usage | None = None
-        """What was used and came to nothing, and is not charged yet."""
+        """What failed attempts used, and is not charged yet."""
 
     def check(self) -> None:
         """Raise ConversationOver where the budget is spent."""
@@ -58,7 +58,7 @@ class AgentBill:
         self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
 
     def lose(self, usage: Usage | None) -> None:
-        """Note what was used and came to nothing."""
+        """Note what failed attempts used."""
         if usage is not None:
             self._lost = usage + self._lost
 
@@ -72,7 +72,7 @@ class AgentBill:
             raise
 
     def charge_lost(self) -> Usage | None:
-        """Return what was used and came to nothing, and charge it."""
+        """Return what failed attempts used, and charge it."""
         lost_usage = self._lost
         self._lost = None
         if lost_usage is not None and self._account is not None:

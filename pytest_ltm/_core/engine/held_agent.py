@@ -35,7 +35,7 @@ class AgentLine(Protocol):
 
     @property
     def lost(self) -> Usage | None:
-        """What attempts that came to nothing have used, in the last call of `ask` or `tell`."""
+        """What failed attempts used, in the last call of `ask` or `tell`."""
 
     @property
     def saves_cheaply(self) -> bool:

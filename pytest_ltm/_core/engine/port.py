@@ -90,7 +90,7 @@ class Port(Protocol):
 
     @property
     def agent(self) -> Any:
-        """The agent itself; AgentError if there is none to be had."""
+        """The agent itself; AgentError if there is none."""
 
     @property
     def replaying(self) -> bool:

@@ -271,7 +271,7 @@ def describe_ending_error(error: BaseException | None) -> str:
 def question_result(
     question: CreditedQuestion, transcript: Transcript
 ) -> _result.QuestionResult:
-    """Return what a question came to, with its distances from its needles; KeyError if one of them got no reply."""
+    """Return the result of a question, with its distances from its needles; KeyError if one of them got no reply."""
     question_exchange = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
     places = dict(question_exchange.places)

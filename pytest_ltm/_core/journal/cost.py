@@ -161,7 +161,7 @@ class Bill(Struct):
     hypothetical: bool = False
     """Nothing of it is spent."""
     lost: Usage | None = None
-    """What was used and came to nothing."""
+    """What failed attempts used."""
     lost_usd: float | None = None
     """What that cost, where a price or the cost of the reply before tells; in no other figure."""
     input_tokens: int | None = None
@@ -257,7 +257,7 @@ def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int
 
 # The file in the run folder.
 LEDGER = "budget.json"
-# Who spent it; what came to nothing; what is kept for what is being sent, and what was
+# Who spent it; what failed attempts used; what is kept for what is being sent, and what was
 # when its process died.
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 
@@ -313,7 +313,7 @@ class Account(Protocol):
         """Count what was reserved: it was sent, and nobody waits for what comes back."""
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
-        """Write down what came to nothing; without a price it cost as much as the last reply."""
+        """Write down what failed attempts used; without a price it cost as much as the last reply."""
 
     def add(
         self,
@@ -333,7 +333,7 @@ class Account(Protocol):
 
 
 def lost_with_judge(journal: Path, timed: Path, judge: Tariff) -> tuple[int, float]:
-    """Return the tokens and dollars of a judge's attempts, in a recorded conversation, that came to nothing."""
+    """Return the tokens and dollars of a judge's failed attempts in a recorded conversation."""
     uses = [
         event.usage
         for event in events.iter_readable_events(journal)

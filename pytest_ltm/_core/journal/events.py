@@ -119,7 +119,7 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     now: datetime | None = None
     """When it came, where the clock is the one on the wall."""
     lost: Usage | None = None
-    """What attempts before it used that came to nothing."""
+    """What failed attempts before it used."""
     finish_reason: str = ""
     """How it ended, as the agent's provider says it: `stop`, `length`; "" where nobody does."""
     thoughts: str = ""
@@ -152,7 +152,7 @@ class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     hypothetical: bool = False
     """Nothing is spent: usage and cost are what they would be."""
     lost: Usage | None = None
-    """What attempts before it used that came to nothing."""
+    """What failed attempts before it used."""
     mishaps: tuple[Mishap, ...] = ()
     """What went wrong within the agent on the way."""
     memory: tuple[MemoryOperation, ...] = ()

@@ -408,7 +408,7 @@ class ConversationResult:
     estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of the tokens and dollars were not reported: they are estimates."""
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
-    """What attempts used that came to nothing, and telling a restored agent again; in no other figure."""
+    """What failed attempts used, and telling a restored agent again; in no other figure."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
     asked_together: int = field(default=0, metadata={SPARSE: True})
     """Questions meant to be asked alone that followed others in one talk, for want of a way back."""
@@ -470,7 +470,7 @@ class CheckRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precheck:
-    """What an agent or the judge was asked beside the examples, what that came to, and what it cost."""
+    """What an agent or the judge was asked beside the examples, the outcome, and what it cost."""
 
     kind: Literal["probe", "canaries", "checks"]
     of: str
@@ -486,7 +486,7 @@ class Precheck:
     estimated: bool = field(default=False, metadata={SPARSE: True})
     """Some of the tokens or dollars were not reported: they are estimates."""
     rates: tuple[CheckRate, ...] = field(default=(), metadata={SPARSE: True})
-    """What hidden checks came to, by their kinds."""
+    """The outcomes of hidden checks, by their kinds."""
 
 
 class CallDurations(Struct, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ class RunFile(Struct, frozen=True, kw_only=True):
     folder: str
     """Where it was started, relative to the root folder."""
     settings: Mapping[str, Any]
-    """What options and ini file came to; equal for runs that can be resumed, JSON values."""
+    """What options and ini file set; equal for runs that can be resumed, JSON values."""
     versions: Mapping[str, str]
     """Of what took part."""
     source: SourceRevision | None = None

@@ -73,7 +73,7 @@ class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
     usage: Usage | None = None
     cost_usd: float | None = None
     lost: Usage | None = None
-    """What attempts before it used that came to nothing."""
+    """What failed attempts before it used."""
 
 
 class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
@@ -94,7 +94,7 @@ class UserTime(_Timing, frozen=True, kw_only=True, tag="user"):
     usage: Usage | None = None
     cost_usd: float | None = None
     lost: Usage | None = None
-    """What attempts before it used that came to nothing."""
+    """What failed attempts before it used."""
 
 
 class UserRetry(JudgeRetry, frozen=True, kw_only=True, tag="user_retry"):

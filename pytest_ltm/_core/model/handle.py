@@ -533,7 +533,7 @@ class Ltm:
             name: What it is called by: letters, digits and underscores.
             schema: A JSON Schema of its arguments, or the type of each, as in
                 `{"day": "string", "people": "integer"}`.
-            returns: What a call comes to: a text, a JSON value, or a function of the
+            returns: The result of a call: a text, a JSON value, or a function of the
                 arguments that returns one.
             description: What it does, for the agent.
 

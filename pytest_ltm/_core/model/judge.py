@@ -122,7 +122,7 @@ def shorten_for_judge(answer: str) -> str:
     """Return as much of a text as a model can read of it."""
     if len(answer) <= _LIMIT:
         return answer
-    # From both ends: a long answer says what it comes to at the end of it.
+    # From both ends: a long answer says its conclusion at the end.
     left_out = len(answer) - _LIMIT
     return f"{answer[: _LIMIT // 2]}\n[… {left_out:,} characters left out …]\n{answer[-_LIMIT // 2 :]}"
 

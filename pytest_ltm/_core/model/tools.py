@@ -1,4 +1,4 @@
-"""Tool: what a scenario lets an agent call; Call, what it calls; AnsweredCall, what that came to."""
+"""Tool: what a scenario lets an agent call; Call, what it calls; AnsweredCall, with the result."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AnsweredCall(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     arguments: Mapping[str, Any]
     """Its arguments by name; JSON values."""
     result: str
-    """What the agent was told that it came to."""
+    """The result that the agent was told."""
     id: str = ""
     """What the agent knows the call by."""
     refused: bool = False
@@ -75,7 +75,7 @@ class AnsweredCall(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     tokens: int = 0
     """Of its name and arguments, by the run's tokenizer."""
     result_tokens: int = 0
-    """Of what it came to, by the run's tokenizer."""
+    """Of the result, by the run's tokenizer."""
 
     def __str__(self) -> str:
         return format_call(self.name, self.arguments)
@@ -98,10 +98,10 @@ class Tool:
     schema: Mapping[str, Any]
     """The JSON Schema of its arguments, an object."""
     returns: object = "done"
-    """What a call comes to: a text or JSON value, or a function of the arguments that returns one."""
+    """The result of a call: a text or JSON value, or a function of the arguments that returns one."""
 
     def __call__(self, **arguments: Any) -> str:
-        """Return what a call comes to; ScenarioError for what is neither a text nor a JSON value."""
+        """Return the result of a call; ScenarioError for what is neither a text nor a JSON value."""
         value = self.returns(**arguments) if callable(self.returns) else self.returns
         try:
             text = value if isinstance(value, str) else json.dumps(value)
@@ -255,7 +255,7 @@ class Tools(Sequence[Tool]):
         ]
 
     def call(self, name: str, /, **arguments: Any) -> str:
-        """Call a tool and return what it came to.
+        """Call a tool and return its result.
 
         Args:
             name: The tool's name.
@@ -285,7 +285,7 @@ class Tools(Sequence[Tool]):
         return call
 
     def begin(self) -> None:
-        """Begin the message anew: what was called for it before came to nothing."""
+        """Begin the message anew: what was called for it before does not count."""
         self.results = ()
         self.failure = None
         self.answered.clear()
@@ -301,7 +301,7 @@ class Tools(Sequence[Tool]):
         self.results = tuple([self._answer(call) for call in calls])
 
     def note_changes(self) -> None:
-        """Have what the agent changed in the workspace itself among its calls: as commands that come to the same."""
+        """Have what the agent changed in the workspace itself among its calls: as commands with the same effect."""
         if self._files is None:
             return
         for change in self._files.changes():
@@ -321,7 +321,7 @@ class Tools(Sequence[Tool]):
                 self._carry_out(call.name, call.arguments)
 
     def replay(self, calls: Sequence[AnsweredCall]) -> None:
-        """Take recorded calls, with what they came to, as those for this message.
+        """Take recorded calls, with their results, as those for this message.
 
         Args:
             calls: The recorded calls in order.
@@ -387,7 +387,7 @@ class ShownTools(Tools):
         self._ask = ask
 
     def call(self, name: str, /, **arguments: Any) -> str:
-        """Call a tool where the scenario is, and return what it came to."""
+        """Call a tool where the scenario is, and return its result."""
         try:
             text = json.dumps(arguments)
         except (TypeError, ValueError, RecursionError):

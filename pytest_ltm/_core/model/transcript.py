@@ -159,7 +159,7 @@ class Exchange:
 
     @property
     def call_tokens(self) -> int:
-        """Tokens of its calls, and of what they came to, by the run's tokenizer."""
+        """Tokens of its calls, and of their results, by the run's tokenizer."""
         return sum(call.tokens + call.result_tokens for call in self.calls)
 
     @property

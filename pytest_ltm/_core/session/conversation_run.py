@@ -389,8 +389,8 @@ class PlayedConversation:
             )
 
     def _loss_notices(self) -> Iterator[str]:
-        """Yield what attempts of agent and judge used that came to nothing."""
-        wasted = "attempts that came to nothing used about {:,} tokens{}, which is in no other figure"
+        """Yield what failed attempts of agent and judge used."""
+        wasted = "failed attempts used about {:,} tokens{}, which is in no other figure"
         bill = self._bill
         if bill.lost is not None:
             dollars = "" if bill.lost_usd is None else f", ${bill.lost_usd:.4f}"

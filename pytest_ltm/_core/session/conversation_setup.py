@@ -183,7 +183,7 @@ class ConversationMode:
     """How the conversations of a run are held; there is one for each conversation."""
 
     withheld = ""
-    """Why nothing that items come to is reported, if so."""
+    """Why no result of items is reported, if so."""
 
     def __init__(self, inputs: ConversationInputs) -> None:
         self.inputs = inputs

@@ -96,7 +96,7 @@ class HookCalls:
         return None if answer is None else admit(answer)
 
     def _call_in_time(self, function: object, call: Callable[[], Any]) -> Any:
-        """Return what a call of a function of others comes to, within the limit; ours has none."""
+        """Return the result of a call of others' function, within the limit; ours has none."""
         if self._limit is None or _is_ours(function):
             return call()
         try:

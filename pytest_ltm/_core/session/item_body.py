@@ -67,7 +67,7 @@ class BodyConditions(NamedTuple):
     next_up: Callable[[pytest.Item], pytest.Item | None]
     """Returns the item that pytest is about to run, whose fixtures must stay up."""
     withheld: str
-    """Why nothing that they come to is reported, if so."""
+    """Why none of their results is reported, if so."""
     limit: float | None
     """The seconds that judging an answer may take, from one request of the body to the next, or in one look of a
     watcher; None: no limit."""

@@ -343,7 +343,7 @@ class LtmRun:
             hooks=self.hooks,
         )
         # The same dict that it goes on to fill: `ltm_scheduler` shows results as they
-        # come. A rehearsal of 100,000 items comes to nothing that anybody reads, and is
+        # come. A rehearsal of 100,000 items has no results that anybody reads, and is
         # not kept.
         self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.hooks.ask_all("pytest_ltm_observe", conversation=playing):

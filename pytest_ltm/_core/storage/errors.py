@@ -43,7 +43,7 @@ class LtmError(Exception):
     passing = False
     """The same message may be answered later."""
     usage: Any = None
-    """The Usage of what came to nothing, as far as it is known."""
+    """The Usage of failed attempts, as far as it is known."""
     leak = False
     """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
     account: Any = ""

@@ -98,7 +98,7 @@ def percentiles(values: Sequence[float]) -> str:
 
 
 def lag_sentence(lags: Sequence[float], missed: int, limit: float) -> str:
-    """Return what the lags of a memory come to; "" if nothing was measured. `limit`: 0 where nothing was polled for."""
+    """Return a sentence on a memory's lags; "" if nothing was measured. `limit`: 0 where nothing was polled for."""
     if not lags and not missed:
         return ""
     when = f"within {limit:g} s" if limit else "at the first look"

@@ -59,7 +59,7 @@ class MemoryToolCall(Struct, frozen=True):
 
 
 class StepResult(Struct, frozen=True):
-    """What a step came to: calls of tools, and what was thought beside."""
+    """The outcome of a step: calls of tools, and what was thought beside."""
 
     calls: tuple[MemoryToolCall, ...]
     text: str = ""

@@ -53,7 +53,7 @@ Steps: TypeAlias = "Generator[Any, Any, Any]"
 
 
 def stepwise(method: Callable[P, Steps]) -> Callable[P, Any]:
-    """Let a method of such steps return what they come to; an awaitable from the first on that has to be awaited."""
+    """Let a method of such steps return their result; an awaitable from the first on that has to be awaited."""
 
     @wraps(method)
     def run(*values: P.args, **named: P.kwargs) -> Any:

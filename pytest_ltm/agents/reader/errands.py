@@ -289,7 +289,7 @@ class ShoppingList(
     forgets=_ORDERS.forgets_shopping_list,
     forgotten="Your shopping list is empty.",
 ):
-    """Keeps every change of the list and answers with what they come to."""
+    """Keeps every change of the list and answers with the list that results."""
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about the list, or speaks of a number of things as people do of one."""

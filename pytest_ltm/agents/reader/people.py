@@ -357,7 +357,7 @@ def _day_number(text: str) -> int:
 
 
 def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
-    """Return what a question about the book comes to."""
+    """Return the answer to a question about the book."""
     book = _Book(notes.contents("gift"), dict(notes.contents("home")))
     if not book.gifts:
         return "I don't know of any gifts."

@@ -435,7 +435,7 @@ class Attack(Struct, frozen=True, kw_only=True):
     def summarize_attack(
         cls, specs: Sequence[str], rows: Sequence[PlayedRow], spans: Sequence[str] = ()
     ) -> Attack:
-        """Return what the examples of a run come to, without those that could not be played.
+        """Return the results of a run's examples, without those that could not be played.
 
         `spans`: their order.
         """

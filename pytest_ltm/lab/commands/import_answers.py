@@ -105,9 +105,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     output = "the run to write; without it, only counts are printed"
     parser.add_argument("-o", "--output", metavar="RUN", help=output)
     add_flags(parser, list="print each answer that rules and judge decide differently")
-    add_json(
-        parser, "print JSON: verdict, F1 and grade of each row, and what they come to"
-    )
+    add_json(parser, "print JSON: verdict, F1 and grade of each row, and their means")
     add_ltm_dir(parser)
 
 
@@ -233,7 +231,7 @@ def _sums_of(mine: Sequence[RuledAnswer]) -> dict[str, Any]:
 
 
 def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
-    """Return what both come to, in percent; "" where no grade is published."""
+    """Return both means, in percent; "" where no grade is published."""
     graded = [ruled_answer for ruled_answer in ruled if ruled_answer.passed is not None]
     if not graded:
         return ""
@@ -272,7 +270,7 @@ def comparison_sentence(ruled: Sequence[RuledAnswer]) -> str:
 
 
 def agreement_lines(ruled: Sequence[RuledAnswer]) -> Iterator[str]:
-    """Yield a table by kind, and what all come to."""
+    """Yield a table by kind, and the means of all."""
     yield f"{'':<28}{'rows':>7}{'right':>7}{'wrong':>7}{'open':>7}{'F1':>7}{'judge':>7}{'differ':>8}"
     for name, mine in _groups_of(ruled):
         sums = _sums_of(mine)

@@ -294,7 +294,7 @@ def compile_history(
         chosen = list(filter(None, supplied))
         if len(chosen) < filler_count:
             raise DatasetError(
-                f"{record.where}: only {len(chosen)} of {filler_count} fillers can be had that do not touch its "
+                f"{record.where}: only {len(chosen)} of {filler_count} fillers were found that do not touch its "
                 "evidence. Give more --fillers, or ask for fewer sessions"
             )
     elif tokens is not None:

@@ -1,1 +1,1 @@
-"""Rules that data sets share: what an answer comes to, whether it refuses, whether it names what it should."""
+"""Rules that data sets share: what an answer concludes, whether it refuses, whether it names what it should."""

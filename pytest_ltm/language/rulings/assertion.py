@@ -569,7 +569,7 @@ def _claim_of(mention: _Mention, topic: _Topic) -> _Claim:
     """Return in which known way a mention asserts the value: "" if in none.
 
     An echo has the question's words in the value's own clause; a conclusion calls it
-    the answer, or what it came to. What is bare has at most words of the question and
+    the answer, or its conclusion. What is bare has at most words of the question and
     of functions before the value: a statement, if the reply opens with it. In
     other words, the clause of an amount has one verb that the question has not, or
     somebody is called by kin and name.
@@ -747,7 +747,7 @@ def _is_row_of_another(mention: _Mention, topic: _Topic) -> bool:
 
 
 def _is_concluded(mention: _Mention, topic: _Topic) -> bool:
-    """Return whether a mention is said to be the answer, or what something comes to: "Total: six"."""
+    """Return whether a mention is said to be the answer, or a result: "Total: six"."""
     led = mention.led
     if RE.comes_to.search(mention.before) or RE.comes_to.search(led):
         return True

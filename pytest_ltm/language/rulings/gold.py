@@ -332,7 +332,7 @@ def answering_quantities(
 def settled_amounts(
     text: str, held: Sequence[Quantity], *, known: str
 ) -> Sequence[Quantity]:
-    """Return the amounts that an answer settles on: what it comes to, where it says so, else what is not said aside.
+    """Return the amounts that an answer settles on: its conclusion, where it says so, else what is not said aside.
 
     Aside is what stands in brackets, or is said of another time or an aim, if the
     question (`known`) is not about that.
@@ -763,7 +763,7 @@ def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
 def _ruling_on_times(
     expected: Readings, times: Sequence[Readings], every: Sequence[Readings], text: str
 ) -> Ruling:
-    """Return the ruling on an answer that comes to some times, and names others on the way."""
+    """Return the ruling on an answer that settles on some times, and names others on the way."""
     right = [
         readings
         for readings in times

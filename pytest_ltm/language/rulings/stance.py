@@ -163,7 +163,7 @@ SHORT = 400
 
 
 def concluding_part(answer: str) -> str:
-    """Return the part of an answer that says what it comes to.
+    """Return the part of an answer that says its conclusion.
 
     A short answer is its own conclusion; of a long one it is what its last mark begins
     ("therefore", "the answer is"), or else its last three sentences.

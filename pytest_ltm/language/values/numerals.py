@@ -193,7 +193,7 @@ class _NumberInWords:
         self._place = start
         self._total = 0
         self._current: int | None = None
-        """What the words since the last thousand come to; None before any."""
+        """The number of the words since the last thousand; None before any."""
         self._is_over = False
         self._ordinal = False
 

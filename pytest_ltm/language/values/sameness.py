@@ -15,7 +15,7 @@ class Sameness(Enum):
 
 
 def weigh_readings(results: Iterable[tuple[Sameness, bool]]) -> Sameness | None:
-    """Return what the readings of two texts come to; each result with whether both readings are likely.
+    """Return how the readings of two texts compare; each result with whether both readings are likely.
 
     The same in likely readings is the same. Other is what is other in all likely
     readings, and the same in none. None: no likely readings meet.

@@ -202,7 +202,7 @@ def hash_request(path: str, body: bytes) -> str:
 
 @contextmanager
 def standing_in(server: ModelServer) -> Iterator[ModelServer]:
-    """Have what goes to OPENAI_BASE_URL come to a server on loopback within the block."""
+    """Send what goes to OPENAI_BASE_URL to a server on loopback within the block."""
     httpd = _HttpServer(("127.0.0.1", 0), _Handler)
     httpd.model = server
     thread = threading.Thread(target=httpd.serve_forever, args=(0.05,), daemon=True)

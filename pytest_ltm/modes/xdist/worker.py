@@ -183,7 +183,7 @@ class Worker:
     def pytest_ltm_follow(
         self, name: ConversationName, state: Literal["begins", "over"]
     ) -> None:
-        """Tell the controller what a conversation comes to, and before it begins all that is known of its items."""
+        """Tell the controller the results of a conversation, and before it begins all that is known of its items."""
         unit = str(name)
         if state == "over":
             self._open[unit].pop(name, None)

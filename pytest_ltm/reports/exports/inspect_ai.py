@@ -246,7 +246,7 @@ def _sample_messages(
 
 
 def _tool_messages(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """Yield the calls of tools before a reply, and what each came to."""
+    """Yield the calls of tools before a reply, and each result."""
     for number, call in enumerate(exchange.calls):
         name = {"id": f"{exchange.number}.{number}", "function": call.name}
         tool_call = {**name, "type": "function", "arguments": dict(call.arguments)}

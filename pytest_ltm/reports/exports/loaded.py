@@ -159,7 +159,7 @@ class Results:
     """What `load` found: five tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
 
     runs: tuple[LoadedRun, ...]
-    """The runs, with the conversations that have not come to their end; for the exports of this package."""
+    """The runs, with the conversations that were not finished; for the exports of this package."""
     lost: tuple[str, ...] = ()
     """Why conversations or whole runs are not there, or not to their end."""
 
@@ -193,7 +193,7 @@ class Results:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Sentences on what is missing: conversations that have not come to their end, what cannot be read."""
+        """Sentences on what is missing: conversations that were not finished, what cannot be read."""
         return self.lost + self._journals[2]
 
     @cached_property
@@ -328,7 +328,7 @@ def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
 # --- Conversations without results, such as those of a run that was killed.
 
 
-NOT_OVER = "the conversation has not come to its end"
+NOT_OVER = "the conversation is not finished"
 
 
 def results_so_far(folder: Path) -> ConversationResult:
@@ -468,7 +468,7 @@ class RunSlice:
 
     @property
     def complete(self) -> bool:
-        """Whether every conversation has come to its end."""
+        """Whether every conversation was finished."""
         return all(
             conversation.result.ended == "complete"
             for conversation in self.conversations

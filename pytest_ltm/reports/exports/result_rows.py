@@ -59,7 +59,7 @@ class ExampleRow(PlacedRow, frozen=True, kw_only=True):
     example: str
     """The example's name within its scenario."""
     nodeid: str
-    """The pytest item; "" in a conversation that has not come to its end."""
+    """The pytest item; "" in a conversation that was not finished."""
     agent_spec: str
     """What was given to `--ltm-agent`."""
     role: Literal["agent", "yardstick", "control"]
@@ -216,7 +216,7 @@ class CallRow(PlacedRow, frozen=True, kw_only=True):
     arguments: str
     """Its arguments, as a JSON object."""
     result: str
-    """What the agent was told that it came to."""
+    """The result that the agent was told."""
     refused: bool
     """There is no such tool, or the arguments are not what it takes: no check counts it."""
     tokens: int
@@ -233,7 +233,7 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     example: str
     """The example's name within its scenario."""
     nodeid: str
-    """The pytest item; "" in a conversation that has not come to its end."""
+    """The pytest item; "" in a conversation that was not finished."""
     by: Literal["rules", "judge", "person"]
     """Who decided: rules alone, rules that asked the judge, or a person who amended it."""
     counts: bool

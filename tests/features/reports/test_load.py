@@ -324,7 +324,7 @@ def test_a_killed_run_is_there_as_far_as_it_came(tmp_path: Path) -> None:
     ]
     (asked,) = found.questions
     assert (asked.answer, asked.needle, asked.gap) == ("Ochre.", "I like ochre.", 10)
-    assert "has not come to its end" in " ".join(found.missing)
+    assert "is not finished" in " ".join(found.missing)
     assert {(row.agent, row.span, row.conversation) for row in found.examples} == {
         ("mybot", 8_000, "mybot~8k~0")
     }

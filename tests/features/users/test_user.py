@@ -226,10 +226,7 @@ def test_an_end_without_the_facts_leaves_the_example_unscored(turns: int) -> Non
         ["I plan a party.", "It is on Sunday."], turns=turns, facts="allergic to nuts"
     )
     assert isinstance(ending.verdict, Unscored)
-    assert (
-        "came to its end without having said 'allergic to nuts'"
-        in ending.verdict.reason
-    )
+    assert "ended without saying 'allergic to nuts'" in ending.verdict.reason
 
 
 @pytest.mark.parametrize(
