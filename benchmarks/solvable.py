@@ -18,8 +18,8 @@ from pytest_ltm.lab.study import (
 
 # Who remembers everything: the reader by rules, and the control that is told the answers.
 CONTROLS = ("full", "oracle")
-# The label of conversations of one example, without filler: what is lost there, too, is
-# beyond the reader.
+# Conversations of one example, without filler: what is lost there, too, is beyond the
+# reader.
 ALONE = "isolated"
 
 
@@ -48,29 +48,33 @@ def main(argv: Sequence[str]) -> int:
 
 
 def suite_lines(suite: str, span: str, seeds: Sequence[int]) -> Iterator[str]:
-    """Yield what the controls lose at the span and not in an isolated conversation, and then what they earned."""
+    """Yield what the controls lose at the span, and whether it is lost alone, too; then what they earned."""
     rows: list[PlayedRow] = []
     for seed in seeds:
         tell_progress(f"{suite}, seed {seed}")
-        words = [
-            f"--ltm-suite={suite}",
-            f"--ltm-span=isolated,{span}",
-            f"--ltm-seed={seed}",
-        ]
-        with study_folder("solvable") as folder:
-            seed_rows = play_rows(CONTROLS, words, folder, cwd=folder)
+        seed_rows = _play_controls(suite, span, seed)
         rows += seed_rows
-        lost_alone = {
-            _example_of(played) for played in seed_rows if _lost(played, ALONE)
-        }
-        for played in seed_rows:
-            if _lost(played, span) and _example_of(played) not in lost_alone:
-                spec, row = played
-                yield f"  {spec} at seed {seed}: {row.score} in {row.scenario}: {row.reason}"
+        lost = list(filter(_is_lost, seed_rows))
+        if not lost:
+            continue
+        alone = map(_example_of, filter(_is_lost, _play_controls(suite, ALONE, seed)))
+        lost_alone = set(alone)
+        for played in lost:
+            spec, row = played
+            where = f"{span} and {ALONE}" if _example_of(played) in lost_alone else span
+            yield f"  {spec} at seed {seed}, {where}: {row.score} in {row.scenario}: {row.reason}"
+    if not rows:
+        yield f"{suite}: the control agents take no part"
+        return
     for spec in CONTROLS:
-        yield f"{suite}, {len(seeds)} seeds: {spec} earns " + ", ".join(
-            f"{_mean_score(rows, spec, label):.4f} {label}" for label in (ALONE, span)
-        )
+        scores = [row.score or 0.0 for agent, row in rows if agent == spec]
+        yield f"{suite}, {len(seeds)} seeds at {span}: {spec} earns {fmean(scores):.4f}"
+
+
+def _play_controls(suite: str, span: str, seed: int) -> list[PlayedRow]:
+    words = [f"--ltm-suite={suite}", f"--ltm-span={span}", f"--ltm-seed={seed}"]
+    with study_folder("solvable") as folder:
+        return play_rows(CONTROLS, words, folder, cwd=folder)
 
 
 def _example_of(played: PlayedRow) -> tuple[str, str, str]:
@@ -78,14 +82,6 @@ def _example_of(played: PlayedRow) -> tuple[str, str, str]:
     return spec, row.scenario, row.example
 
 
-def _lost(played: PlayedRow, label: str) -> bool:
+def _is_lost(played: PlayedRow) -> bool:
     _, row = played
-    return row.span_label == label and (row.score is None or row.score < 1)
-
-
-def _mean_score(rows: Sequence[PlayedRow], spec: str, label: str) -> float:
-    return fmean(
-        row.score or 0.0
-        for agent, row in rows
-        if agent == spec and row.span_label == label
-    )
+    return row.score is None or row.score < 1

@@ -8,20 +8,18 @@ from pytest_ltm.language.invented_words import NAME_PARTS
 
 
 class Inventions:
-    """Invents words, each of them once."""
+    """Invents words, no two of which begin with the same four letters."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._made: set[str] = set()
+        self._beginnings: set[str] = set()
 
     def name(self) -> str:
         """Return a new name, such as `Velarmere`."""
         while True:
             word = "".join(self._rng.choice(parts) for parts in NAME_PARTS)
-            if word not in self._made and not any(
-                word[:4] == other[:4] for other in self._made
-            ):
-                self._made.add(word)
+            if word[:4] not in self._beginnings:
+                self._beginnings.add(word[:4])
                 return word
 
     def person(self) -> str:

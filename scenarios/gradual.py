@@ -188,6 +188,12 @@ class Course:
         nouns, features = self._new
         first = kind == FIRST
         fresh = set(self._features[-features:])
+        pairs = [
+            pair
+            for pair in pairs_of(self._features)
+            if (first or bool(pair & fresh) == (kind == NEW))
+            and (not self._same_side(pair) or self._shown(pair, self.examples))
+        ]
         for noun in (
             self._nouns
             if first
@@ -195,18 +201,9 @@ class Course:
             if kind == MIXED
             else self._nouns[:-nouns]
         ):
-            for pair in pairs_of(self._features):
+            for pair in pairs:
                 phrase = Phrase(noun, pair)
-                derivable = not self._same_side(pair) or self._shown(
-                    pair, self.examples
-                )
-                wanted = first or bool(pair & fresh) == (kind == NEW)
-                if (
-                    derivable
-                    and wanted
-                    and phrase not in self.examples
-                    and phrase not in self._asked
-                ):
+                if phrase not in self.examples and phrase not in self._asked:
                     yield phrase
 
     def _same_side(self, pair: frozenset[Feature]) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq
 from typing import Any, NamedTuple
 
 import pytest
@@ -420,18 +421,26 @@ def _misleading(
             for number in rng.sample(numbers, len(numbers))
             if str(number) not in [*options, facts[key]]
         ]
-    return [option for option in options if _misleads(questions, facts, key, option)]
+    affected = [question for question in questions if key in _used(question, facts)]
+    right = _answers(affected, facts)
+    misleading = []
+    for option in options:
+        wrong = _answers(affected, {**facts, key: option})
+        if not any(map(eq, wrong, right)):
+            misleading.append(option)
+    return misleading
 
 
-def _misleads(
-    questions: Sequence[Question], facts: Mapping[Key, str], key: Key, value: str
-) -> bool:
-    for question in questions:
-        right, wrong = Shelf(facts), Shelf({**facts, key: value})
-        answer = question.answer(right, question.works)
-        if key in right.used and question.answer(wrong, question.works) == answer:
-            return False
-    return True
+def _used(question: Question, facts: Mapping[Key, str]) -> list[Key]:
+    """Return what is looked up to answer a question."""
+    shelf = Shelf(facts)
+    question.answer(shelf, question.works)
+    return shelf.used
+
+
+def _answers(questions: Iterable[Question], facts: Mapping[Key, str]) -> list[str]:
+    shelf = Shelf(facts)
+    return [question.answer(shelf, question.works) for question in questions]
 
 
 def _said(rng: random.Random, passage: Passage) -> str:

@@ -47,6 +47,7 @@ _ON_DEMAND = frozenset(["poison", "poison_with_tools", "restraint"])
 # Filler asks for no form of a reply.
 _FORMS = ("json", "one word", "as a list", "answer with", "reply with")
 _DIGIT = re.compile(r"\bdigit\b")
+_CAPITALISED = re.compile(r"\b[A-Z]\w*")
 # Characters that a frame adds at most.
 _FRAME = 80
 # Messages taken of one generated example: fewer would cost time, more would dwell on it.
@@ -197,9 +198,11 @@ def _tell_of_strangers(rng: Random) -> Sequence[RelayedText]:
     """Return what a generated example tells and asks of the user alone, told of a stranger."""
     stranger = import_scenario("_inventions").Inventions(rng).person()
     texts = _generate_texts(rng, _stranger_generators())
-    told = [tell_of_stranger(text, stranger) for text in texts]
-    unnamed = [text for text in told if text and not _people().search(text)]
-    return [RelayedText(text, is_framed=False) for text in _draw(rng, unnamed)]
+    told = [
+        tell_of_stranger(text, stranger) for text in texts if not _names_people(text)
+    ]
+    texts = _draw(rng, list(filter(None, told)))
+    return [RelayedText(text, is_framed=False) for text in texts]
 
 
 def _generate_texts(
@@ -219,18 +222,21 @@ def _draw(rng: Random, texts: Sequence[str]) -> Sequence[str]:
 
 
 @cache
-def _people() -> re.Pattern[str]:
+def _people() -> frozenset[str]:
     """Return the first names of the people whom scenarios know."""
-    names = import_scenario("_first_names").GIVEN_NAMES
-    return re.compile(rf"\b(?:{'|'.join(names)})\b")
+    return frozenset(import_scenario("_first_names").GIVEN_NAMES)
+
+
+def _names_people(text: str) -> bool:
+    return not _people().isdisjoint(_CAPITALISED.findall(text))
 
 
 def _rename_people(rng: Random, text: str) -> str:
     """Return a text about people whom no scenario knows, the same person everywhere under the same name."""
-    found = dict.fromkeys(_people().findall(text))
+    found = dict.fromkeys(filter(_people().__contains__, _CAPITALISED.findall(text)))
     names = rng.sample(read_templates()["names"], len(found))
     renamed = dict(zip(found, names, strict=True))
-    return _people().sub(lambda result: renamed[result[0]], text)
+    return _CAPITALISED.sub(lambda result: renamed.get(result[0], result[0]), text)
 
 
 def _can_be_relayed(text: str) -> bool:
@@ -240,6 +246,7 @@ def _can_be_relayed(text: str) -> bool:
 
 def _asks_for_form(text: str) -> bool:
     lowered = text.lower()
-    if any(form in lowered for form in _FORMS):
-        return True
+    for form in _FORMS:
+        if form in lowered:
+            return True
     return "digit" in lowered and _DIGIT.search(lowered) is not None

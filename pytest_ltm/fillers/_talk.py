@@ -21,6 +21,7 @@ from pytest_ltm.fillers.deck import (
 )
 from pytest_ltm.fillers.quiz import FactTokens
 from pytest_ltm.language.small_talk import PARAGRAPHS, read_templates
+from pytest_ltm.locales import filled
 
 # Of sentences, shares and lengths; another number for every change, because it is part
 # of the plan's fingerprint.
@@ -48,19 +49,18 @@ _PAGE = 500
 _JOINS = (" ", " ", " ", "\n", "\n\n")
 # Tokens that are enough for one more exchange.
 _LEAST_LEFT = 14
-_CHOICE = re.compile(r"\[([^][]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def _sentence(rng: Random, template: str, **slots: str) -> str:
     """Return a template with an alternative for each bracket and a word for each slot, a capital at its beginning."""
     words = read_templates()["slots"]
-    chosen = _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), template)
-    filled = _SLOT.sub(
-        lambda result: slots.get(result[1]) or rng.choice(words[result[1]]), chosen
+    sentence = _SLOT.sub(
+        lambda result: slots.get(result[1]) or rng.choice(words[result[1]]),
+        filled(rng, template),
     )
-    start = 1 + filled.startswith('"')
-    return filled[:start].upper() + filled[start:]
+    start = 1 + sentence.startswith('"')
+    return sentence[:start].upper() + sentence[start:]
 
 
 class TalkFiller:

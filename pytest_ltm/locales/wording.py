@@ -10,6 +10,7 @@ import itertools
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 __all__ = [
     "anchor_of",
@@ -27,6 +28,8 @@ _ESCAPED_SLOT = re.compile(r"\\\{(\w+)(?:\\\.(\w+))?\\\}")
 # A point behind a figure may be that of a date.
 _WITHIN = r"[^,.;:!?，。；：！？]|(?<=\d)\.(?= )"
 _BEGINNING = re.compile(r"(?<=[.!?] )[¿¡]?[a-z]")
+# Wordings whose parts are kept: more than all scenarios have.
+_KEPT = 8192
 
 
 def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
@@ -35,23 +38,33 @@ def worded(rng: random.Random, wordings: Sequence[str], **slots: object) -> str:
     Each bracket becomes one of its alternatives, then each `{slot}` what is passed under its name, as by `str.format`;
     KeyError if it is missing. Capital letters inside a slot's text are left as they are.
     """
-    chosen = _BEGINNING.sub(
-        lambda result: result[0].upper(), filled(rng, rng.choice(wordings))
-    )
+    chosen = filled(rng, rng.choice(wordings))
+    if ". " in chosen or "! " in chosen or "? " in chosen:
+        chosen = _BEGINNING.sub(lambda result: result[0].upper(), chosen)
     return capital(chosen.format(**slots))
 
 
 def filled(rng: random.Random, wording: str) -> str:
     """Return a wording with one of its alternatives in the place of each bracket; its slots stay."""
-    return _CHOICE.sub(lambda result: rng.choice(result[1].split("|")), wording)
+    first, *parts = _split_wording(wording)
+    text = first[0]
+    for options, (fixed,) in zip(parts[::2], parts[1::2], strict=True):
+        text += rng.choice(options) + fixed
+    return text
+
+
+@lru_cache(_KEPT)
+def _split_wording(wording: str) -> tuple[tuple[str, ...], ...]:
+    """Return the alternatives of each part: a text, which has none, the options of a bracket, a text, and so on."""
+    parts = enumerate(_CHOICE.split(wording))
+    return tuple(tuple(part.split("|")) if i % 2 else (part,) for i, part in parts)
 
 
 def variants(wordings: Sequence[str]) -> Iterator[str]:
     """Yield each text that `filled` may make of the wordings, for tests of a scenario or its evaluator."""
     for wording in wordings:
-        parts = _CHOICE.split(wording)  # text, alternatives, text, …
-        options = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
-        yield from ("".join(chosen) for chosen in itertools.product(*options))
+        parts = _split_wording(wording)
+        yield from ("".join(chosen) for chosen in itertools.product(*parts))
 
 
 def pattern_of(wording: str, words: Mapping[str, Mapping[str, str]]) -> str:

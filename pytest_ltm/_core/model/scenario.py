@@ -47,13 +47,11 @@ class Say:
 
     def __post_init__(self) -> None:
         _need_text(self.text)
-        if not all(
-            isinstance(text, (str, NoneType))
-            for text in (*self.tells, *self.tells.values())
-        ):
-            raise ScenarioError(
-                f"tells={self.tells!r}: a mapping of texts to texts, or to None for what is withdrawn"
-            )
+        for text in (*self.tells, *self.tells.values()):
+            if not isinstance(text, (str, NoneType)):
+                raise ScenarioError(
+                    f"tells={self.tells!r}: a mapping of texts to texts, or to None for what is withdrawn"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +108,14 @@ class Wait:
     """Until this many exchanges of the conversation's history have been told, from its beginning."""
 
     def __post_init__(self) -> None:
-        for name in ("span", "tokens", "history"):
-            value: object = getattr(self, name)
+        fields = {"tokens": self.tokens, "span": self.span, "history": self.history}
+        for name, value in fields.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise ScenarioError(
                     f"cannot wait {name}={value!r}: that is a number, as in span=0.9 for 90 % of the memory span, "
                     "tokens=500, or time='3h'"
                 )
-        fields = {
-            "tokens": self.tokens,
-            "span": self.span,
-            "time": self.time.total_seconds(),
-            "history": self.history,
-        }
+        fields["time"] = self.time.total_seconds()
         # so written, it also refuses NaN
         back = [f"{name}={value}" for name, value in fields.items() if not value >= 0]
         if back:

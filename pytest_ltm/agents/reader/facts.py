@@ -222,6 +222,10 @@ _GOODS = {
     kind: _RE.compile_group(rf"\b(?:{things})\b")
     for kind, things in WORDS["goods"].items()
 }
+_MAXIMS = {
+    words: _RE.compile_group(f"(?i)(?:{options})")
+    for words, options in WORDS["maxims"].items()
+}
 _MEASURES = _RE["measures"]
 
 
@@ -230,41 +234,64 @@ Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
 
 
 class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think):
-    """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about."""
+    """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about.
+
+    A maxim has no name: the newest one decides between two things of which it is for
+    one.
+    """
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or decide a case."""
         head, *lines = turn.text.split("\n")
-        rule_match = _RE.rule.search(head)
-        if not lines and _RE.maxim.match(head):
-            return "I will think like that."
-        if not lines:
-            if rule_match:
-                kind = rule_match[1]
-            else:
-                kind = next((kind for kind in _GOODS if kind in head), None)
-            if kind is None or not _RE.end.search(head):
-                return None
-            return notes.add(
-                turn,
-                "choice rule",
-                {"name": kind, "words": head},
-                "I will think like that.",
-            )
-        offered = _read_offers(lines)
-        if rule_match:
-            kind = rule_match[1]
-        else:
-            kind = next(
-                (kind for kind, thing in _GOODS.items() if thing.search(head)), None
-            )
-        if not offered or kind is None:
+        if lines:
+            return _decide_case(head, lines, notes)
+        return _note_rule(turn, notes) or _decide_dilemma(head, notes)
+
+
+def _note_rule(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
+    if _RE.maxim.match(turn.text):
+        name = next((words for words in _MAXIMS if words in turn.text), "")
+    elif not _RE.end.search(turn.text):
+        return None
+    elif rule := _RE.rule.search(turn.text):
+        name = rule[1]
+    else:
+        name = next((kind for kind in _GOODS if kind in turn.text), "")
+        if not name:
             return None
-        rules = notes.contents("choice rule")
-        words = next((rule["words"] for rule in rules if rule["name"] == kind), "")
-        if words:
-            return _chosen_town(words, offered)
-        return "I do not know that rule."
+    content = {"name": name, "words": turn.text}
+    return notes.add(turn, "choice rule", content, "I will think like that.")
+
+
+def _decide_case(head: str, lines: Sequence[str], notes: ReaderNotebook) -> str | None:
+    offered = _read_offers(lines)
+    if rule := _RE.rule.search(head):
+        name = rule[1]
+    else:
+        kinds = (kind for kind, thing in _GOODS.items() if thing.search(head))
+        name = next(kinds, "")
+    if not offered or not name:
+        return None
+    rules = notes.contents("choice rule")
+    words = next((rule["words"] for rule in rules if rule["name"] == name), "")
+    if words:
+        return _chosen_town(words, offered)
+    return "I do not know that rule."
+
+
+def _decide_dilemma(head: str, notes: ReaderNotebook) -> str | None:
+    """Return the one of two things that the newest maxim is for; None without a maxim, or if it is for none or both."""
+    names = (rule["name"] for rule in notes.contents("choice rule"))
+    maxim = next(filter(_MAXIMS.__contains__, names), None)
+    if maxim is None:
+        return None
+    options = _RE.dilemma.search(head)
+    if options is None:
+        return None
+    fitting = [word for word in options.groups() if _MAXIMS[maxim].fullmatch(word)]
+    if len(fitting) != 1:
+        return None
+    return fitting[0]
 
 
 def _read_offers(lines: Sequence[str]) -> Offered:

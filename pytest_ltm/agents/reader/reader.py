@@ -103,7 +103,7 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
     )
 
 
-VERSION = 7
+VERSION = 8
 """Goes up when the reader's answers change: part of its fingerprint."""
 
 

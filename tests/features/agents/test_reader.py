@@ -358,7 +358,7 @@ def test_a_saved_reader_goes_on_as_if_nothing_had_happened(
 def test_a_state_of_another_memory_is_refused() -> None:
     with pytest.raises(
         AgentError,
-        match=r"'full'; reader 7 with memory 'window:8k' cannot go on from it",
+        match=r"'full'; reader 8 with memory 'window:8k' cannot go on from it",
     ):
         make_reader("window", "8k")().load(full().save())
 
@@ -377,10 +377,10 @@ def test_the_reader_has_the_capabilities_that_the_engine_looks_for() -> None:
 
 def test_the_configuration_tells_readers_of_different_memories_apart() -> None:
     assert make_reader("window", "8k")().configuration() == {
-        "reader": 7,
+        "reader": 8,
         "memory": "window:8k",
     }
-    assert full().configuration() == {"reader": 7, "memory": "full"}
+    assert full().configuration() == {"reader": 8, "memory": "full"}
 
 
 @pytest.mark.parametrize(
@@ -471,6 +471,23 @@ def test_rules_are_for_what_the_user_says_and_not_for_who_speaks_in_a_play() -> 
     )
     assert "Sugar lends" not in waiter
     assert "Sugar lends" in user
+
+
+def test_a_maxim_decides_between_two_things_until_it_is_forgotten() -> None:
+    dilemma = (
+        "The roof is leaking. So, loan or savings, by my own lights? A word will do."
+    )
+    before, _, remembered, _, forgotten = heard(
+        full(),
+        dilemma,
+        "When I'm torn, I think: never be in anybody's debt.",
+        dilemma,
+        "You can forget my rules for choosing between things.",
+        dilemma,
+    )
+    assert "savings" not in before
+    assert remembered == "savings"
+    assert "savings" not in forgotten
 
 
 def test_lines_of_a_play_that_was_forgotten_are_no_jokes() -> None:
