@@ -1,4 +1,4 @@
-"""Forgeries of a run, of many kinds, none of which computes the checksums again: `ltm verify` must name each.
+"""Forgeries of a run, of many kinds and by machine, a few with new checksums: `ltm verify` must name each.
 
 And whole runs of every kind, for which it must not raise an alarm.
 """
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine_forgeries import MACHINE_FORGERIES
 from pytest_ltm.api.storage import LtmError
 from pytest_ltm.figures.run_loading import read_run
 from pytest_ltm.reports.verification import find_discrepancies
@@ -511,4 +512,5 @@ FORGERIES: dict[str, Callable[[Path, random.Random], None]] = {
     "an example removed": _remove_example,
     "a threshold": lambda run, _: _edit_row(run, threshold=0.0, outcome="passed"),
     "a judge's grade": _edit_grade,
+    **{f"by machine: {name}": forge for name, forge in MACHINE_FORGERIES.items()},
 }

@@ -6,6 +6,7 @@ and told. Each line has a checksum of its own; one that is damaged spoils no oth
 
 # Annotations are evaluated here, because they say how each field is read.
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -154,12 +155,11 @@ class Timings:
 
     @classmethod
     def resuming(cls, path: Path) -> "Timings":
-        """Resume timings; a torn last line is a damaged one from now on."""
-        torn = path.is_file() and read_regular(path)[-1:] not in (b"", b"\n")
-        file = Appender(path, new=False)
-        # Else the first new line would be part of the torn one.
-        file.append(b"\n" * torn)
-        return cls(file)
+        """Resume timings; a torn last line is dropped: nobody has read it."""
+        if path.is_file():
+            whole = read_regular(path).rfind(b"\n") + 1
+            os.truncate(path, whole)
+        return cls(Appender(path, new=False))
 
     def write(self, timing: Timing) -> None:
         """Append what was timed; DiskFault if it cannot be kept."""

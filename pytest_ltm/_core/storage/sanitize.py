@@ -107,7 +107,11 @@ class Screen:
     def write(self, text: str) -> int:
         """Write a text."""
         self._prepare()
-        parts = [text] if text.isprintable() else self._pattern.split(text)
+        plain = text if text.isprintable() else self._pattern.sub("", text)
+        parts = [plain]
+        # Colours go where they may stand within a key.
+        if plain != text and plain == redact_secrets(plain):
+            parts = self._pattern.split(text)
         plain_text = "".join(
             part if number % 2 else for_screen(part)
             for number, part in enumerate(parts)

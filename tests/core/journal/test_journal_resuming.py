@@ -10,7 +10,12 @@ from journals import header, message, reply, sealed, wait, write
 
 from pytest_ltm._core.journal import events
 from pytest_ltm._core.journal.events import Journal
-from pytest_ltm._core.journal.timings import ReplyTime, Timings, iter_timings
+from pytest_ltm._core.journal.timings import (
+    ReplyTime,
+    Timings,
+    iter_timings,
+    load_all_timings,
+)
 from pytest_ltm._core.storage.errors import DiskFault, Divergence
 
 HELLO, OH = message(text="hello"), reply(text="oh\udfff 😀", cost_usd=0.1)
@@ -103,7 +108,9 @@ def test_timings_lose_a_torn_line_and_go_on(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write('{"event":"rep')
     Timings.resuming(path).write(ReplyTime(exchange=1, seconds=0.5))
+    timings, problem = load_all_timings(path)
     assert [timing.exchange for timing in iter_timings(path, ReplyTime)] == [0, 1]
+    assert (len(timings), problem) == (2, "")
 
 
 class Full(io.StringIO):

@@ -39,3 +39,15 @@ def test_pytest_may_go_back_to_the_beginning_of_its_line(text: str) -> None:
     file = io.StringIO()
     Screen(file, _PYTESTS).write(text)
     assert file.getvalue() == text
+
+
+def test_a_key_that_is_coloured_in_parts_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "9f+Quince/Marmalade=47&Teapot")
+    coloured = "\x1b[32m9f+Quince/\x1b[33mMarmalade\x1b[0m=\x1b[1;36m47\x1b[0m&Teapot\n"
+    file = io.StringIO()
+    screen = Screen(file)
+    screen.write(f"key: {coloured}")
+    screen.write("\x1b[32mgreen\x1b[0m\n")
+    assert file.getvalue() == "key: [redacted $ACME_API_KEY]\n\x1b[32mgreen\x1b[0m\n"
