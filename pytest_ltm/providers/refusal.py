@@ -277,7 +277,8 @@ _REPLY_LIMIT = re.compile(
 _BELOW_NOTHING = re.compile(rf"{_REPLY_PARAMETER.pattern}.{{0,60}}-\d", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[,_\u202f\u00a0'\u2019](?=\d{3}(?!\d))")
 _NUMBER = re.compile(
-    r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(k?)(?![\w.-]*[a-z])(?!\.\d)", re.IGNORECASE
+    r"(?<![\w.-])\[?(?:1, )?(\d{1,12})(?!\d)(?:\.0)?(k?)(?![\w.-]*[a-z])(?!\.\d)",
+    re.IGNORECASE,
 )
 _SIZE = re.compile(rf" (?:{stems_of('measure')}|\d{{4}})")
 _LIMIT_AHEAD = re.compile(rf"{stems_of('limit')}|context|[<>]=?", re.IGNORECASE)
@@ -301,12 +302,16 @@ def too_long(status: int, text: str) -> TooLong | None:
     words = split_words(_REPLY_LIMIT.sub(" ", plain))
     if _BELOW_NOTHING.search(plain):
         return TooLong(None, None)
+    is_large = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if is_large:
+        # gateways write the status into their page, where it is no size
+        plain = re.sub(rf"\b{status}\b", " ", plain)
     result = _read_sizes(plain)
     # in any language: more was sent than there is room for
     is_beyond = (result.asked or 0) > (result.limit or result.asked or 0)
     is_beyond = is_beyond or has_word("excess", words)
     about = has_word("prompt", words) and _SIZE.search(words) and is_beyond
-    if not about and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    if not about and not is_large:
         return None
     if has_word("again", words):
         fits = (

@@ -12,7 +12,7 @@ from pytest_ltm._core.storage.patterns import made_later
 Chance: TypeAlias = Literal["passing", "final", "unknown"]
 
 # Statuses of the classes 4xx and 5xx that do not mean what their class does.
-_PASSING_4XX = frozenset({408, 409, 425, 429, 499})
+_PASSING_4XX = frozenset({408, 409, 424, 425, 429, 499})
 _FINAL_5XX = frozenset({501, 505, 511})
 # With these the message was not taken; who says so asks to be left alone for a while.
 UNTAKEN = frozenset({425, 429, 503, 529})

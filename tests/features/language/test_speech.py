@@ -114,6 +114,7 @@ def test_tags_of_ones_own_enclose_thoughts() -> None:
         ("> - Ida\n- Gareth\n\nThat is all.", "- Ida\n- Gareth\n\nThat is all."),
         ("**- **Ida** (now)\n- **Gareth**", "- **Ida** (now)\n- **Gareth**"),
         ("| egg | 2 |\n| bun | 3 | [1][2]", "| egg | 2 |\n| bun | 3 |"),
+        ("- memory card\n- tripod\n- lens", "- memory card\n- tripod\n- lens"),
     ],
 )
 def test_what_says_something_stays_in_the_normal_form(said: str, normal: str) -> None:
@@ -163,6 +164,7 @@ def test_a_heading_begins_somebody_elses_turn_where_it_asks_and_another_answers(
         "```\nUser: Dunlin\nAssistant: Noted.\n```",
         "Users: 3\nHumans: 2",
         "- User: Ida\n- Admin: Gareth",
+        "Put it into the <box>, and the <boy> too.",
     ],
 )
 def test_a_chat_that_is_quoted_is_speech(reply: str) -> None:
@@ -186,6 +188,9 @@ def test_a_turn_ends_at_a_mark_of_that_form(end: str) -> None:
         "*Thinking...*\n> Petrel was before.\n\n",
         "思考：Petrel was before.\n回答：",
         "## Step 1: look\nPetrel was before.\n\n## FINAL ANSWER\n",
+        "(Remembering: you had Petrel before, then another.)\n\n",
+        "<response_thinking>Petrel.</response_thinking>",
+        "summaryPetrel was before.assistantfinal",
     ],
 )
 def test_thoughts_are_told_by_the_form_of_their_marks(thought: str) -> None:

@@ -145,6 +145,8 @@ def test_an_answer_and_another_one_are_left_open(writer: Any) -> None:
         '{"answer": "Here they are:", "items": ["eggs", "milk"]}',
         '{"drink": "cola", "value": 2}',
         '{"message": "done", "data": {"city": "Riga"}}',
+        '{"text": "moved", "state": "Ohio"}',
+        '{"text": "Here they are:", "boats": ["Dunlin", "Petrel"]}',
         "name: Dunlin\ncolour: grey",
         "Milk: two\nEggs: four",
         "<name>Dunlin</name><colour>grey</colour>",
@@ -155,6 +157,12 @@ def test_an_answer_and_another_one_are_left_open(writer: Any) -> None:
 )
 def test_what_no_field_answers_is_read_as_it_came(reply: str) -> None:
     assert normalize(reply) == reply
+
+
+def test_what_is_true_or_may_be_asked_next_is_no_part_of_an_answer() -> None:
+    fields = {"text": ANSWER, "grounded": True, "ideas": ["Since when?", "Why?"]}
+
+    assert normalize(json.dumps(fields)) == ANSWER
 
 
 def test_thoughts_are_left_out_also_where_no_field_is_named_an_answer() -> None:

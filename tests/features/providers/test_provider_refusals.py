@@ -142,12 +142,23 @@ from pytest_ltm.providers.refusal import (
         ("prompt token count of 130000 exceeds the limit of 128000", 128000, 130000),
         ("Range of input length should be [1, 30720]", 30720, None),
         ("Input is too long for requested model.", None, None),
+        (
+            "The prompt length (672.0) should not exceed max_num_tokens (500)",
+            500,
+            672,
+        ),
     ],
 )
 def test_what_servers_say_of_a_prompt_that_is_too_long_is_understood(
     text: str, limit: Any, asked: Any
 ) -> None:
     assert too_long(400, text) == TooLong(limit, asked)
+
+
+def test_the_status_on_the_page_of_a_gateway_is_no_limit() -> None:
+    page = "<html>413 Request Entity Too Large</html>"
+
+    assert too_long(413, page) == TooLong(None, None)
 
 
 @pytest.mark.parametrize(

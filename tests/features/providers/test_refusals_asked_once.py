@@ -58,6 +58,7 @@ PASSING = (
     (502, "Bad Gateway"),
     (503, "Service Unavailable"),
     (503, "Model is loading, 20 seconds left"),
+    (424, "The model is scaling up from zero, retry later"),
     (504, "Gateway Time-out"),
     (520, "Web server is returning an unknown error"),
     (524, "A timeout occurred"),
