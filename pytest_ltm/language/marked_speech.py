@@ -263,7 +263,8 @@ def _without_preface(text: str) -> str:
     for pattern in (RE.cloud, RE.quoted_thought):
         if match := pattern.match(text):
             text = text[match.end() :]
-    if ends := list(RE.done.finditer(text)):
+    ends = list(RE.done.finditer(text))
+    if ends and RE.thinks_aloud.match(text):
         return text[ends[-1].end() :]
     match = RE.aside.match(text)
     if match is None:
@@ -314,11 +315,17 @@ def _without_sections(text: str) -> str:
 
 
 def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
-    """Return a text up to where, after something was said, a label is one of thoughts and nothing else."""
+    """Return a text up to where, after something was said, a label is one of thoughts and nothing else.
+
+    What an answer's label follows after it was no answer yet.
+    """
+    answers = [match for match in labels if RE.final.fullmatch(match["label"])]
     for match in labels:
         is_marked = match["colon"] or match["mark"].strip("(")
         is_said = text[: match.start()].strip()
         if is_said and is_marked and RE.pure.fullmatch(match["label"]):
+            if answers and answers[-1].start() > match.start():
+                return text[answers[-1].end() :]
             return text[: match.start()]
     return text
 

@@ -191,6 +191,8 @@ def test_a_turn_ends_at_a_mark_of_that_form(end: str) -> None:
         "(Remembering: you had Petrel before, then another.)\n\n",
         "<response_thinking>Petrel.</response_thinking>",
         "summaryPetrel was before.assistantfinal",
+        "Thinking...\nPetrel was before.\nFinished thinking.\n\n",
+        "Observation: Petrel\nThought: Petrel was before.\nFinal Answer: ",
     ],
 )
 def test_thoughts_are_told_by_the_form_of_their_marks(thought: str) -> None:
