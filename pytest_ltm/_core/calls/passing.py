@@ -45,7 +45,9 @@ def sort_refusal(status: int, text: str) -> Chance:
     `status`: 200 where no number is known.
     """
     all_words = split_words(text)
-    names = [match["blames"] for match in _SAYS_NOTHING.finditer(all_words)]
+    is_blamed = status not in _PASSING_4XX and any(
+        match["blames"] for match in _SAYS_NOTHING.finditer(all_words)
+    )
     words = _SAYS_NOTHING.sub("", all_words)
     named = _PHRASE.search(words)
     if named and not 400 <= status < 500:
@@ -61,7 +63,7 @@ def sort_refusal(status: int, text: str) -> Chance:
         return "passing" if status in _PASSING_4XX else "final"
     if is_busy:
         return "passing"
-    if _is_refused(status) or has_word("key", words) or any(names):
+    if _is_refused(status) or has_word("key", words) or is_blamed:
         return "final"
     # what 500 stands for is as general as no status
     is_told = status > 500 or status in _PASSING_4XX

@@ -136,6 +136,9 @@ def test_a_refusal_is_sorted_by_its_words_and_its_status_in_any_dress(
         assert (refusal.chance, refusal.message) == (chance, words), body
 
 
+BLAMED = {"type": "invalid_request_error", "message": "See page"}
+
+
 @pytest.mark.parametrize(
     ("body", "chance"),
     [
@@ -147,6 +150,9 @@ def test_a_refusal_is_sorted_by_its_words_and_its_status_in_any_dress(
         ({"error": {"code": 429, "message": "Exhausted (check quota)."}}, "passing"),
         ({"error": {"code": 424, "message": "It is not ready. Try again."}}, "passing"),
         ({"error": {"code": 400, "message": "Mend it, and try again."}}, "final"),
+        ({"code": "InvalidApiKey", "message": "See page"}, "final"),
+        ({"error": {**BLAMED, "code": 503}}, "final"),
+        ({"error": {**BLAMED, "code": 429}}, "passing"),
     ],
 )
 def test_a_status_that_a_body_names_counts_as_one(body: Any, chance: str) -> None:
