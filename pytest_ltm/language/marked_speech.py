@@ -317,7 +317,7 @@ def _without_sections(text: str) -> str:
 def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
     """Return a text up to where, after something was said, a label is one of thoughts and nothing else.
 
-    What an answer's label follows after it was no answer yet.
+    What is said before the label of an answer only leads up to it.
     """
     answers = [match for match in labels if RE.final.fullmatch(match["label"])]
     for match in labels:
