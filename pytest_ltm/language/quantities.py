@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 from pytest_ltm.language.dates import MONTH_PATTERN, month_number
 from pytest_ltm.language.lexicon import LEXICON
@@ -14,11 +15,18 @@ from pytest_ltm.language.numbers import (
     TENS,
     write_digits,
 )
+from pytest_ltm.language.values.amounts import conversion_factor
 
-# Word -> unit; plurals are known, too.
+# Word -> unit, by its id in CLDR if it has one; plurals are known, too.
 UNITS = LEXICON.keys_by_word("units")
 # What a unit of time is in minutes, where that is always the same.
-MINUTES = {"second": 1 / 60, "minute": 1, "hour": 60, "day": 1440, "week": 10080}
+MINUTES = {
+    "duration-second": 1 / 60,
+    "duration-minute": 1,
+    "duration-hour": 60,
+    "duration-day": 1440,
+    "duration-week": 10080,
+}
 MULTIPLES = {"once": 1, "twice": 2, "thrice": 3}
 CLOCKS = ("clock", "clock?")
 _SIGNS = LEXICON.keys_by_word("currency signs")
@@ -145,16 +153,17 @@ def unit_of(word: str | None) -> str:
 # --- When two quantities are the same amount, about the same, or could be compared at
 # all.
 
-_LENGTHS = {**MINUTES, "minutes": 1}
-_MONTHS = {"month": 1, "year": 12}
-_SCALES: tuple[Mapping[str, float], ...] = (
-    _LENGTHS,
-    _MONTHS,
-    *(
-        {unit: float(size) for unit, size in map(str.split, sizes)}
-        for sizes in LEXICON.table("scales").values()
-    ),
-)
+_FIXED_LENGTHS = frozenset((*MINUTES, "minutes"))
+# A month is 28 to 31 days, and people round: what differs by less may be meant alike.
+_ROUGHLY = 0.15
+
+
+def _factor_between(unit: str, other: str) -> float | None:
+    """Return how many of another unit one unit is; None where they measure different things."""
+    ids = ["duration-minute" if name == "minutes" else name for name in (unit, other)]
+    if not all("-" in name for name in ids):
+        return None
+    return conversion_factor(*ids)
 
 
 def holds_amounts(
@@ -187,11 +196,9 @@ def is_equal_amount(first: Quantity, second: Quantity) -> bool:
     if first.unit in CLOCKS and not second.unit:
         # "at seven" is an hour where one is expected
         return second.value * 60 in (first.value, first.value - 720)
-    for scale in _SCALES:
-        if first.unit in scale and second.unit in scale:
-            return _is_same_number(
-                first.value * scale[first.unit], second.value * scale[second.unit]
-            )
+    factor = _factor_between(first.unit, second.unit)
+    if factor is not None:
+        return _is_same_number(first.value * factor, second.value)
     return (
         first.unit == second.unit or not first.unit or not second.unit
     ) and _is_same_number(first.value, second.value)
@@ -217,38 +224,20 @@ def distinct_amounts(amounts: Iterable[Quantity]) -> list[Quantity]:
 
 def is_comparable(unit: str, wanted: str) -> bool:
     """Return whether an amount in a unit may answer where one in another is wanted."""
-    lengths = {*_LENGTHS, *_MONTHS}
     if unit in CLOCKS:
         return wanted in CLOCKS or wanted == "minutes"
-    alike = any(
-        unit in scale and wanted in scale for scale in (lengths, CURRENCIES, *_SCALES)
-    )
-    return unit == wanted or alike
+    are_moneys = unit in CURRENCIES and wanted in CURRENCIES
+    return unit == wanted or are_moneys or _factor_between(unit, wanted) is not None
 
 
 def is_rough(amount: Quantity, other: Quantity) -> bool:
     """Return whether two amounts in different units may be meant alike: four weeks and a month, 10 km and 6.2 miles."""
-    if amount.unit == other.unit or (
-        amount.unit in _LENGTHS and other.unit in _LENGTHS
-    ):
+    units = {amount.unit, other.unit}
+    factor = _factor_between(amount.unit, other.unit)
+    if factor is None or len(units) == 1 or units <= _FIXED_LENGTHS:
         return False
-    scale = next(
-        (
-            scale
-            for scale in _SCALES[2:]
-            if amount.unit in scale and other.unit in scale
-        ),
-        None,
-    )
-    if scale is not None:
-        first = amount.value * scale[amount.unit]
-        second = other.value * scale[other.unit]
-    else:
-        first = _about_minutes(amount)
-        second = _about_minutes(other)
-    # a month is 28 to 31 days, and people round: lengths that differ by less may be
-    # meant alike
-    return bool(first and second) and abs(first - second) <= 0.15 * max(first, second)
+    size = amount.value * factor
+    return abs(size - other.value) <= _ROUGHLY * max(size, other.value)
 
 
 def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) -> bool:
@@ -261,11 +250,18 @@ def is_sum(accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]) ->
     )
 
 
+def is_result(
+    accepted: Iterable[Sequence[Quantity]], parts: Sequence[Quantity]
+) -> bool:
+    """Return whether one of the accepted amounts is the sum of the parts, or the difference of two of them."""
+    golds = list(accepted)
+    pairs = permutations(parts, 2)
+    return is_sum(golds, parts) or any(
+        _is_same_number(first.value - second.value, wanted[0].value)
+        for first, second in pairs
+        for wanted in golds
+    )
+
+
 def _is_same_number(first: float, second: float) -> bool:
     return abs(first - second) <= 1e-6 * max(abs(first), abs(second), 1)
-
-
-def _about_minutes(amount: Quantity) -> float:
-    if amount.unit in _MONTHS:
-        return amount.value * _MONTHS[amount.unit] * (30.44 * 1440)
-    return amount.value * _LENGTHS.get(amount.unit, 0)

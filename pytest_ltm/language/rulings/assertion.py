@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
@@ -30,16 +31,26 @@ from pytest_ltm.language.meanings import (
 from pytest_ltm.language.numbers import words_with_digits, write_digits
 from pytest_ltm.language.quantities import (
     Quantity,
+    distinct_amounts,
     is_equal_amount,
+    is_result,
+    is_rough,
     read_quantities,
     unit_of,
 )
 from pytest_ltm.language.rulings.gold import (
+    NAMED_AMOUNT,
     PART_OF_IT,
     SOME_OF_SEVERAL,
+    UNSURE_AMOUNT,
     Gold,
     Ruling,
+    amount_stances,
+    answering_quantities,
+    is_at_another_rate,
+    is_expected_amount,
     time_of,
+    without_questions,
 )
 from pytest_ltm.language.rulings.rules import RIGHT, options_of
 from pytest_ltm.language.rulings.stance import SHORT, concluding_part
@@ -76,19 +87,78 @@ def settle_ruling(ruling: Ruling, gold: Gold, question: str, answer: str) -> Rul
     answer where its conclusion does not name what is expected.
     """
     reply = _strip_numbers(concluding_part(answer))
-    if ruling == RIGHT and _names_both(question, reply):
-        return ruling
-    if ruling.verdict == "yes":
+    if ruling in (NAMED_AMOUNT, UNSURE_AMOUNT):
+        return _settle_amount(ruling, gold, question, reply)
+    is_order_right = ruling == RIGHT and _names_both(question, reply)
+    if ruling.verdict == "yes" and not is_order_right:
         doubt = assertion_doubt(gold, question, reply)
         if doubt:
             return Ruling("unscored", f"{ruling.reason}, and {doubt}")
-        return ruling
     if ruling.reason in _PARTIAL and leaves_out(gold, question, reply):
         return Ruling("no", SOME_OF_SEVERAL)
     is_long = len(answer) > SHORT and gold.kind in ("amount", "phrase")
     if ruling.verdict == "no" and is_long and _find_values(gold, reply)[1]:
         return Ruling("unscored", f"{ruling.reason}, and names it")
     return ruling
+
+
+def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Ruling:
+    """Return the ruling on a reply that names the expected amount: whether it asserts this one, or another one."""
+    doubt = assertion_doubt(gold, question, reply)
+    if ruling != NAMED_AMOUNT:
+        doubt = doubt or _HEDGED
+    rival_doubts = set()
+    rival_claims: set[_Claim] = set()
+    for rival in _rival_amounts(gold, question, reply):
+        rival_doubts.add(assertion_doubt(rival, question, reply))
+        if "" in rival_doubts:
+            rival_claims |= _claims_of(rival, question, reply)
+    if doubt and not _SURE.isdisjoint(rival_claims):
+        return Ruling("no", "asserts another amount")
+    if doubt:
+        return Ruling("unscored", f"{NAMED_AMOUNT.reason}, and {doubt}")
+    claims = _claims_of(gold, question, reply)
+    is_alone = rival_doubts <= {_BRACKETS}
+    is_sure = "" not in rival_doubts and not claims.isdisjoint(("echo", "conclusion"))
+    is_concluded = "conclusion" in claims and _SURE.isdisjoint(rival_claims)
+    if is_alone or is_sure or is_concluded:
+        return ruling
+    return Ruling("unscored", "names the amount among others")
+
+
+def _rival_amounts(gold: Gold, question: str, reply: str) -> list[Gold]:
+    """Return the other amounts that may answer, each as if it were expected; none that make up the expected one."""
+    text = write_digits(without_questions(reply, read_quantities))
+    amounts = [
+        amount
+        for amount in answering_quantities(gold, question, reply, text)
+        if not is_expected_amount(gold, amount)
+    ]
+    if is_result(gold.amounts, amounts):
+        return []
+    stances = amount_stances(gold, question, text, amounts)
+    known = f"{question} {gold.whole}"
+    rivals = []
+    for amount in distinct_amounts(amounts):
+        wording = text[amount.start : amount.end]
+        is_near = any(is_rough(amount, parts[0]) for parts in gold.amounts)
+        is_known = is_near or wording in question.lower()
+        is_beside = stances[amount] or is_at_another_rate(text, amount, known)
+        if not is_known and not is_beside:
+            rival = replace(gold, whole=wording, texts=(wording,), amounts=((amount,),))
+            rivals.append(rival)
+    return rivals
+
+
+def _claims_of(gold: Gold, question: str, reply: str) -> frozenset[_Claim]:
+    """Return in which known ways a reply asserts an amount."""
+    topic = _Topic(question, gold)
+    claims: set[_Claim] = set()
+    for text, spots in (_find_values(gold, reply), _find_amounts(gold, reply)):
+        sentences = _sentences_of(text, spots, gold)
+        mentions = [_read_mention(sentences, spot) for spot in spots]
+        claims.update(_claim_of(mention, topic) for mention in mentions)
+    return frozenset(claims)
 
 
 def _names_both(question: str, reply: str) -> bool:
@@ -454,6 +524,7 @@ _ANOTHER = "names another one, too"
 _UNPROVEN = "does so in words that no rule knows"
 _COMMENTED = "says something of it that no rule knows"
 _CONTRARY = frozenset((_CONTRAST, _ASIDE, _SUBJECT))
+_HEDGED = "names it within a range, or hedged"
 
 
 class _Mention(Struct, frozen=True):

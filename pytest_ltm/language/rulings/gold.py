@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -31,11 +31,11 @@ from pytest_ltm.language.dates import (
     MONTHS,
     DateRange,
     dated_readings,
+    dated_stretches,
     yearless_dates,
 )
 from pytest_ltm.language.english import is_known_english, is_surely_english
 from pytest_ltm.language.lexicon import LEXICON
-from pytest_ltm.language.meanings import meaning_keys, telling_keys
 from pytest_ltm.language.numbers import DAYS as DAY_ORDINALS
 from pytest_ltm.language.numbers import ONES, TENS, write_digits
 from pytest_ltm.language.proof import is_readable
@@ -57,7 +57,6 @@ from pytest_ltm.language.rulings.stance import (
     DENIED,
     FINAL,
     MAX_BRIEF_ANSWER,
-    OPEN,
     SEVERAL,
     SHORT,
     stance_at,
@@ -329,64 +328,6 @@ def answering_quantities(
     return [amount for amount in pool if (amount.value, amount.unit) in bold] or pool
 
 
-def settled_amounts(
-    text: str, held: Sequence[Quantity], *, known: str
-) -> Sequence[Quantity]:
-    """Return the amounts that an answer settles on: its conclusion, where it says so, else what is not said aside.
-
-    Aside is what stands in brackets, or is said of another time or an aim, if the
-    question (`known`) is not about that.
-    """
-    if len(distinct_amounts(held)) <= 1:
-        return held
-    held = _asked_line(text, held, known)
-    inside = [match.span() for match in RE.brackets.finditer(text)]
-    bare = [
-        amount
-        for amount in held
-        if not any(start < amount.start < end for start, end in inside)
-    ] or held
-    plain: list[Quantity] = []
-    for amount in bare:
-        text_before = text[max(0, amount.start - 60) : amount.start]
-        after = text[amount.end : amount.end + 50]
-        asides = filter(
-            None, (RE.aside_before.search(text_before), RE.aside_after.match(after))
-        )
-        beginnings = (plain_words(aside[0])[:1] for aside in asides)
-        # what is said of another time or an aim is no aside where the question has that
-        # word, too
-        is_asked = all(any(word in known for word in words) for words in beginnings)
-        if is_asked and not is_at_another_rate(text, amount, known):
-            plain.append(amount)
-    plain = plain or list(bare)
-    totals = [amount for amount in held if _is_final(text, amount)]
-    marked = [amount for amount in plain if amount in totals]
-    if len(distinct_amounts(marked)) == 1:
-        return marked
-    settles = len(distinct_amounts(plain)) == 1 or len(distinct_amounts(totals)) != 1
-    return plain if settles else totals
-
-
-def _asked_line(text: str, held: Sequence[Quantity], known: str) -> Sequence[Quantity]:
-    """Return the amounts of the one line that has most words of the question, where each has a line of its own."""
-    lines = [match.span() for match in re.finditer(r"[^\n]+", text)]
-    own_amounts = [
-        [amount for amount in held if start <= amount.start < end]
-        for start, end in lines
-    ]
-    if max(map(len, own_amounts)) > 1:
-        return held
-    asked_stems = frozenset(meaning_keys(known))
-    shares = [
-        len(asked_stems.intersection(telling_keys(text[start:end]))) if amount else -1
-        for (start, end), amount in zip(lines, own_amounts, strict=True)
-    ]
-    if shares.count(max(shares)) == 1:
-        return own_amounts[shares.index(max(shares))]
-    return held
-
-
 def is_at_another_rate(text: str, amount: Quantity, known: str) -> bool:
     """Return whether an amount is of another time than the one that is asked for: per year, not per month."""
     asked = RE.per.findall(write_digits(known))
@@ -411,11 +352,6 @@ def amount_ranges(
             and RE.between.fullmatch(text[first.end : second.start])
         ):
             yield first, second
-
-
-def in_range(text: str, pool: Sequence[Quantity]) -> bool:
-    """Return whether one of the amounts is the end of a range, or one of a choice."""
-    return any(True for _ in amount_ranges(text, pool))
 
 
 def _amounts_of_thing(
@@ -457,6 +393,16 @@ def _amounts_of_thing(
     ] or numbers
 
 
+def without_questions(reply: str, find: Callable[[str], Sequence[object]]) -> str:
+    """Return a reply without its questions, which it may answer then: "May or June? It was June".
+
+    `find`: what finds the values in a text; a reply with none outside its questions stays as it is.
+    """
+    sentences = split_sentences(reply)
+    statements = " ".join(part for part in sentences if not part.rstrip().endswith("?"))
+    return statements if find(statements) else reply
+
+
 def _is_final(text: str, amount: Quantity) -> bool:
     text_before = text[max(0, amount.start - 80) : amount.start]
     after = text[amount.end : amount.end + 40]
@@ -481,7 +427,8 @@ def _next_stems(text: str, amount: Quantity) -> set[str]:
 
 # --- An answer that should name an amount.
 
-_NAMED = Ruling("yes", "names the amount")
+NAMED_AMOUNT = Ruling("yes", "names the amount")
+UNSURE_AMOUNT = Ruling("unscored", "names the amount within a range, or hedged")
 _AMONG = Ruling("unscored", "names the amount among others")
 _OFF_THE_MOST = Ruling("unscored", "is one day off what is accepted at most")
 _OTHER_KIND = Ruling("unscored", "names no amount of this kind")
@@ -492,7 +439,11 @@ _CONTRARIES = [
 
 
 def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ruling:
-    """Return the ruling on an answer that should name an amount; `forgiving`: an error of one day is none."""
+    """Return the ruling on whether an answer names an amount; `forgiving`: an error of one day is none.
+
+    Whether it asserts what it names is proven by `settle_ruling`.
+    """
+    end = without_questions(end, read_quantities)
     text = write_digits(end)
     quantities = read_quantities(text)
     candidates = answering_quantities(gold, question, end, text)
@@ -500,57 +451,48 @@ def amount_ruling(gold: Gold, question: str, end: str, *, forgiving: bool) -> Ru
         text[sentence_start(text, max(quantity.start for quantity in candidates)) :]
     ):
         return _refused_ruling(gold, end, candidates, quantities)
-    known = normalize_text(f"{question} {gold.whole}")
-    stances = {
-        quantity: stance_at(text, quantity.start, quantity.end, known=known)
-        for quantity in candidates
-    }
+    stances = amount_stances(gold, question, text, candidates)
     claimed = [quantity for quantity in candidates if not stances[quantity]]
-    answer = (
-        settled_amounts(text, claimed, known=known)
-        if len(gold.amounts[0]) == 1
-        else claimed
-    )
+    totals = [amount for amount in claimed if _is_final(text, amount)]
+    is_added_up = len(gold.amounts[0]) == len(distinct_amounts(totals)) == 1
+    answer = totals if is_added_up else claimed
     if holds_amounts(gold.amounts, answer):
-        doubts = len(end) <= MAX_BRIEF_ANSWER and refuses_answer(
-            text[: min(quantity.start for quantity in answer)]
-        )
-        ruling = _ruling_on_amount(gold, question, text, answer)
-        return (
-            Ruling("unscored", "says that it cannot tell, and names it")
-            if doubts
-            else ruling
-        )
+        first = min(quantity.start for quantity in answer)
+        if len(end) <= MAX_BRIEF_ANSWER and refuses_answer(text[:first]):
+            return Ruling("unscored", "says that it cannot tell, and names it")
+        return _ruling_on_amount(gold, question, text, answer)
     if not claimed:
         worst = min(stances.values(), key=lambda stance: (stance not in FINAL, stance))
         return Ruling(
             "no" if worst in FINAL else "unscored", f"names an amount, and {worst}"
         )
-    hit = holds_amounts(gold.amounts, quantities)
-    unsaid = [quantity for quantity in quantities if quantity not in candidates]
-    aside = holds_amounts(gold.amounts, candidates) and not holds_amounts(
-        gold.amounts, unsaid
+    if _spans_amount(gold, text, candidates):
+        return Ruling("no", A_RANGE)
+    beside = [quantity for quantity in quantities if quantity not in candidates]
+    is_elsewhere = holds_amounts(
+        gold.amounts, quantities if len(end) > SHORT else beside
     )
-    left_open = any(
-        doubt == OPEN and holds_amounts(gold.amounts, [quantity])
-        for quantity, doubt in stances.items()
-    )
-    settles = (
-        len(distinct_amounts(answer)) == 1
-        and aside
-        and len(end) <= SHORT
-        and not left_open
-    )
-    spans = any(
+    return _near_miss(gold, answer, ambiguous=is_elsewhere, forgiving=forgiving)
+
+
+def amount_stances(
+    gold: Gold, question: str, text: str, amounts: Sequence[Quantity]
+) -> dict[Quantity, str]:
+    """Return for each amount of a text with digits why it may not be what the text says: "" if it says so."""
+    known = normalize_text(f"{question} {gold.whole}")
+    return {
+        amount: stance_at(text, amount.start, amount.end, known=known)
+        for amount in amounts
+    }
+
+
+def _spans_amount(gold: Gold, text: str, candidates: Sequence[Quantity]) -> bool:
+    """Return whether an expected amount lies within a range that an answer names."""
+    return any(
         {first.unit, last.unit} <= {quantity.unit, ""}
         and first.value <= quantity.value <= last.value
         for first, last in amount_ranges(text, candidates)
         for (quantity, *_) in gold.amounts
-    )
-    if spans and not hit:
-        return Ruling("no", A_RANGE)
-    return _near_miss(
-        gold, answer, ambiguous=spans or (hit and not settles), forgiving=forgiving
     )
 
 
@@ -582,67 +524,36 @@ def _no_amount(gold: Gold, end: str, every: Sequence[Quantity]) -> Ruling:
 
 
 def _ruling_on_amount(
-    gold: Gold, question: str, text: str, answer: Sequence[Quantity]
+    gold: Gold, question: str, text: str, candidates: Sequence[Quantity]
 ) -> Ruling:
-    """Return the ruling on an answer that has the expected amount: whether it is sure, and the only one."""
-    hits = [
-        amount
-        for amount in answer
-        if any(
-            is_equal_amount(part, amount) for parts in gold.amounts for part in parts
-        )
-    ]
+    """Return the ruling on an answer that has the expected amount: whether it is sure, and compares the right way."""
+    hits = [amount for amount in candidates if is_expected_amount(gold, amount)]
     around = [sentence_around(text, amount.start, amount.end) for amount in hits]
     if all(is_at_another_rate(text, amount, gold.whole) for amount in hits):
         return Ruling("no", "names the amount for another time")
-    sure = HEDGED.search(gold.whole) or not any(map(HEDGED.search, around))
+    is_hedged = not HEDGED.search(gold.whole) and any(map(HEDGED.search, around))
     gold_text = write_digits(gold.texts[0])
-    if in_range(gold_text, read_quantities(gold_text)):
-        repeated = phrase_positions(
-            text, RE.after_numbers.sub("", gold_text) or gold_text
-        )
-        return (
-            _NAMED
-            if sure and repeated
-            else Ruling("unscored", "names the two amounts, perhaps of another range")
-        )
-    pairs = [
-        pair
-        for pair in amount_ranges(text, hits)
-        if not all(holds_amounts(gold.amounts, [amount]) for amount in pair)
-    ]
-    pairs = [
-        pair
-        for pair in pairs
-        if not (pair[1].unit == "%" and pair[0].value * 100 == pair[1].value)
-    ]
-    if len(text) <= SHORT and any(
-        RE.or_word.search(text[amount.end : second.start]) for amount, second in pairs
-    ):
-        return Ruling("no", SEVERAL)
-    if not sure or in_range(text, hits):
-        return Ruling("unscored", "names the amount within a range, or hedged")
+    if any(amount_ranges(gold_text, read_quantities(gold_text))):
+        wording = RE.after_numbers.sub("", gold_text) or gold_text
+        is_other = is_hedged or not phrase_positions(text, wording)
+    else:
+        is_other = is_hedged or any(amount_ranges(text, hits))
+    if is_other:
+        return UNSURE_AMOUNT
     turned = any(is_turned(question, amount) for amount in around)
     if turned != any(_is_exchanged(question, amount) for amount in around):
         return Ruling(
             "unscored" if turned else "no",
             "names the amount, and compares the other way round",
         )
-    other_amounts = [
-        amount
-        for amount in answer
-        if amount not in hits and not any(is_rough(amount, hit) for hit in hits)
-    ]
-    adds_up = is_sum(gold.amounts, other_amounts) or _adds_up_to(gold, text, hits)
-    return _AMONG if other_amounts and not adds_up else _NAMED
+    return NAMED_AMOUNT
 
 
-def _adds_up_to(gold: Gold, text: str, hits: Sequence[Quantity]) -> bool:
-    """Return whether all other amounts of an answer, bare ones of the same unit, add up to what is expected."""
-    unit = hits[0].unit
-    other_amounts = [amount for amount in read_quantities(text) if amount not in hits]
-    parts = [replace(amount, unit=amount.unit or unit) for amount in other_amounts]
-    return is_sum(gold.amounts, parts)
+def is_expected_amount(gold: Gold, amount: Quantity) -> bool:
+    """Return whether an amount is one of those that are expected, in whatever unit."""
+    return any(
+        is_equal_amount(part, amount) for parts in gold.amounts for part in parts
+    )
 
 
 def is_turned(question: str, text: str) -> bool:
@@ -718,11 +629,7 @@ def time_of(gold: str) -> Readings:
 
 def time_ruling(expected: Readings, gold: str, reply: str) -> Ruling:
     """Return the ruling on an answer that should name a time; `expected`: its readings."""
-    # what is asked first may be answered then: "Was it May or June? It was June"
-    sentences = split_sentences(reply)
-    statements = " ".join(part for part in sentences if not part.rstrip().endswith("?"))
-    if any(dated_readings(statements)):
-        reply = statements
+    reply = without_questions(reply, dated_stretches)
     text = casefold_plain(reply)
     times = list(dated_readings(reply))
     if not times:

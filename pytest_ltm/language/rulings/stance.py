@@ -22,7 +22,6 @@ from pytest_ltm.language.clauses import (
     why_not_standing,
     wording_positions,
 )
-from pytest_ltm.language.dates import MONTHS
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.meanings import FRAME, telling_keys
 from pytest_ltm.language.numbers import ORDINALS
@@ -244,9 +243,6 @@ def list_items(text: str) -> list[str]:
     return [part for part in LISTED.split(text) if part.strip()]
 
 
-_MONTHS = frozenset(map(str.lower, MONTHS))
-
-
 def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
     """Return why an answer with the words of an accepted wording may not say that it is so: "" if it does.
 
@@ -269,27 +265,8 @@ def doubt_of(wordings: Sequence[str], question: str, end: str) -> str:
                 (reason for reason in reasons if reason in (*FINAL, OPEN)), reasons[0]
             )
             return worst if spots or worst == OPEN else f"perhaps {worst}"
-    # Whether a clause says what is so now, and no clause says that of the expected
-    # answer.
-    mark = RE.at_last if not RE.present.search(normalize_text(question)) else RE.now
-    present_clauses = [
-        part
-        for part in RE.clauses.split(text)
-        if mark.search(part) and not refuses_answer(part)
-    ]
-    telling = content_stems(" ".join(wordings)) - content_stems(question)
-    if (
-        present_clauses
-        and telling
-        and not any(
-            telling & content_stems(part) for part in present_clauses if part.strip()
-        )
-    ):
-        return "says what is so in the end of something else"
     if _is_at_another_place(wordings, question, end):
         return "has it at another place of its list"
-    if spots and _is_of_another(wordings, question, end):
-        return "says it of something else"
     if RE.in_pairs.search(end):
         return "names it in a row of pairs"
     names_more = lists_more(wordings[0], question, end)
@@ -342,30 +319,6 @@ def _is_one_of_two(wording: str, question: str, end: str) -> bool:
     return row is not None and content_stems(row[1] or row[2]).isdisjoint(
         content_stems(f"{question} {wording}")
     )
-
-
-def _is_of_another(wordings: Sequence[str], question: str, end: str) -> bool:
-    """Return whether another sentence has more words of the question, and names something else.
-
-    "You hiked the loop a week later; you sprained your ankle on the Mill Path."
-    """
-    asked_stems = content_stems(question)
-    if not RE.assertion_name.search(f"it is {wordings[0]}"):
-        return False
-    ordinary = {*plain_words(question), "session", "step", "user"}
-    if _MONTHS.isdisjoint(plain_words(" ".join(wordings))):
-        ordinary |= _MONTHS
-    with_it = [0]
-    without = []
-    for part in split_sentences(end):
-        if wording_positions(normalize_text(part), wordings):
-            with_it.append(len(asked_stems & content_stems(part)))
-        elif not has_negation(part) and any(
-            not ordinary.issuperset(plain_words(name))
-            for name in RE.assertion_name.findall(part)
-        ):
-            without.append(len(asked_stems & content_stems(part)))
-    return max(without, default=0) >= max(with_it) + 2
 
 
 def _is_at_another_place(wordings: Sequence[str], question: str, end: str) -> bool:

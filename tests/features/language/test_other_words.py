@@ -106,7 +106,7 @@ def judged(gold: str, said: str, question: str) -> str:
         ("£30 a month", "30 £ a month.", "yes"),
         ("£30 a month", "£30 per month, which is £360 a year.", "yes"),
         ("£30 a month", "**Water:** £55\n**Garage:** £30", "yes"),
-        ("£55 a month", "**Water:** £55\n**Garage:** £30", "unscored"),
+        ("£55 a month", "**Water:** £55\n**Garage:** £30", "no"),
         ("£30 a month", "Roughly £30 a month or so.", "yes"),
     ],
 )
