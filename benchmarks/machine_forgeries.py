@@ -60,7 +60,9 @@ def _change_leaf(value: Any, rng: Random) -> None:
 
 
 def _drop_leaf(value: Any, rng: Random) -> None:
-    *holder, key = rng.choice(list(_leaves(value)))
+    # Without null, which is also what is read where nothing stands.
+    leaves = [steps for steps in _leaves(value) if _part(value, steps) is not None]
+    *holder, key = rng.choice(leaves)
     del _part(value, tuple(holder))[key]
 
 
