@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from pytest_ltm.agents.memory.scopes import Scope, scope_arguments, takes_scope
 from pytest_ltm.agents.signatures import signature_of
+from pytest_ltm.api.calls import look
 from pytest_ltm.api.model import (
     CAPABILITIES,
     SAVES_REFERENCE,
@@ -61,6 +62,13 @@ def capabilities_of(agent: object) -> Capabilities:
         raise AgentError(
             f"the capabilities of {type(agent).__name__} cannot be read: {describe_error(error)}"
         ) from error
+
+
+def shown_capabilities(definition: object) -> Capabilities:
+    """Return the capabilities of an object that no agent is made of yet; none where looking at it fails or hangs."""
+    examine = functools.partial(capabilities_of, definition)
+    capabilities: Capabilities = look(examine, Capabilities())
+    return capabilities
 
 
 def near_misses(agent: object, names: Iterable[str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from pytest_ltm.agents.wrapping import (
     Padding,
     Timing,
 )
-from pytest_ltm.api.calls import inherits
+from pytest_ltm.api.calls import inherits, look
 from pytest_ltm.api.engine import Enclosed
 from pytest_ltm.api.journal import events
 from pytest_ltm.api.model import (
@@ -219,6 +219,12 @@ def _profile_of_definition(source: AgentSource) -> Profile:
         return _make_profile(definition.capabilities, definition.max_message_tokens)
     if is_embedded(kind) or isinstance(definition, Remembering):
         return _embedded_profile(kind, argument, source)
+    examine = functools.partial(_profile_of_object, definition, owned=source.owned)
+    profile: Profile = look(examine, Profile(capabilities=frozenset()))
+    return profile
+
+
+def _profile_of_object(definition: object, *, owned: bool) -> Profile:
     # With the parameters of a file.
     while isinstance(definition, functools.partial):
         definition = definition.func
@@ -227,7 +233,7 @@ def _profile_of_definition(source: AgentSource) -> Profile:
             capabilities_of_class(definition),
             getattr(definition, "max_message_tokens", None),
         )
-    if source.owned:
+    if owned:
         having = frozenset[str]()
         if inspect.isfunction(definition):
             return_type = typing.get_type_hints(definition).get("return")

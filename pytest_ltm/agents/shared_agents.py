@@ -11,6 +11,7 @@ from pytest_ltm.agents.capabilities import (
     capabilities_of,
     closing_method,
     protocol_members,
+    shown_capabilities,
     takes_user,
     user_arguments,
 )
@@ -126,7 +127,7 @@ def share_agents(source: AgentSource) -> AgentSource:
     """Return a source whose agents are users of one agent or server; others stay as they are, one user each."""
     if not can_share(source):
         return source
-    is_told = not source.owned and "SeparatesUsers" in capabilities_of(
+    is_told = not source.owned and "SeparatesUsers" in shown_capabilities(
         source.definition
     )
     refusal = "" if is_told else source.refusal

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.capabilities import shown_capabilities
 from pytest_ltm.agents.memory.backends import backends_are_shared
 from pytest_ltm.agents.sources import AgentSource
 from pytest_ltm.agents.spec_facts import is_free
@@ -133,7 +133,7 @@ class Probe:
             return "users share its memory, and the run itself tests whether they are separate"
         if not source.serves_many:
             return "it can serve one conversation only"
-        if "Stateless" in capabilities_of(source.definition):
+        if "Stateless" in shown_capabilities(source.definition):
             return "it is stateless"
         for name, path in conversations_in(self._path.parent, JOURNAL).items():
             if name.agent != label:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_ltm.agents.capabilities import capabilities_of
+from pytest_ltm.agents.capabilities import capabilities_of, shown_capabilities
+from pytest_ltm.agents.profile import profile_of
 from pytest_ltm.agents.replying import CALLS
 from pytest_ltm.agents.sources import agent_source, dotted_source
 from pytest_ltm.api.storage import AgentError
@@ -206,3 +208,21 @@ def test_a_class_whose_parts_cannot_be_looked_at_is_an_error_of_that_agent(
     (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
     with pytest.raises(AgentError, match=f"{module}:{name}'.*could not be examined"):
         dotted_source(f"{module}:{name}", base=tmp_path)
+
+
+class Unsigned:
+    """A callable whose parameters nobody can look at."""
+
+    def __getattr__(self, _: str) -> Any:
+        raise SystemExit(3)
+
+    def __call__(self, message: str) -> str:
+        return message
+
+
+def test_what_cannot_be_looked_at_shows_no_capabilities() -> None:
+    bot = kind(reply=Unsigned(), stateless=True)
+    assert shown_capabilities(bot()) == frozenset()
+    source = agent_source(kind(reply=says), spec="bots:Bot")
+    unsigned = replace(source, definition=bot)
+    assert profile_of(unsigned).capabilities == frozenset()
