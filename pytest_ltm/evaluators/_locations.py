@@ -629,14 +629,8 @@ class LiesAt(Ruled, Struct, frozen=True):
             re.escape(" ".join(plain_words(place))) or "$^" for place in self.places
         )
         if self.follows_own_rules and _is_exchanged(sentence, start, goal):
-            opposite = {
-                "north": "south",
-                "south": "north",
-                "east": "west",
-                "west": "east",
-            }
             legs = [
-                structs.replace(leg, way=opposite.get(leg.way or "", leg.way))
+                structs.replace(leg, way=_OPPOSITE.get(leg.way or "", leg.way))
                 for leg in legs
             ]
         return sentence, legs

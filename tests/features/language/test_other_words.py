@@ -116,6 +116,24 @@ def test_the_amount_counts_that_is_of_what_is_asked_for(
     assert judged(gold, said, "What do I pay for the garage?") == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("The price of the bike is $620. The price of the tent is $450.", "no"),
+        ("First draft: $450. Final: $620.", "no"),
+        ("While the tent was $620, the price of the bike is $450.", "yes"),
+        ("Let me think. $620? No: $450.", "yes"),
+        ("The frame cost $300 and the wheels $150, so $450 in total.", "yes"),
+        ("You were offered $450 and received $620.", "unscored"),
+        ("So much for $450: you paid $620 for the bike.", "unscored"),
+    ],
+)
+def test_of_several_amounts_the_one_counts_that_is_asserted(
+    said: str, expected: str
+) -> None:
+    assert judged("$450", said, "How much did I pay for my bike?") == expected
+
+
 def test_something_in_the_place_of_what_is_over_is_wrong() -> None:
     asked = "Which language do I learn?"
 
