@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pytest_ltm.agents.reader.notes import IncomingTurn, Patterns, ReaderNotebook, Topic
+from pytest_ltm.agents.reader.notes import (
+    UNDERSTOOD,
+    IncomingTurn,
+    Patterns,
+    ReaderNotebook,
+    Topic,
+)
 from pytest_ltm.language.dates import MONTH_PATTERN
 
 _RE = Patterns("household", MONTH=MONTH_PATTERN)
@@ -34,6 +40,7 @@ class Changes(Topic, kinds=("state", "case"), forgets=_RE.forgets_changes):
             if match := pattern.search(turn.text):
                 state = [label, match[match.lastindex or 0], day[1] if day else ""]
                 notes.add(turn, "state", state)
+                notes.add(turn, UNDERSTOOD, "state")
                 break
         return None
 
@@ -52,7 +59,9 @@ def _note_cases(
 
 
 def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
-    """Return the answer; None unless the question is about something of which a state is known."""
+    """Return the answer; None unless the question is about something of the user's of which a state is known."""
+    if not _RE.of_user.search(question):
+        return None
     label = next(
         (label for label, asked in _RE["asked"].items() if asked.search(question)), ""
     )
@@ -111,6 +120,7 @@ class SharingPeople(
         if not turn.text.rstrip().endswith("?"):
             value = match[1] if match.lastindex else turn.text
             notes.add(turn, "of member", [speaker, topic, value])
+            notes.add(turn, UNDERSTOOD, "of member")
             return None
         if not _RE.own.search(turn.text):
             return _PRIVATE

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_ltm.agents.reader.notes import (
+    UNDERSTOOD,
     WORDS,
     IncomingTurn,
     Patterns,
@@ -294,6 +295,7 @@ class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings
                 "belonging",
                 [match["owner"].lower(), match["thing"].lower(), kind, match["value"]],
             )
+            notes.add(turn, UNDERSTOOD, "belonging")
         return None
 
 
@@ -342,6 +344,7 @@ class GiftLedger(
             )
         if home := _LEDGER.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
+            notes.add(turn, UNDERSTOOD, "home")
         return None  # who lives where may matter to others, too
 
 

@@ -490,6 +490,46 @@ def test_a_maxim_decides_between_two_things_until_it_is_forgotten() -> None:
     assert "savings" not in forgotten
 
 
+def test_what_a_club_paid_for_a_piano_is_not_who_teaches_the_user() -> None:
+    *_, difference, teacher = heard(
+        full(),
+        "My piano teacher is Aldanholt.",
+        "Please note: £49 came from Rhondequist for the fence on 26 April.",
+        "Put down, please: Velemmak gave £9 for the piano on 2 May.",
+        "According to the club's book, how many pounds more was paid for the fence than for the piano altogether?",
+        "Who teaches me the piano?",
+    )
+    assert "40" in difference
+    assert "Aldanholt" in teacher
+
+
+def test_what_an_acquaintance_owns_is_not_taken_for_a_joke_told_at_the_same_time() -> (
+    None
+):
+    reader = full()
+    reader.tell_time(START)
+    reader.reply("The police have found the missing wallpaper.")
+    reader.reply(
+        "By the way, my nephew's canoe goes by the name of Aldastane, and everybody loves it."
+    )
+    reader.tell_time(START + timedelta(hours=5))
+    joke = reader.reply("Which one of the jokes did I tell you about 5 hours ago?")
+    assert "wallpaper" in joke
+
+
+def test_a_question_whether_there_is_a_way_is_not_about_a_world_with_laws() -> None:
+    *_, way = heard(
+        full(),
+        "Facts about the fictional world of Pellerbray: in spring they have a feast; nobody may own a bell; "
+        "it is against the law to eat plums; the only export is a kind of salt; everybody travels by rope ferry.",
+        "Our town begins with the law school, if you come by train.",
+        "4 km east of the law school, you see the aviary.",
+        "There must be a direct way from the law school to the aviary. How far is that, and in which direction?",
+    )
+    assert "plums" not in way
+    assert "4 km" in way
+
+
 def test_lines_of_a_play_that_was_forgotten_are_no_jokes() -> None:
     reader = full()
     reader.tell_time(START)
