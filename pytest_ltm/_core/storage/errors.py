@@ -207,7 +207,7 @@ def nearest_name(wrong: str, names_known: object) -> str:
 
     names = sorted(str(name) for name in names_known)  # type: ignore[attr-defined]
     continued = [name for name in names if name.startswith(f"{wrong}-")]
-    near = continued or difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    near = continued or difflib.get_close_matches(wrong, names, n=1)
     return near[0] if near else ""
 
 
