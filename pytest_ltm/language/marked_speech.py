@@ -320,7 +320,8 @@ def _without_sections(text: str) -> str:
 def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
     """Return a text up to where, after something was said, a label is one of thoughts and nothing else.
 
-    What is said before the label of an answer only leads up to it.
+    What is said before the label of an answer only leads up to it; a later paragraph
+    that concludes ("Therefore, ...") is said again.
     """
     answers = [match for match in labels if RE.final.fullmatch(match["label"])]
     for match in labels:
@@ -329,7 +330,9 @@ def _without_last_thought(text: str, labels: Sequence[re.Match[str]]) -> str:
         if is_said and is_marked and RE.pure.fullmatch(match["label"]):
             if answers and answers[-1].start() > match.start():
                 return text[answers[-1].end() :]
-            return text[: match.start()]
+            conclusion = RE.concludes.search(text, match.end())
+            said_after = text[conclusion.start() :] if conclusion else ""
+            return text[: match.start()] + said_after
     return text
 
 

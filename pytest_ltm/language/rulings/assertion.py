@@ -113,14 +113,15 @@ def _settle_amount(ruling: Ruling, gold: Gold, question: str, reply: str) -> Rul
         rival_doubts.add(assertion_doubt(rival, question, reply))
         if "" in rival_doubts:
             rival_claims |= _claims_of(rival, question, reply)
-    if doubt and not _SURE.isdisjoint(rival_claims):
+    claims = _claims_of(gold, question, reply)
+    is_rival_sure = not _SURE.isdisjoint(rival_claims)
+    if doubt and is_rival_sure and _SURE.isdisjoint(claims):
         return Ruling("no", "asserts another amount")
     if doubt:
         return Ruling("unscored", f"{NAMED_AMOUNT.reason}, and {doubt}")
-    claims = _claims_of(gold, question, reply)
     is_alone = rival_doubts <= {_BRACKETS}
     is_sure = "" not in rival_doubts and not claims.isdisjoint(("echo", "conclusion"))
-    is_concluded = "conclusion" in claims and _SURE.isdisjoint(rival_claims)
+    is_concluded = "conclusion" in claims and not is_rival_sure
     if is_alone or is_sure or is_concluded:
         return ruling
     return Ruling("unscored", "names the amount among others")

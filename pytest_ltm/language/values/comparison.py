@@ -457,6 +457,10 @@ def names_only_another(text: str, gold: str, question: str) -> bool:
     values = _values_of_kind(text, "amount")
     if len(values) != 1 or not _is_single_number(values[0]):
         return False
+    # it may stand in a value of another kind: "after 10 minutes" is a time
+    rest = text.replace(values[0].text, " ", 1)
+    if re.search(rf"(?<!\w){re.escape(gold)}(?!\w)", rest, re.IGNORECASE):
+        return False
     result = compare_values(gold, values[0].text, question=question)
     return result is Sameness.OTHER
 
