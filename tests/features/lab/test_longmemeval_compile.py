@@ -444,7 +444,7 @@ def test_too_few_fillers_are_refused(tmp_path: Path, capsys: Capture) -> None:
     )
     chats = saved(tmp_path / "chats.json", [turns("Hello?", "Hello.")])
 
-    assert "only 1 of 4 fillers can be had" in refused(
+    assert "only 1 of 4 fillers were found" in refused(
         capsys, tmp_path, path, "--sessions", "5", "--fillers", chats
     )
     assert "fill only" in refused(

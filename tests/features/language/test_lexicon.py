@@ -26,7 +26,7 @@ def attribute_sections(code: str) -> set[str]:
     return {
         f"{name} {attribute.replace('_', ' ')}"
         for name in modules
-        for attribute in re.findall(r"RE\.(\w+)", code)
+        for attribute in re.findall(r"\bRE\.(\w+)", code)
     }
 
 
@@ -57,7 +57,7 @@ def test_every_section_that_a_module_reads_is_there_and_compiles() -> None:
         imported = import_module(
             ".".join(["pytest_ltm", *module.relative_to(ROOT).with_suffix("").parts])
         )
-        for attribute in re.findall(r"RE\.(\w+)", module.read_text("utf-8")):
+        for attribute in re.findall(r"\bRE\.(\w+)", module.read_text("utf-8")):
             assert isinstance(getattr(imported.RE, attribute), re.Pattern)
 
 
