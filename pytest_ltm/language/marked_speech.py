@@ -287,13 +287,10 @@ def _without_sections(text: str) -> str:
         return text
     if is_yaml_answer(text):
         return without_yaml_thoughts(text)
-    # what may be said, too, is the answer behind a call: "Memory: ... Output: ..."
-    is_called = RE.tool.search(labels[0]["label"]) is not None
-    final = RE.output if is_called else RE.answer
     answers = [
         match
         for match in labels
-        if final.search(match["label"]) and text[match.end() :].strip()
+        if RE.answer.search(match["label"]) and text[match.end() :].strip()
     ]
     if _leads_up(text, labels):
         return text[labels[1].end() :]

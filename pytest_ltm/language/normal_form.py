@@ -7,7 +7,6 @@ import unicodedata
 from functools import partial
 from itertools import pairwise, repeat
 
-from pytest_ltm.api.model import STOP_WORDS, word_stem
 from pytest_ltm.language.lexicon import LEXICON
 from pytest_ltm.language.settling import settle_text
 from pytest_ltm.language.structured import read_answer
@@ -130,7 +129,6 @@ def strip_struck(text: str) -> str:
 def _strip_quotes(text: str) -> str:
     if match := RE.fence.match(text):
         text = match[2] if "\n" + match[1] not in match[2] else text
-    text = RE.restated.sub("", text)
     if text.startswith(">") and (
         RE.unquoted_line.search(text) is None
         or ("\n\n" not in text and text[1:2] == " ")
@@ -195,7 +193,7 @@ def _reports_status(line: str) -> bool:
         return True
     words = _simple_words(line).split()
     return (
-        any(RE.counted.match(word) or _TOOL.search(word) for word in words)
+        any(map(RE.counted.match, words))
         and any(character.isdigit() for character in line)
         and all(map(RE.status_word.fullmatch, words))
     )
@@ -205,7 +203,6 @@ def _reports_status(line: str) -> bool:
 
 
 def _without_citations(text: str) -> str:
-    text = RE.told_at_end.sub("", text)
     if not RE.citing.search(text):
         return text
     text = RE.footnote.sub("", text)
@@ -213,24 +210,19 @@ def _without_citations(text: str) -> str:
     # what has more of them before it is no list at the end, but what the text is made of
     if _strip_sources(shorter) == shorter:
         text = shorter
-    return RE.cites.sub("", text)
+    return RE.told_at_end.sub("", RE.cites.sub("", text))
 
 
 def _strip_sources(text: str) -> str:
     """Return a text without the list of sources that ends it; one further up is part of the answer."""
     for header in RE.sources.finditer(text, max(0, len(text) - _LONGEST_LIST)):
         items = RE.source_item_start.split(text[header.end() :].strip())
-        if all(map(_is_source, map(str.strip, items))):
+        if all(RE.source_item.fullmatch(item.strip()) for item in items):
             return text[: header.start()]
     return text
 
 
 _LONGEST_LIST = 800
-
-
-def _is_source(item: str) -> bool:
-    is_place = RE.source_item.fullmatch(item) is not None
-    return is_place or not _strange_words(_simple_words(item))
 
 
 # --- Courtesies.
@@ -241,63 +233,40 @@ def _without_courtesies(text: str) -> str:
     # only the end is looked at: a long reply takes no longer
     base = max(0, len(text) - 500)
     starts = [base + match.end() for match in RE.sentence_start.finditer(text[base:])]
-    end = len(text)
     for start in starts[::-1]:
-        sentence = text[start:end].rstrip(" \t\n*_\"')")
-        end = start
+        ending = text[start:]
         rest = text[:start].rstrip(" \t\n*_>-")
-        words = _simple_words(text[start:])
-        # the figure of a confidence stands behind its colon
-        if words.replace(" ", "").isdecimal() or not words:
+        words = _simple_words(ending)
+        if not words:
             continue
         is_sign = not rest.endswith(":") and RE.sign_off.fullmatch(words) is not None
-        is_known = is_sign or not _strange_words(words) - LEXICON.words("talk at end")
+        is_known = is_sign or _consists_of(ending, LEXICON.words("closing words"))
         if not RE.word.search(rest) or not is_known:
             break
-        part = _simple_words(sentence)
-        # "What about you?" asks of the other, not of what was said
-        asks = sentence.endswith("?") and not _FUNCTIONS.issuperset(part.split())
-        closes = asks or RE.closes.search(part)
-        if is_sign or closes:
+        if is_sign or RE.closes.search(words):
             text = rest
     text = text.strip()
     # nobody begins with more than that
-    for place in range(6):
+    for _ in range(4):
         match = RE.first.match(text)
         rest = text[match.end() :] if match else ""
         if not match or not RE.word.search(rest):
             break
-        words = _simple_words(match[1])
-        # such as `and here it is:`
-        is_lead = match[1].endswith(":") and (place > 0 or "here" in words)
-        is_talk = is_lead or not _FUNCTIONS.issuperset(words.split())
-        is_known = is_talk and not _strange_words(words)
-        is_sign = RE.sign_on.fullmatch(words) is not None
-        if RE.says_more.match(match[0]) or not (is_known or is_sign):
+        spoken = _simple_words(match[1]).split()
+        is_begun = match[1].endswith(",") and len(spoken) > 1
+        is_cue = not LEXICON.words("opening cues").isdisjoint(spoken)
+        is_known = is_cue and _consists_of(match[1], LEXICON.words("opening words"))
+        is_sign = RE.sign_on.fullmatch(" ".join(spoken)) is not None
+        if is_begun or not (is_known or is_sign):
             break
         text = rest
     return text
 
 
-_FUNCTIONS = frozenset(
-    word for word in STOP_WORDS if not word.endswith("nt")
-) - LEXICON.words("talk turned")
-_TALK = LEXICON.words("talk")
-_TOOL = LEXICON.expression("speech tool")
-# an adverb may stand for no other form: "certain" answers where "certainly" agrees
-_TALK_STEMS = {word_stem(word) for word in _TALK if not word.endswith("ly")}
-_TOLD = LEXICON.expression("talk told")
-
-
-def _strange_words(words: str) -> set[str]:
-    """Return which of simple words are neither words of functions, nor of talking."""
-    strange = {*words.removesuffix(" before").split()} - _FUNCTIONS - _TALK
-    return {
-        word
-        for word in strange
-        if word_stem(word) not in _TALK_STEMS and not _TOLD.fullmatch(word)
-    }
-
-
 def _simple_words(part: str) -> str:
     return " ".join(word.replace("'", "") for word in RE.word.findall(part.lower()))
+
+
+def _consists_of(part: str, vocabulary: frozenset[str]) -> bool:
+    spoken = _simple_words(part).split()
+    return bool(spoken) and all(word in vocabulary for word in spoken)

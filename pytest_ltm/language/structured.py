@@ -57,9 +57,6 @@ def _read_objects_within(text: str) -> str:
         if start >= read and answer is not None:
             parts += [text[read:start], _end_sentence(_write_value(answer), text[end:])]
             read = end
-        elif start >= read and fields and not _without_thoughts(fields):
-            parts.append(text[read:start])
-            read = end
     return "".join([*parts, text[read:]])
 
 
@@ -180,9 +177,7 @@ def _spell(name: str) -> str:
 
 def _is_aside(name: str, value: Any) -> bool:
     """Return whether a field is about the answer: thoughts, sources, whether it holds, what may be asked."""
-    spelled = _spell(name)
-    is_named = RE.aside.search(spelled) and not RE.holder.fullmatch(spelled)
-    if isinstance(value, bool) or is_named:
+    if isinstance(value, bool) or RE.aside.search(_spell(name)) is not None:
         return True
     return isinstance(value, list) and all(map(_asks, value))
 

@@ -251,17 +251,7 @@ def open_if_unread(ruling: Ruling, gold: str, text: str, question: str) -> Rulin
     if ruling.reason in FINAL or ruling in _PROVEN or refuses_answer(gold):
         return ruling
     is_unread = may_be_unread if ruling.verdict == "no" else differ_in_bound
-    # what stands alone beside talk is read as it is without that
-    is_brief = ruling.verdict == "no" and len(text) <= MAX_BRIEF_ANSWER
-    texts = [text, *split_sentences(text)] if is_brief else [text]
-    if any(is_unread(gold, part) or _is_value(gold, part, question) for part in texts):
-        return UNREAD_VALUE
-    return ruling
-
-
-def _is_value(gold: str, text: str, question: str) -> bool:
-    main = read_gold(gold, question).texts[0]
-    return compare_values(main, text, question=question) is Sameness.SAME
+    return UNREAD_VALUE if is_unread(gold, text) else ruling
 
 
 def _is_in_another_language(question: str) -> bool:
