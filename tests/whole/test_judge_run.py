@@ -61,9 +61,12 @@ class OnceGood(Good):
         return given if OnceGood.asked <= 3 else Reply("GRADE: yes")
 
 class Slips(Good):
+    slip = None
     def assess(self, inquiry):
-        given = super().assess(inquiry)
-        return Reply("GRADE: no") if "cello" in inquiry.parts["answer"] else given
+        answer = inquiry.parts["answer"]
+        if self.slip is None and "cello" in answer:
+            self.slip = answer
+        return Reply("GRADE: no") if answer == self.slip else super().assess(inquiry)
 
 class Mumbling:
     def assess(self, inquiry):
@@ -293,7 +296,7 @@ def test_a_judge_that_misjudges_known_answers_during_the_run_makes_it_unmeasurab
 def test_known_answers_stand_among_the_questions_of_the_journal(
     project: pytest.Pytester,
 ) -> None:
-    run(project, "--ltm-judge=judges:Good?canaries=on", "test_hobby.py")
+    run(project, "--ltm-judge=judges:Good?canaries=on&cache=off", "test_hobby.py")
     [journal] = journals(project)
     kinds = [
         event["event"] for event in map(json.loads, journal.read_text().splitlines())
