@@ -233,7 +233,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     @property
     def opponent(self) -> str:
         """The earlier side as headings name it, with its agent."""
-        if not self.before_agent or self.before_agent in self.before:
+        is_named = self.before.startswith(f"{self.before_agent} of ")
+        if not self.before_agent or is_named:
             return self.before
         return f"{self.before} (agent {self.before_agent})"
 

@@ -128,6 +128,15 @@ def test_run_folders_are_compared_too_and_agents_by_name(
     assert "b at 2k is worse than a of run r1 by" in told
 
 
+def test_the_agent_of_a_baseline_is_told_though_its_label_is_in_the_name(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "later"):
+        save_baseline(side(held(WORSE, agent="a")), name, kept / "ltm_baselines", "0.1")
+    assert main(["compare", "later", "first"]) == 0
+    assert "Compared with baseline 'later' (agent a); p:" in capsys.readouterr().out
+
+
 def test_the_span_is_shown_of_an_agent_with_a_long_name(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
