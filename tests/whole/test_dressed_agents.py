@@ -16,6 +16,7 @@ from pytest_ltm.agents.reader.reader import Reader
 
 class Plain(Reader):
     form = "{answer}"
+    paragraph = "\\n\\n"
 
     def __init__(self):
         super().__init__(Full, "full")
@@ -27,6 +28,7 @@ class Plain(Reader):
 
     def reply(self, message, user=""):
         recalled = " ".join(text[:150] for text in self.heard[-3:])
+        recalled = recalled.replace("\\n\\n", self.paragraph)
         self.heard.append(message)
         answer = super().reply(message, user)
         return self.form.replace("{answer}", answer).replace("{recalled}", recalled)
@@ -42,6 +44,8 @@ class Turns(Plain):
 
 class Quotation(Plain):
     form = "*Thinking...*\\n> I was told: {recalled}\\n\\n{answer}"
+    # each line of a quotation has its mark, blank lines aside
+    paragraph = "\\n\\n> "
 """
 
 

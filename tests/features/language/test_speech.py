@@ -45,6 +45,7 @@ def test_an_answer_reads_the_same_in_any_dress(name: str, answer: str) -> None:
         "<b>Dunlin</b>",
         '{"name": "Dunlin", "colour": "grey"}',
         "Reasoning: it was May.",
+        "> Thinking of it:\n\n> Dunlin",
         "Q: Which boat?\nA: Dunlin",
         "Question: Which boat?\nAnswer: Dunlin\nQuestion: Whose?\nAnswer: mine",
         "<name>Dunlin</name><colour>the grey of a gull in May</colour>",
@@ -69,6 +70,9 @@ def test_what_no_format_marks_stays_as_it_came(reply: str) -> None:
         ("<|channel|>analysis<|message|>Petrel?<|end|>", ""),
         ("Dunlin.<|im_end|>\n<|im_start|>user\nAnd Petrel?", "Dunlin."),
         ("Dunlin<|box_end|> it is", "Dunlin"),
+        ("> Thinking: Petrel?\n>\n> Or was it?\n\nDunlin.", "Dunlin."),
+        ("> Thinking: Petrel?\n\n> Or was it?\n\nDunlin.", "Dunlin."),
+        ("*Thinking...*\n> Petrel?\n\n> Or was it?\nDunlin.", "Dunlin."),
     ],
 )
 def test_marks_may_leave_a_part_or_nothing(reply: str, expected: str) -> None:
