@@ -8,8 +8,7 @@ and never holds the right value. Each form of a wrong answer also stands in righ
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from random import Random
 from typing import Any
@@ -29,8 +28,6 @@ from pytest_ltm.records.judge_checks import (
 )
 
 ONE_IN = 10
-# Of so many checks one deserves a yes.
-_PASSING_IN = 4
 # How often a check is drawn anew that was drawn before: what a judge makes of one text
 # it makes of it every time.
 _TRIES = 8
@@ -75,8 +72,8 @@ class HiddenChecks:
 
     `known`: returns questions that were asked until then, each with a right answer.
     `least`: how many checks come first if the judge is asked often enough; after that
-    it is one in ten. Every fourth answer deserves a yes. `answers`: whose length and
-    style those of the checks have; each that is judged joins them.
+    it is one in ten. No kind comes again before all have come. `answers`: whose length
+    and style those of the checks have; each that is judged joins them.
     """
 
     def __init__(
@@ -254,17 +251,8 @@ def share_of_checks(conversations: int) -> int:
 
 
 def _order_kinds(rng: Random) -> Iterator[str]:
-    """Yield kinds of checks without end, each as often as a run needs it; every fourth deserves a yes."""
-    passing = _repeat_kinds(PASSING_CHECKS, rng)
-    failing = _repeat_kinds(FAILING_CHECKS, rng)
-    while True:
-        for _ in range(_PASSING_IN - 1):
-            yield next(failing)
-        yield next(passing)
-
-
-def _repeat_kinds(least: Mapping[str, int], rng: Random) -> Iterator[str]:
-    kinds = list(Counter(least).elements())
+    """Yield kinds of checks without end, each once in a round: a run asks about none more often than it needs."""
+    kinds = [*FAILING_CHECKS, *PASSING_CHECKS]
     while True:
         yield from rng.sample(kinds, len(kinds))
 

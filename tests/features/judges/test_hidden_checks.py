@@ -14,6 +14,7 @@ from pytest_ltm.api.scenarios import PROMPTS, Inquiry, KnownQuestion
 from pytest_ltm.judges.hidden_checks import HiddenChecks, KnownAnswer, share_of_checks
 from pytest_ltm.records.judge_checks import (
     FAILING_CHECKS,
+    LEAST_CHECKS,
     PASSING_CHECKS,
     check_rates,
     exceeds_limits,
@@ -52,10 +53,28 @@ def _checks(seed: int = 0, least: int = 18) -> HiddenChecks:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_fourth_is_to_be_passed(seed: int) -> None:
-    checks = _checks(seed)
-    passes = [known.passes for _ in range(30) for known in checks.before(_inquiry())]
-    assert passes == [number % 4 == 3 for number in range(len(passes))]
+def test_no_kind_comes_again_before_all_have_come(seed: int) -> None:
+    checks = _checks(seed, least=LEAST_CHECKS)
+    kinds = [known.kind for _ in range(30) for known in checks.before(_inquiry())]
+    rounds = [
+        kinds[start : start + len(KINDS)] for start in range(0, len(kinds), len(KINDS))
+    ]
+    assert [set(kinds) for kinds in rounds[:4]] == [set(KINDS)] * 4
+    assert len(set(rounds[-1])) == len(rounds[-1])
+
+
+@pytest.mark.parametrize("questions", range(1, 9))
+def test_checks_in_and_after_a_conversation_are_no_more_than_a_run_needs(
+    questions: int,
+) -> None:
+    checks = _checks(questions, least=LEAST_CHECKS)
+    asked = [
+        _checked(known, "GRADE: yes" if known.passes else "GRADE: no")
+        for _ in range(questions)
+        for known in checks.before(_inquiry())
+    ]
+    total = len(asked) + len(wanted_checks(asked))
+    assert total == max(LEAST_CHECKS, len(asked))
 
 
 @pytest.mark.parametrize("kind", FAILING_CHECKS)
