@@ -29,7 +29,7 @@ from pytest_ltm.agents.line_process import guarded_command
 from pytest_ltm.agents.memory.backends import Backend, backends_are_shared
 from pytest_ltm.agents.memory.pace import pace_of_run
 from pytest_ltm.agents.memory.reading import PARAMETERS as READING
-from pytest_ltm.agents.memory.reading import Reading, parse_reading
+from pytest_ltm.agents.memory.reading import NoteReading, parse_reading
 from pytest_ltm.agents.memory.scopes import (
     SCOPE_PARTS,
     Scope,
@@ -109,7 +109,7 @@ class StoreReader(Struct, frozen=True):
     """Who reads for a store, and how."""
 
     thinker: Callable[[], Thinker]
-    reading: Reading
+    reading: NoteReading
     record: Mapping[str, Any]
 
 

@@ -197,8 +197,7 @@ def _own_exchanges_shown(
 
 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
-    # The first say what it is about, the last what was asked: those between matter
-    # least.
+    # The first say what it is about, the last what was asked.
     half = _MOST // 2
     if len(numbers) <= _MOST:
         return list(numbers)
@@ -311,20 +310,20 @@ def progress_line(
     text = f"{short_count(tokens)}{target} tokens"
     examples = f"{done} of {total} examples done"
     score = [f"score {score_sum:.2f} of {scored}"] if scored else []
-    going = f"{in_progress} open"
+    open_examples = f"{in_progress} open"
     brief = f"{done}/{total} done"
     parts = (
-        [text, going, examples],
+        [text, open_examples, examples],
         [text, examples],
         [text, brief],
         [f"{short_count(tokens)} tokens", brief],
     )
     states = [", ".join([*part, *score]) for part in parts]
     least = [", ".join([brief, *score]), brief]
-    which = f", trial {one_line(trial)}: " if trial else ": "
+    trial_text = f", trial {one_line(trial)}" if trial else ""
     # A long name gives way before the line loses how much was said.
     names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
-    heads = [at_span(name, one_line(span_label)) + which for name in names]
+    heads = [f"{at_span(name, one_line(span_label))}{trial_text}: " for name in names]
     # First the bar goes, then words, then the end of a long name, and the score last.
     pairs = chain(product(heads, [bar + states[0], *states]), product(heads, least))
     choices = [head + state for head, state in pairs]

@@ -64,7 +64,7 @@ _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 @contextmanager
 def keep_output_safe(config: pytest.Config) -> Iterator[None]:
-    """Register what stands between an LTM run and all that pytest shows; within the block the run is made."""
+    """Register what sanitizes all that pytest shows of an LTM run, which is made within the block."""
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     manager.register(EarlyBoundary(), "ltm-early-boundary")
@@ -83,11 +83,11 @@ def _show_sanitized(config: pytest.Config) -> Iterator[None]:
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
     if manager is None or config.option.capture != "fd":
         boundary = Boundary(config)
-        boundary.stand()
+        boundary.install()
         try:
             yield
         finally:
-            boundary.leave()
+            boundary.uninstall()
         return
     manager.resume_global_capture()
     try:
@@ -128,7 +128,7 @@ class _Descriptor:
                 encoding=self._old.encoding,
                 errors=self._old.errors,
             )
-        self.lower()
+        self.redirect()
 
     def is_behind(self, file: Any) -> bool:
         """Whether what is written to the file is written to this descriptor."""
@@ -161,16 +161,16 @@ class _Descriptor:
             self.terminal.write(fit_for(self.terminal, "\n".join(cleaned) + "\n"))
             self.terminal.flush()
 
-    def lower(self) -> None:
-        """Let it lead to the file, also when pytest stops capturing."""
-        self._stand(self._file.fileno())
+    def redirect(self) -> None:
+        """Let the descriptor lead to the file, also when pytest stops capturing."""
+        self._lead_to(self._file.fileno())
 
-    def lift(self) -> None:
-        """Let it lead where it led before, for a debugger."""
+    def restore(self) -> None:
+        """Let the descriptor lead where it led before, for a debugger."""
         self.drain(whole=True)
-        self._stand(self.beneath)
+        self._lead_to(self.beneath)
 
-    def _stand(self, descriptor: int) -> None:
+    def _lead_to(self, descriptor: int) -> None:
         saved = getattr(self._captured, "targetfd_save", None)
         if saved is not None:
             os.dup2(descriptor, saved)
@@ -178,8 +178,8 @@ class _Descriptor:
             os.dup2(descriptor, self.number)
 
     def close(self) -> None:
-        """Let it lead where it led before, for good."""
-        self.lift()
+        """Let the descriptor lead where it led before, for good."""
+        self.restore()
         os.close(self.beneath)
         self._file.close()
         if self.terminal is not self._old:
@@ -189,15 +189,15 @@ class _Descriptor:
 class _ForeignScreen(Screen):
     """sys.stdout or sys.stderr of foreign code; child processes that are handed it write to its descriptor."""
 
-    door: _Descriptor
+    descriptor: _Descriptor
 
     def fileno(self) -> int:
         """Return the descriptor that leads to the file."""
-        return self.door.number
+        return self.descriptor.number
 
 
 class Boundary:
-    """Sees to all that pytest shows: terminal, live view, JUnit, pytest-html, what is sent to other processes."""
+    """Sanitizes all that pytest shows: terminal, live view, JUnit, pytest-html, what is sent to other processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -206,26 +206,15 @@ class Boundary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Stand before the screen, before --log-file, and before whatever foreign code prints from now on."""
-        self.stand()
+        """Sanitize the screen, --log-file, and what foreign code prints from now on."""
+        self.install()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             writer: Any = self._config.get_terminal_writer()
             file = underlying_file(writer._file)
-            door = next(
-                (
-                    descriptor
-                    for descriptor in self._descriptors.values()
-                    if descriptor.is_behind(file)
-                ),
-                None,
-            )
-            self._swap(
-                writer,
-                "_file",
-                Screen(file if door is None else door.terminal, _PYTESTS, self.drain),
-                file,
-            )
+            descriptor = self._descriptor_of(file)
+            terminal = file if descriptor is None else descriptor.terminal
+            self._swap(writer, "_file", Screen(terminal, _PYTESTS, self.drain), file)
             if is_plain(writer._file):
                 writer.fullwidth -= _LONGER
         handler: Any = getattr(
@@ -236,8 +225,15 @@ class Boundary:
         if getattr(handler, "stream", None) is not None:
             self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
 
-    def stand(self) -> None:
-        """Stand before whatever foreign code prints from now on."""
+    def _descriptor_of(self, file: Any) -> _Descriptor | None:
+        """Return the descriptor that a file writes to, if it is one of ours."""
+        for descriptor in self._descriptors.values():
+            if descriptor.is_behind(file):
+                return descriptor
+        return None
+
+    def install(self) -> None:
+        """Sanitize what foreign code prints from now on."""
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
         for name in _DESCRIPTORS:
             captured = getattr(
@@ -248,65 +244,60 @@ class Boundary:
             old = getattr(sys, name)
             with suppress(OSError):  # it is closed: nobody reads it
                 self._descriptors[name] = _Descriptor(name, captured)
-            door = self._descriptors.get(name)
-            is_apart = door is not None and door.terminal is not old
+            descriptor = self._descriptors.get(name)
+            is_apart = descriptor is not None and descriptor.terminal is not old
             if is_apart and hasattr(captured, "targetfd_save"):
                 continue
             screen = Screen(old, _FOREIGN, self.drain)
-            if door is not None and is_apart:
-                screen = _ForeignScreen(door.terminal, _FOREIGN, self.drain)
-                screen.door = door
+            if descriptor is not None and is_apart:
+                screen = _ForeignScreen(descriptor.terminal, _FOREIGN, self.drain)
+                screen.descriptor = descriptor
             self._swap(sys, name, screen)
-            tee = getattr(captured, "tmpfile", None), "_other"  # --capture=tee-sys
-            for owner, attribute in (
-                (getattr(captured, "syscapture", captured), "_old"),
-                tee,
-            ):
+            syscapture = getattr(captured, "syscapture", captured)
+            # --capture=tee-sys
+            tee = getattr(captured, "tmpfile", None)
+            for owner, attribute in ((syscapture, "_old"), (tee, "_other")):
                 if hasattr(owner, attribute):
                     self._swap(owner, attribute, screen)
 
     def drain(self) -> None:
         """Show what foreign code has written to descriptors."""
-        for door in self._descriptors.values():
-            door.drain()
+        for descriptor in self._descriptors.values():
+            descriptor.drain()
 
     pytest_runtest_logreport = drain
 
     def terminal(self, name: str) -> int:
         """Return the descriptor of the terminal behind sys.stdout or sys.stderr, also while output is captured."""
-        door = self._descriptors.get(name)
-        return _DESCRIPTORS[name] if door is None else door.beneath
+        descriptor = self._descriptors.get(name)
+        return _DESCRIPTORS[name] if descriptor is None else descriptor.beneath
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
         """Let a debugger have the terminal."""
-        for door in self._descriptors.values():
-            door.lift()
+        for descriptor in self._descriptors.values():
+            descriptor.restore()
 
     def pytest_leave_pdb(self) -> None:
-        """Stand before it again."""
-        for door in self._descriptors.values():
-            door.lower()
+        """Redirect them again."""
+        for descriptor in self._descriptors.values():
+            descriptor.redirect()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Clean what others wrote of ids and parameters as they are."""
+        """Clean the files that others wrote: they hold ids and parameters as they are."""
         yield
-        for path_text in (
-            getattr(self._config.option, name, None) for name in _WRITTEN_BY_OTHERS
-        ):
-            if path_text:
-                path = Path(os.path.expandvars(path_text)).expanduser()
-            else:
-                path = Path(os.devnull)
+        for option in _WRITTEN_BY_OTHERS:
+            path_text = getattr(self._config.option, option, None)
+            if not path_text:
+                continue
+            path = Path(os.path.expandvars(path_text)).expanduser()
             for file in path.rglob("*") if path.is_dir() else [path]:
                 with suppress(OSError, UnicodeDecodeError):
-                    text = read_regular(file).decode("utf-8")
-                    if redact_secrets(text) != text:
-                        write_whole(file, for_file(text))
+                    _clean_file(file)
 
     def pytest_unconfigure(self) -> None:
-        """Go away, once agents that nobody needs are gone."""
+        """Put everything back, once agents that nobody needs are gone."""
         gc.collect()
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
         # Pytest writes what is left there to the terminal as it is: a logger has kept
@@ -317,18 +308,18 @@ class Boundary:
             # An interrupted session has no capture any more, and pytest asserts one.
             with suppress(AssertionError):
                 _show_captured(manager)
-        self.leave()
-        atexit.unregister(_stand_at_exit)
-        atexit.register(_stand_at_exit)
+        self.uninstall()
+        atexit.unregister(_sanitize_at_exit)
+        atexit.register(_sanitize_at_exit)
 
-    def leave(self) -> None:
-        """Stand there no more, unless somebody else stands before us by now."""
+    def uninstall(self) -> None:
+        """Put back what was replaced, unless somebody else has replaced it since."""
         for owner, name, screen, old in self._swapped:
             if getattr(owner, name, None) is screen:
                 setattr(owner, name, old)
             screen.beneath = old  # a logger may have kept it
-        for door in self._descriptors.values():
-            door.close()
+        for descriptor in self._descriptors.values():
+            descriptor.close()
         self._descriptors.clear()
 
     def _swap(self, owner: Any, name: str, screen: Screen, old: Any = None) -> None:
@@ -386,13 +377,19 @@ class EarlyBoundary:
         return _clean_report((yield))
 
 
-def _stand_at_exit() -> None:
-    """Stand before what is printed by objects that live as long as the process."""
+def _sanitize_at_exit() -> None:
+    """Sanitize what objects print that live as long as the process."""
     for name in (*_DESCRIPTORS, *(f"__{name}__" for name in _DESCRIPTORS)):
         if (file := getattr(sys, name, None)) is not None and not isinstance(
             file, Screen
         ):
             setattr(sys, name, Screen(file))
+
+
+def _clean_file(path: Path) -> None:
+    text = read_regular(path).decode("utf-8")
+    if redact_secrets(text) != text:
+        write_whole(path, for_file(text))
 
 
 # Levels of a representation: a report holds a chain of tracebacks, these entries, these

@@ -29,6 +29,9 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_ltm._core.storage.secrets import redact_secrets
 
+# Characters of an error's text on one line.
+_LONGEST = 300
+
 
 class LtmError(Exception):
     """The root of all errors of this package; secrets are removed from its `words`, so that none is ever shown."""
@@ -50,7 +53,6 @@ class LtmError(Exception):
     """How a reply came to be that is not an answer (docs/replies.md); "" where none came."""
 
     def __init__(self, *words: object) -> None:
-
         super().__init__(
             *(redact_secrets(word) if isinstance(word, str) else word for word in words)
         )
@@ -141,7 +143,7 @@ WhyUnscored: TypeAlias = Literal[
 
 
 class Stopped(KeyboardInterrupt):
-    """The pytest session is to stop, and another message would have been sent; passes wherever Ctrl-C does."""
+    """The pytest session is to stop, and another message was about to be sent; passes wherever Ctrl-C does."""
 
 
 class Unmeasured(LtmError):
@@ -193,6 +195,10 @@ class LtmInternalError(LtmError):
         super().__init__(
             f"{message} (a bug in pytest-ltm: please report it with this text)"
         )
+
+
+class Traceback(Exception):
+    """Where something was raised in the agent's process."""
 
 
 def did_you_mean(wrong: str, names_known: object) -> str:
@@ -303,10 +309,3 @@ for _public in (
     LtmInternalError,
 ):
     _public.__module__ = "pytest_ltm"  # where users import it from: so tracebacks and pytest's summary call it
-
-
-_LONGEST = 300
-
-
-class Traceback(Exception):
-    """Where something was raised in the agent's process."""

@@ -30,7 +30,7 @@ _LONGEST = 50_000
 
 
 class Span(Struct, frozen=True, array_like=True):
-    """Tokens of one saying, or of several that follow one another: from the first's `start` up to the last's `end`."""
+    """Tokens of one utterance, or of several in a row: from the first's `start` up to the last's `end`."""
 
     first: int
     start: int
@@ -60,43 +60,43 @@ class Log:
     """All that was said, in order."""
 
     def __init__(self) -> None:
-        self.said: list[Utterance] = []
+        self.utterances: list[Utterance] = []
         self._starts: dict[int, array[int]] = {}
 
-    def add(self, saying: Utterance) -> int:
+    def add(self, utterance: Utterance) -> int:
         """Take in what was said; return its number."""
-        self.said.append(saying)
-        return len(self.said) - 1
+        self.utterances.append(utterance)
+        return len(self.utterances) - 1
 
     def tokens(self, number: int) -> int:
-        """Return how many tokens a saying has."""
+        """Return how many tokens an utterance has."""
         return len(self._offsets(number)) - 1
 
     def text(self, number: int, start: int, end: int) -> str:
-        """Return those tokens of a saying."""
+        """Return those tokens of an utterance."""
         offsets = self._offsets(number)
-        return self.said[number].text[
+        return self.utterances[number].text[
             offsets[start] : offsets[min(end, len(offsets) - 1)]
         ]
 
     def span(self, first: int, last: int) -> Span:
-        """Return all of the sayings from one to another."""
+        """Return all of the utterances from one to another."""
         return Span(first, 0, last, self.tokens(last))
 
     def parts(self, span: Span) -> tuple[Utterance, ...]:
-        """Return what a span holds, a part for each saying."""
+        """Return what a span holds, a part for each utterance."""
         texts = (
             (number, self.text(number, start, end).strip())
             for number, start, end in self.stretches(span)
         )
         return tuple(
-            structs.replace(self.said[number], text=text)
+            structs.replace(self.utterances[number], text=text)
             for number, text in texts
             if text
         )
 
     def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
-        """Yield the sayings of a span, each with the tokens where it begins and ends there."""
+        """Yield the utterances of a span, each with the tokens where it begins and ends there."""
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
             yield (
@@ -106,7 +106,7 @@ class Log:
             )
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
-        """Yield a saying in chunks of `size` tokens, each `step` after the one before."""
+        """Yield an utterance in chunks of `size` tokens, each `step` after the one before."""
         total = self.tokens(number)
         for start in range(0, max(1, total - size + step), step):
             yield Span(number, start, number, min(start + size, total))
@@ -114,7 +114,7 @@ class Log:
     def expand_span(self, span: Span, least: int, most: int) -> Span:
         """Return a span with at least and at most that many tokens more on each side, up to the end of a line.
 
-        Each saying ends a line. Where no line ends in between, `most` are added.
+        Each utterance ends a line. Where no line ends in between, `most` are added.
         """
         first, start = self._back(span.first, span.start, least, most)
         last, end = self._on(span.last, span.end, least, most)
@@ -136,7 +136,7 @@ class Log:
 
     def _on(self, number: int, end: int, least: int, most: int) -> tuple[int, int]:
         remaining = self.tokens(number) - end
-        if remaining >= least or number == len(self.said) - 1:
+        if remaining >= least or number == len(self.utterances) - 1:
             least = min(least, remaining)
             text = self.text(number, end + least, end + most)
             reply = text.find("\n")
@@ -151,10 +151,10 @@ class Log:
         return bisect_left(self._offsets(number), character)
 
     def _offsets(self, number: int) -> array[int]:
-        # Once: a saying is measured for each span that ends with it, and cut whenever a
+        # Once: an utterance is measured for each span that ends with it, and cut whenever a
         # part of it is shown.
         if number not in self._starts:
-            text = self.said[number].text
+            text = self.utterances[number].text
             encoding = load_encoding(ENCODING)
             offsets = array("I", [0])
             offset = 0
@@ -181,7 +181,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     text: str | None = None
     """What was written of that; None: it is what was said itself."""
     cites: tuple[int, ...] = ()
-    """The sayings that it is from, where it is not from all of them."""
+    """The utterances that it is from, where it is not from all of them."""
     keys: dict[str, str] = {}
     """What it is found by beside its value, by kind."""
     times: tuple[Range, ...] = ()
@@ -267,7 +267,7 @@ class Memories:
     def search(
         self, queries: Sequence[str], *, before: int, within: Range | None = None
     ) -> Ranked:
-        """Return the best memories of what was said before a saying, with what they are worth.
+        """Return the best memories of what was said before an utterance, with what they are worth.
 
         `within`: only those of that time, or that tell of it; all if there are none.
         """
@@ -279,7 +279,7 @@ class Memories:
         )
         if within is not None:
             timed = (
-                within.concerns(self.log.said[item.span.first].at, item.times)
+                within.concerns(self.log.utterances[item.span.first].at, item.times)
                 for item in self.items
             )
             timely = np.fromiter(timed, dtype=np.uint8)
@@ -311,7 +311,7 @@ class Memories:
             item = self.items[number]
             if item.text is not None:
                 # What was written is shown whole: it holds no tokens of what was said.
-                moment = self.log.said[item.span.first].at
+                moment = self.log.utterances[item.span.first].at
                 yield (
                     number,
                     MemoryHit(
@@ -331,8 +331,8 @@ class Memories:
                 )
             if how.distinct < 1 and self._known(span, intervals) > how.distinct:
                 continue
-            for saying, start, end in self.log.stretches(span):
-                intervals.setdefault(saying, []).append((start, end))
+            for place, start, end in self.log.stretches(span):
+                intervals.setdefault(place, []).append((start, end))
             yield (
                 number,
                 MemoryHit(str(number), self.log.parts(span), str(item.session)),
@@ -343,11 +343,11 @@ class Memories:
     ) -> float:
         """Return the share of a span's tokens that one of the spans shown has as well, at least."""
         total = covered = 0
-        for saying, start, end in self.log.stretches(span):
+        for number, start, end in self.log.stretches(span):
             total += end - start
             if end > start:
                 covered += max(
-                    (min(end, b) - max(start, a) for a, b in intervals.get(saying, ())),
+                    (min(end, b) - max(start, a) for a, b in intervals.get(number, ())),
                     default=0,
                 )
         return covered / total if total else 1.0
@@ -355,9 +355,9 @@ class Memories:
     def sources(self, number: int) -> list[str]:
         """Return the texts that a memory is from, each as it was told: a message, a reply, or both on two lines."""
         item = self.items[number]
-        utterances = self.log.said
+        utterances = self.log.utterances
         if item.cites:
-            return [utterances[saying].text for saying in item.cites]
+            return [utterances[number].text for number in item.cites]
         if self._settings.value.unit in {"turn", "chunk"} and item.text is None:
             return [utterances[item.span.first].text]
         if item.text is not None and self._settings.value.unit not in {

@@ -20,7 +20,7 @@ from pytest_ltm.agents.memory.pipeline import Thinks
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
-    Reading,
+    NoteReading,
     Utterance,
     format_moment,
     read_moment,
@@ -90,7 +90,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """What was found for the message so far."""
     first: bool
     """It is the first step of the message."""
-    reading: Reading
+    reading: NoteReading
     role: str = "step"
     prompts: Prompts = PROMPTS
 
@@ -284,7 +284,7 @@ class Paging(Thinks):
         # What was said in the queue before the message: each message of the user's with
         # the reply to it.
         sides = sum(queued["role"] == "user" for queued in self._queue[:start])
-        utterances = self._messages.log.said
+        utterances = self._messages.log.utterances
         return Step(
             core=dict(self._core),
             room=self._settings.notebook.size,
@@ -372,7 +372,7 @@ class Paging(Thinks):
                     datetime.combine(end, time(), zone),
                 )
                 times = (
-                    self._messages.log.said[item.span.first].at
+                    self._messages.log.utterances[item.span.first].at
                     for item in self._messages.items
                 )
                 numbers = [
@@ -387,7 +387,8 @@ class Paging(Thinks):
                 else:
                     where = self._messages
                 ranked = where.search(
-                    [_text_argument(arguments, "query")], before=len(where.log.said)
+                    [_text_argument(arguments, "query")],
+                    before=len(where.log.utterances),
                 )
                 return self._page(where, [number for number, _ in ranked], arguments)
         return "Done."
@@ -429,21 +430,21 @@ class Paging(Thinks):
         page_numbers = numbers[page * reading.k : (page + 1) * reading.k]
         limit = self._settings.window // (4 * reading.k)
         notes = []
-        for _, note in where.notes(page_numbers, len(where.log.said)):
+        for _, note in where.notes(page_numbers, len(where.log.utterances)):
             utterances = (
                 structs.replace(
                     utterance, text=shorten_to_tokens(utterance.text, limit)
                 )
-                for utterance in note.said
+                for utterance in note.utterances
             )
-            notes.append(structs.replace(note, said=tuple(utterances)))
+            notes.append(structs.replace(note, utterances=tuple(utterances)))
         self._found += notes
         self._retrieved += [
             text for number in page_numbers for text in where.sources(number)
         ]
         if not notes:
             return "Nothing was found."
-        return f"{len(numbers)} found; page {page}:\n{reading.shown(notes, self._now)}"
+        return f"{len(numbers)} found; page {page}:\n{reading.format_notes(notes, self._now)}"
 
     def _file(self, content: str, moment: datetime | None = None) -> None:
         number = self._archive.log.add(Utterance("", content, moment or self._now))
@@ -454,7 +455,7 @@ class Paging(Thinks):
             json.dumps(
                 {
                     "archive": content,
-                    "at": format_moment(self._archive.log.said[number].at),
+                    "at": format_moment(self._archive.log.utterances[number].at),
                 }
             )
         )
@@ -526,7 +527,7 @@ class Paging(Thinks):
     def _index(self, number: int) -> None:
         log = self._messages.log
         for place in (number, number + 1):
-            if log.said[place].text.strip():
+            if log.utterances[place].text.strip():
                 self._messages.add(MemoryItem(span=log.span(place, place), session=0))
 
     def save(self) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field, structs
 
-from pytest_ltm.agents.memory.reading import Reading, parse_reading
+from pytest_ltm.agents.memory.reading import NoteReading, parse_reading
 from pytest_ltm.api.storage import (
     AgentError,
     Field,
@@ -97,7 +97,7 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     query: QuerySettings = field(default_factory=QuerySettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     notebook: NotebookSettings = field(default_factory=NotebookSettings)
-    reading: Reading = field(default_factory=Reading)
+    reading: NoteReading = field(default_factory=NoteReading)
     window: int = 16_384
     """Tokens of the whole prompt of a reply."""
     recent: float | int = 0.5
@@ -350,7 +350,7 @@ def _override_settings(
     }
     if "reading" in fields:
         changed["reading"] = parse_reading(
-            fields["reading"].mapping(known=Reading.__struct_fields__), base.reading
+            fields["reading"].mapping(known=NoteReading.__struct_fields__), base.reading
         )
     if "retrieval" in fields:
         changed["retrieval"] = _override_group(

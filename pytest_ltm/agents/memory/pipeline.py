@@ -252,7 +252,7 @@ class Pipeline(Thinks):
         self._extra_days = self._tokens_today = 0
         """Days that have passed by tokens and not by the clock, and the tokens of the current one."""
         self._days: list[int] = []
-        """The day of each saying."""
+        """The day of each utterance."""
         self._session = self._session_from = self._day_from = 0
         self._spoke: datetime | None = None
         self._found: list[int] = []
@@ -289,7 +289,7 @@ class Pipeline(Thinks):
             self._recall(
                 message,
                 queries,
-                len(self._memories.log.said),
+                len(self._memories.log.utterances),
                 self._settings.reading.budget,
             )
         self._keep(message, reply)
@@ -328,7 +328,7 @@ class Pipeline(Thinks):
     def _end_day(self) -> None:
         self._tokens_today = 0
         self._sum_up()
-        utterances = self._memories.log.said
+        utterances = self._memories.log.utterances
         has_news = self._day_from < len(utterances)
         if self._settings.notebook.kind == "portrait" and has_news:
             self._paint_portrait()
@@ -338,7 +338,7 @@ class Pipeline(Thinks):
 
     def _paint_portrait(self) -> None:
         """Keep a summary of the day, and bring history and portrait of the user up to date."""
-        utterances = self._memories.log.said
+        utterances = self._memories.log.utterances
         day = tuple(
             utterance for utterance in utterances[self._day_from :] if utterance.text
         )
@@ -379,7 +379,7 @@ class Pipeline(Thinks):
         return math.exp(-(today - max(recalled, self._checked)) / strength)
 
     def _end_session(self) -> None:
-        utterances = self._memories.log.said
+        utterances = self._memories.log.utterances
         if self._settings.value.unit in _OF_SESSIONS and self._session_from < len(
             utterances
         ):
@@ -405,7 +405,7 @@ class Pipeline(Thinks):
         numbers = [
             number
             for number in range(span.first, span.last + 1)
-            if log.said[number].text.strip()
+            if log.utterances[number].text.strip()
         ]
         for fact in self._think(roles.Facts(said=log.parts(span))):
             cites = [numbers[place] for place in fact.cites if place < len(numbers)]
@@ -424,7 +424,7 @@ class Pipeline(Thinks):
             if kind != "value"
         }
         times: tuple[Range, ...] = ()
-        at = self._memories.log.said[span.first].at
+        at = self._memories.log.utterances[span.first].at
         if self._settings.query.kind == "time-aware" and at is not None:
             times = self._think(roles.EventDater(said=parts, now=at))
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
@@ -449,7 +449,7 @@ class Pipeline(Thinks):
 
     def _sum_up(self) -> None:
         """Bring a notebook up to date that is one summary of everything: with what was said since it was written."""
-        utterances = self._memories.log.said
+        utterances = self._memories.log.utterances
         new = tuple(
             utterance for utterance in utterances[self._day_from :] if utterance.text
         )
@@ -480,7 +480,7 @@ class Pipeline(Thinks):
         last = next(
             (
                 utterance.text
-                for utterance in reversed(self._memories.log.said)
+                for utterance in reversed(self._memories.log.utterances)
                 if utterance.role == "assistant"
             ),
             "",
@@ -554,7 +554,9 @@ class Pipeline(Thinks):
             read = [
                 note
                 if text == note.text
-                else structs.replace(note, said=(Utterance("", text, note.begin_time),))
+                else structs.replace(
+                    note, utterances=(Utterance("", text, note.begin_time),)
+                )
                 for note, task in tasks
                 if (text := self._think(task))
             ]
@@ -564,12 +566,12 @@ class Pipeline(Thinks):
         return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
-        """Return what was said last, as much as is shown of it, and the number of its first saying.
+        """Return what was said last, as much as is shown of it, and the number of its first utterance.
 
         What is not kept as a memory yet is shown in any case, as far as it fits into
         half of the window.
         """
-        utterances = self._memories.log.said
+        utterances = self._memories.log.utterances
         share = self._settings.recent
         whole = isinstance(share, int)
         room = self._settings.window * (0.5 if whole else share)
@@ -590,7 +592,7 @@ class Pipeline(Thinks):
     def _recall(
         self, message: str, queries: Sequence[str], first: int, budget: int
     ) -> tuple[MemoryHit, ...]:
-        """Return the notes that are shown of what was said before a saying; who is recalled gains strength."""
+        """Return the notes that are shown of what was said before an utterance; who is recalled gains strength."""
         self._found = []
         if budget <= 0 or not first:
             return ()
@@ -641,7 +643,7 @@ class Pipeline(Thinks):
         self._lines.append(json.dumps(line))
         for item in self._of_exchange(number):
             self._store(item)
-        count = len(self._memories.log.said)
+        count = len(self._memories.log.utterances)
         if self._settings.value.unit in _OF_SESSIONS:
             fresh = sum(
                 self._memories.log.tokens(number)
@@ -653,7 +655,9 @@ class Pipeline(Thinks):
     def _of_exchange(self, number: int) -> Iterator[MemoryItem]:
         log = self._memories.log
         value = self._settings.value
-        sides = [side for side in (number, number + 1) if log.said[side].text.strip()]
+        sides = [
+            side for side in (number, number + 1) if log.utterances[side].text.strip()
+        ]
         match value.unit:
             case "turn":
                 yield from (self._keyed(log.span(side, side)) for side in sides)
@@ -737,8 +741,8 @@ class Pipeline(Thinks):
             self._memories.forget_memory(number)
 
 
-def _shown_tokens(saying: Utterance) -> int:
-    return count_tokens(saying.text) + FRAME + _AGE
+def _shown_tokens(utterance: Utterance) -> int:
+    return count_tokens(utterance.text) + FRAME + _AGE
 
 
 _OF_SESSIONS = frozenset({"session", "observation", "summary"})

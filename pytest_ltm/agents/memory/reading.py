@@ -1,4 +1,4 @@
-"""Said, Note, Reading: which notes a reply is read from, in which order and form, within a budget of tokens."""
+"""Utterances, the notes that a memory finds, and how they are shown for a reply within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.api.storage import Field, describe_duration
 
 Role: TypeAlias = Literal["user", "assistant", ""]
-"""Who said something; "": neither did, as with a summary."""
+"""Who spoke; "": neither side, as with a summary."""
 
 
 class Utterance(Struct, frozen=True):
-    """What one side said at a time, whole or a part of it."""
+    """What one side said in one turn, or a part of it."""
 
     role: Role
     text: str
@@ -26,54 +26,54 @@ class Utterance(Struct, frozen=True):
 
 
 class MemoryHit(Struct, frozen=True):
-    """What a memory found: one saying, or several that belong together."""
+    """What a memory found: one utterance, or several that belong together."""
 
     id: str
-    said: tuple[Utterance, ...]
+    utterances: tuple[Utterance, ...]
     session: str = ""
-    """Of the dated sub-dialogue that it is from; "" where there is only one."""
+    """The dated sub-dialogue that it is from; "" where there is only one."""
 
     @property
     def text(self) -> str:
-        """All that it says, without who said it."""
-        return "\n".join(saying.text for saying in self.said)
+        """Its utterances, a line each, without who spoke."""
+        return "\n".join(utterance.text for utterance in self.utterances)
 
     @property
     def begin_time(self) -> datetime | None:
         """When it began; None where that is not known."""
-        return self.said[0].at if self.said else None
+        return self.utterances[0].at if self.utterances else None
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class NoteReading(Struct, frozen=True, kw_only=True):
     """How notes are shown for a reply."""
 
     format: Literal["text", "json"] = "text"
     k: int = 10
     """How many notes at most."""
     budget: int = 8000
-    """How many tokens they may take at most, as they are shown."""
+    """How many tokens they may take at most, in the form in which they are shown."""
     order: Literal["time", "relevance"] = "time"
     age: bool | Literal["date"] = True
-    """Whether it is shown how long ago something was said, or at which date."""
+    """Whether to show how long ago something was said, or on which date."""
     notes: Literal["none", "per-item", "con"] = "none"
-    """Whether each is first read by itself, and what it says to the question written down; or all of them in the prompt
-    of the reply, notes first (`con`: chain of note)."""
+    """Whether a model first reads each by itself and writes down what it says to the question (`per-item`), or reads
+    all of them in the prompt of the reply and writes its notes first (`con`: chain of note)."""
 
     def choose_notes(
         self, memory_hits: Iterable[MemoryHit], now: datetime | None
     ) -> tuple[MemoryHit, ...]:
-        """Return what is shown of the notes found, best first, at a time: as many of the best as fit, in their order.
+        """Return as many of the notes as fit, in `order`; `memory_hits` come best first.
 
-        One that does not fit is passed over. Those whose time is not known stand first
-        in the order of time.
+        A note that does not fit is passed over. In the order of time, notes without a
+        time come first.
         """
         chosen: list[MemoryHit] = []
-        # What stands around the notes takes room, too: the brackets of a list in JSON.
-        room = self.budget - count_tokens(self.shown((), now))
+        # The brackets of a list in JSON take room, too.
+        room = self.budget - count_tokens(self.format_notes((), now))
         for note in memory_hits:
             if len(chosen) == self.k:
                 break
-            size = count_tokens(self._line(note, now)) + _BREAK
+            size = count_tokens(self._format_note(note, now)) + _BREAK
             if size <= room:
                 chosen.append(note)
                 room -= size
@@ -85,47 +85,50 @@ class Reading(Struct, frozen=True, kw_only=True):
             )
         return tuple(chosen)
 
-    def shown(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
+    def format_notes(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
         """Return the notes as text: a line or more for each, or a list in JSON."""
-        lines = [self._line(note, now) for note in notes]
+        texts = [self._format_note(note, now) for note in notes]
         if self.format == "json":
-            return "[\n" + ",\n".join(lines) + "\n]"
-        return "\n".join(lines)
+            return "[\n" + ",\n".join(texts) + "\n]"
+        return "\n".join(texts)
 
-    def _line(self, note: MemoryHit, now: datetime | None) -> str:
-        sayings = [self._told(saying, now) for saying in note.said]
+    def _format_note(self, note: MemoryHit, now: datetime | None) -> str:
+        utterances = [
+            self._shown_fields(utterance, now) for utterance in note.utterances
+        ]
         if self.format == "json":
-            return json.dumps(sayings, ensure_ascii=False)
-        return "\n".join(
-            "".join(
-                _TOLD[field].format(saying_fields[field])
-                for field in _TOLD
-                if field in saying_fields
-            )
-            for saying_fields in sayings
-        )
+            return json.dumps(utterances, ensure_ascii=False)
+        return "\n".join(map(_format_utterance, utterances))
 
-    def _told(self, saying: Utterance, now: datetime | None) -> dict[str, str]:
+    def _shown_fields(
+        self, utterance: Utterance, now: datetime | None
+    ) -> dict[str, str]:
+        """Return when it was said, by whom, and its text; what is not known or not shown is left out."""
         if self.age:
-            when = time_since(saying, None if self.age == "date" else now)
+            when = time_since(utterance, None if self.age == "date" else now)
         else:
             when = ""
-        fields = {"when": when, "who": saying.role, "text": saying.text}
+        fields = {"when": when, "who": utterance.role, "text": utterance.text}
         return {name: text for name, text in fields.items() if text or name == "text"}
 
 
-_TOLD = {"when": "[{}] ", "who": "{}: ", "text": "{}"}
+def _format_utterance(fields: Mapping[str, str]) -> str:
+    when = f"[{fields['when']}] " if "when" in fields else ""
+    who = f"{fields['who']}: " if "who" in fields else ""
+    return f"{when}{who}{fields['text']}"
+
+
 # Tokens between one note and the next, at most.
 _BREAK = 2
 
 
-def time_since(saying: Utterance, now: datetime | None) -> str:
+def time_since(utterance: Utterance, now: datetime | None) -> str:
     """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
-    if saying.at is None:
+    if utterance.at is None:
         return ""
     if now is None:
-        return saying.at.isoformat(" ", "minutes")
-    return f"{describe_duration(now - saying.at)} ago"
+        return utterance.at.isoformat(" ", "minutes")
+    return f"{describe_duration(now - utterance.at)} ago"
 
 
 def format_moment(moment: datetime | None) -> str | None:
@@ -140,8 +143,7 @@ def read_moment(text: str | None) -> datetime | None:
 
 def shorten_to_tokens(text: str, tokens: int) -> str:
     """Return the beginning of a text, of at most that many tokens."""
-    # By proportion, again and again: encoding is the slow part, and a token has no
-    # fixed length.
+    # Cut in proportion until it fits: encoding is slow, and tokens differ in length.
     while (size := count_tokens(text)) > tokens:
         text = text[: len(text) * tokens // size]
     return text
@@ -153,14 +155,14 @@ _FORMATS: Mapping[str, Any] = {
     "notes": ("none", "per-item", "con"),
 }
 PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
-"""What may be said of how notes are read."""
+"""The names of the parameters of `reading`."""
 
 
 def parse_reading(
-    fields: Mapping[str, Field], default: Reading | None = None
-) -> Reading:
-    """Return how notes are read as fields say, as `default` where they do not; DefinitionError for a wrong value."""
-    base = default or Reading()
+    fields: Mapping[str, Field], default: NoteReading | None = None
+) -> NoteReading:
+    """Return the reading that fields describe, by `default` what they leave out; DefinitionError for a wrong value."""
+    base = default or NoteReading()
     values: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & values.keys():
         field = fields[name]
@@ -174,4 +176,4 @@ def parse_reading(
             if field.value not in _FORMATS[name]:
                 raise field.error(" or ".join(map(repr, _FORMATS[name])))
             values[name] = field.value
-    return Reading(**values)
+    return NoteReading(**values)

@@ -434,12 +434,12 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
         return tuple(matching)
 
     def by_rules(self) -> tuple[ExtractedFact, ...]:
-        """Return up to eight statements of each saying."""
+        """Return up to eight statements of each utterance."""
         result = []
-        for place, saying in enumerate(self.said):
+        for place, utterance in enumerate(self.said):
             told = [
                 sentence
-                for sentence in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+                for sentence in split_into_sentences(utterance.text[:MAX_CLOSELY_READ])
                 if not sentence.endswith("?")
             ]
             facts = [
@@ -499,9 +499,9 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
         """Return these statements, a line each, in the order in which they were told."""
         told = [
             statement
-            for saying in self.said
-            if saying.role != "assistant"
-            for statement in list_statements(saying.text)
+            for utterance in self.said
+            if utterance.role != "assistant"
+            for statement in list_statements(utterance.text)
             if self._wants(statement.text)
         ]
         return write_extract([*read_extract(self.earlier), *told], self.size)
@@ -533,8 +533,8 @@ class EventDater(_RoleTask, frozen=True, kw_only=True):
         """Return up to eight times."""
         sentences = (
             sentence
-            for saying in self.said
-            for sentence in split_into_sentences(saying.text[:MAX_CLOSELY_READ])
+            for utterance in self.said
+            for sentence in split_into_sentences(utterance.text[:MAX_CLOSELY_READ])
         )
         ranges = (spoken_of(sentence, self.now) for sentence in sentences)
         return tuple(dict.fromkeys(filter(None, ranges)))[:_MOST]
@@ -586,7 +586,7 @@ class Reread(_RoleTask, frozen=True, kw_only=True):
             "an unknown day" if at is None else f"{at:%A, %Y-%m-%d}" for at in times
         )
         return super()._shown() | {
-            "note": f"Said on {said}:\n{_numbered_lines(self.note.said)}",
+            "note": f"Said on {said}:\n{_numbered_lines(self.note.utterances)}",
             "day": day,
         }
 

@@ -19,7 +19,7 @@ from msgspec import structs
 from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
-    Reading,
+    NoteReading,
     Role,
     Utterance,
     format_moment,
@@ -112,7 +112,7 @@ class Stored(TakesTurns):
         store: Any,
         name: str,
         thinker: Thinker,
-        reading: Reading,
+        reading: NoteReading,
         heard: dict[int, str],
         settings: Mapping[str, Any],
         *,
@@ -161,10 +161,10 @@ class Stored(TakesTurns):
         """Who of several people speaks; "": nobody in particular."""
         self._owners: dict[str, set[str]] = {}
         """Who said a text, where several people share the conversation."""
-        self._said: dict[str, Utterance] = {}
+        self._utterances: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
         self._records: dict[str, tuple[str, ...]] = {}
-        """What the store says that it wrote: its own text, and the sayings behind it, by id."""
+        """What the store says that it wrote: its own text, and the utterances behind it, by id."""
         self._keys: dict[str, Any] = {}
         """Its ids as it gave them."""
         self._rows: list[tuple[str, Any, str | None]] = []
@@ -247,9 +247,9 @@ class Stored(TakesTurns):
                 raise AgentError(
                     f"store {self._name!r} was told something before the time was known"
                 )
-            saying = Utterance(role, text, self._now)
+            utterance = Utterance(role, text, self._now)
             if self._offers("add_session"):
-                self._pending.append(saying)
+                self._pending.append(utterance)
             else:
                 given = yield self._called(
                     "add", text, **self._role(role), **self._scope_for("add")
@@ -258,14 +258,14 @@ class Stored(TakesTurns):
                     if isinstance(key, (str, int, uuid.UUID)) and not isinstance(
                         key, bool
                     ):
-                        self._by_id[str(key)] = saying
-                yield from self._note_written([saying])
+                        self._by_id[str(key)] = utterance
+                yield from self._note_written([utterance])
             # The first counts, whoever repeats it: a store without ids cannot say which
             # of them it found.
-            if role == "user" and text not in self._said:
+            if role == "user" and text not in self._utterances:
                 # An acknowledgement may be found that was said before.
                 self._fresh = text, self._pace.clock.seconds()
-            self._said.setdefault(text, saying)
+            self._utterances.setdefault(text, utterance)
             # By its hash: this is common to all conversations of a run, whose texts
             # would fill the memory.
             self._heard.setdefault(hash(text), self._user)
@@ -319,7 +319,7 @@ class Stored(TakesTurns):
             yield close()
         lags = lag_sentence(self._lags, self._missed, self._pace.limit)
         told = f". {lags}" if lags else ""
-        if self._said and self._searches and self._empty == self._searches:
+        if self._utterances and self._searches and self._empty == self._searches:
             raise AgentFault(
                 f"store {self._name!r} found nothing in any of {self._searches:,} searches{told}"
             )
@@ -333,16 +333,16 @@ class Stored(TakesTurns):
 
     def ingested(self) -> tuple[Any, ...]:
         """Return the store and what is known of it, for another of its kind that only asks."""
-        return self._store, self._user, self._said, self._by_id
+        return self._store, self._user, self._utterances, self._by_id
 
     def adopt(self, ingested: tuple[Any, ...]) -> None:
         """Go on from what another returned, whose store is not closed with this one's."""
         close = getattr(self._store, "close", None)
         if callable(close) and not inspect.iscoroutinefunction(close):
             close()
-        self._store, self._user, self._said, self._by_id = ingested
+        self._store, self._user, self._utterances, self._by_id = ingested
         self._lent = True
-        for text in self._said:
+        for text in self._utterances:
             self._heard.setdefault(hash(text), self._user)
 
     def _reset(self) -> Any:
@@ -354,11 +354,11 @@ class Stored(TakesTurns):
         self._user = kept["user"]
         self._now = read_moment(kept["now"])
         self._used = Usage(**kept["used"])
-        self._said = {
+        self._utterances = {
             text: Utterance(role, text, read_moment(at))
             for text, role, at in kept["said"]
         }
-        self._by_id = {key: self._said[text] for key, text in kept["ids"]}
+        self._by_id = {key: self._utterances[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
         # Older states have no ids of the store's own.
         self._keys = kept.get("keys", {})
@@ -370,7 +370,7 @@ class Stored(TakesTurns):
         self._speaker = kept.get("speaker", "")
         owners = kept.get("owners", {})
         self._owners = {text: set(names) for text, names in owners.items()}
-        for text in self._said:
+        for text in self._utterances:
             self._heard.setdefault(hash(text), self._user)
         return self._called("load", b64decode(kept["store"]))
 
@@ -384,7 +384,7 @@ class Stored(TakesTurns):
             )
         said = [
             [utterance.text, utterance.role, format_moment(utterance.at)]
-            for utterance in self._said.values()
+            for utterance in self._utterances.values()
         ]
         ids = [[key, utterance.text] for key, utterance in self._by_id.items()]
         whole = {
@@ -455,10 +455,10 @@ class Stored(TakesTurns):
         for hit in hits if is_list else ():
             is_record = isinstance(hit, (tuple, list)) and len(hit) == _PARTS
             key, served = (hit[0], hit[1]) if is_record else (None, hit)
-            saying = self._by_id.get(str(key))
+            utterance = self._by_id.get(str(key))
             sources = self._records.get(str(key), ())
             if text in {served, *sources} or (
-                saying is not None and saying.text == text
+                utterance is not None and utterance.text == text
             ):
                 return True
         return False
@@ -479,7 +479,7 @@ class Stored(TakesTurns):
             "search", message, k=self._reading.k, **self._scope_for("search")
         )
         # Finding nothing says nothing of a store that was told nothing.
-        self._searches += bool(self._said)
+        self._searches += bool(self._utterances)
         if isinstance(result, (str, bytes, Mapping)) or not isinstance(
             result, Iterable
         ):
@@ -507,7 +507,7 @@ class Stored(TakesTurns):
         self._rows += rows
         self._found = found
         self._raise_leak()
-        self._empty += bool(self._said) and not hits
+        self._empty += bool(self._utterances) and not hits
         shown = self._reading.choose_notes(hits, self._now)
         task = Replying(
             message=message, now=self._now, notes=shown, reading=self._reading
@@ -570,7 +570,7 @@ class Stored(TakesTurns):
                 self._records[str(key)] = (
                     text,
                     *before,
-                    *(saying.text for saying in said),
+                    *(utterance.text for utterance in said),
                 )
             else:
                 raise AgentFault(
@@ -608,7 +608,7 @@ class Stored(TakesTurns):
         """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
         added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
-            added = self._said.get(text)
+            added = self._utterances.get(text)
         if record := None if key is None else self._records.get(str(key)):
             self._note_leak(record[1:])
             own = text if isinstance(text, str) else record[0]

@@ -14,8 +14,12 @@ from msgspec import Struct, structs
 from pytest_ltm.agents.chat_agent import SILENCE
 from pytest_ltm.agents.memory.extracts import NOTES, read_extract
 from pytest_ltm.agents.memory.prompts import PROMPTS, Prompts, load_role_prompts
-from pytest_ltm.agents.memory.reading import MemoryHit, Utterance, time_since
-from pytest_ltm.agents.memory.reading import Reading as NoteReading
+from pytest_ltm.agents.memory.reading import (
+    MemoryHit,
+    NoteReading,
+    Utterance,
+    time_since,
+)
 from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.agents.reader.reader import VERSION, make_reader
 from pytest_ltm.agents.sources import current_reading
@@ -89,27 +93,31 @@ class Replying(Struct, frozen=True, kw_only=True):
             parts.append(words["about"].format(about=self.about))
         if self.notes:
             parts.append(
-                words["notes"].format(notes=self.reading.shown(self.notes, self.now))
+                words["notes"].format(
+                    notes=self.reading.format_notes(self.notes, self.now)
+                )
             )
             if self._takes_notes:
                 parts.append(words["con"])
         recent = [
-            {"role": saying.role or "user", "content": self._aged(saying)}
-            for saying in self.recent
+            {"role": utterance.role or "user", "content": self._aged(utterance)}
+            for utterance in self.recent
         ]
         message = Utterance("user", self.message, self.now)
         question = {"role": "user", "content": self._aged(message)}
         return [{"role": "system", "content": "\n\n".join(parts)}, *recent, question]
 
-    def _aged(self, saying: Utterance) -> str:
-        if not (self.reading.age and saying.role == "user" and saying.at is not None):
-            return saying.text or SILENCE
-        dated = saying.at == self.now or self.reading.age == "date"
+    def _aged(self, utterance: Utterance) -> str:
+        if not (
+            self.reading.age and utterance.role == "user" and utterance.at is not None
+        ):
+            return utterance.text or SILENCE
+        dated = utterance.at == self.now or self.reading.age == "date"
         if dated:
-            when = saying.at.isoformat(" ", "minutes")
+            when = utterance.at.isoformat(" ", "minutes")
         else:
-            when = time_since(saying, self.now)
-        return f"[{when}] {saying.text}"
+            when = time_since(utterance, self.now)
+        return f"[{when}] {utterance.text}"
 
     @property
     def _takes_notes(self) -> bool:
@@ -127,23 +135,23 @@ class Replying(Struct, frozen=True, kw_only=True):
         # A fresh one: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         statements = (Utterance("user", line) for line in _known_statements(self.about))
-        sayings = [
+        utterances = [
             *statements,
-            *(saying for note in self.notes for saying in note.said),
+            *(utterance for note in self.notes for utterance in note.utterances),
             *self.recent,
         ]
         # Each message with the reply that follows it, as the reader is told exchanges;
         # a reply without its message follows an empty one.
         result: list[tuple[Utterance, str]] = []
         answered = True
-        for saying in sayings:
-            if saying.role != "assistant":
-                result.append((saying, ""))
-                answered = saying.role != "user"
+        for utterance in utterances:
+            if utterance.role != "assistant":
+                result.append((utterance, ""))
+                answered = utterance.role != "user"
             elif answered:
-                result.append((Utterance("", "", saying.at), saying.text))
+                result.append((Utterance("", "", utterance.at), utterance.text))
             else:
-                result[-1] = (result[-1][0], saying.text)
+                result[-1] = (result[-1][0], utterance.text)
                 answered = True
         for message, reply in result:
             if self.reading.age and message.at is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from pytest_ltm.agents.memory.reading import MemoryHit, Reading, Utterance
+from pytest_ltm.agents.memory.reading import MemoryHit, NoteReading, Utterance
 from pytest_ltm.agents.memory.thinker import Replying
 from pytest_ltm.language.proof import prove
 from pytest_ltm.lifecycle.cards.play import Record, Served
@@ -32,7 +32,7 @@ ABSENCES = ("stale_served", "deleted_served", "duplicated", "crossed")
 """Of these, none is best."""
 STAGES = ("write", "find", "use")
 """Where a mark may be lost."""
-_READING = Reading()
+_READING = NoteReading()
 
 
 class CardFigures:

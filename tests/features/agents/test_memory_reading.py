@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_ltm import providers as calls
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
-    Reading,
+    NoteReading,
     Utterance,
     parse_reading,
 )
@@ -34,7 +34,7 @@ NAMES = (
     note("My name is Tomas.", 1),
     note("My name is Uma.", 3),
 )
-RELEVANCE = Reading(order="relevance")
+RELEVANCE = NoteReading(order="relevance")
 
 
 def reply(message: str, *notes: MemoryHit, at: float = 5, **more: Any) -> str:
@@ -47,7 +47,7 @@ def reply(message: str, *notes: MemoryHit, at: float = 5, **more: Any) -> str:
 def test_the_best_notes_are_shown_in_order_of_time_or_of_relevance() -> None:
     texts = [
         [one.text for one in r.choose_notes(NAMES, NOON)]
-        for r in (Reading(k=2), Reading(k=2, order="relevance"))
+        for r in (NoteReading(k=2), NoteReading(k=2, order="relevance"))
     ]
 
     assert texts == [
@@ -71,7 +71,7 @@ def test_rules_know_no_time_where_ages_are_not_shown() -> None:
     question = "Which joke did I tell you 5 hours ago?"
 
     assert "one fish" in reply(question, *jokes)
-    assert "a cat" in reply(question, *jokes, reading=Reading(age=False))
+    assert "a cat" in reply(question, *jokes, reading=NoteReading(age=False))
 
 
 def test_rules_read_what_was_said_last_after_the_notes() -> None:
@@ -88,7 +88,7 @@ def test_rules_read_what_was_said_last_after_the_notes() -> None:
 @given(
     st.lists(st.text(max_size=60), max_size=12),
     st.builds(
-        Reading,
+        NoteReading,
         k=st.integers(1, 12),
         budget=st.integers(1, 200),
         format=st.sampled_from(["text", "json"]),
@@ -96,7 +96,7 @@ def test_rules_read_what_was_said_last_after_the_notes() -> None:
     ),
 )
 @settings(max_examples=60, deadline=None)
-def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
+def test_no_budget_is_exceeded(texts: list[str], how: NoteReading) -> None:
     chosen = how.choose_notes(
         [note(text, n) for n, text in enumerate(texts)], NOON + timedelta(hours=30)
     )
@@ -104,14 +104,15 @@ def test_no_budget_is_exceeded(texts: list[str], how: Reading) -> None:
     assert len(chosen) <= how.k
     assert (
         not chosen
-        or count_tokens(how.shown(chosen, NOON + timedelta(hours=30))) <= how.budget
+        or count_tokens(how.format_notes(chosen, NOON + timedelta(hours=30)))
+        <= how.budget
     )
 
 
 def test_what_does_not_fit_is_passed_over() -> None:
     long = note("word " * 100)
 
-    assert Reading(budget=40).choose_notes([long, NAMES[0]], NOON) == (NAMES[0],)
+    assert NoteReading(budget=40).choose_notes([long, NAMES[0]], NOON) == (NAMES[0],)
 
 
 def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
@@ -121,11 +122,13 @@ def test_a_note_is_shown_with_its_age_and_who_said_it() -> None:
     later = NOON + timedelta(hours=3)
 
     assert (
-        Reading().shown([both], later)
+        NoteReading().format_notes([both], later)
         == "[3:00:00 ago] user: Hello.\n[3:00:00 ago] assistant: Hi."
     )
     assert (
-        Reading(age=False, format="json").shown([note("Oslo", role="")], later)
+        NoteReading(age=False, format="json").format_notes(
+            [note("Oslo", role="")], later
+        )
         == '[\n[{"text": "Oslo"}]\n]'
     )
 
@@ -148,7 +151,7 @@ def test_a_wrong_parameter_is_named(name: str, value: object, said: str) -> None
 def test_parameters_stand_before_a_preset() -> None:
     fields = {"k": Field(3, "f"), "budget": Field("2k", "f")}
 
-    assert parse_reading(fields, RELEVANCE) == Reading(
+    assert parse_reading(fields, RELEVANCE) == NoteReading(
         k=3, budget=2000, order="relevance"
     )
 

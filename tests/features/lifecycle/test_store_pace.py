@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ltm.agents.memory import pace as paces
 from pytest_ltm.agents.memory.pace import Pace, PaceClock, lag_sentence, parse_pace
-from pytest_ltm.agents.memory.reading import Reading
+from pytest_ltm.agents.memory.reading import NoteReading
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.memory.thinker import make_thinker
 from pytest_ltm.api.storage import AgentFault, ConfigurationError, Field
@@ -62,7 +62,7 @@ class Late:
 def stored(monkeypatch: pytest.MonkeyPatch, store: Any, pace: Pace) -> Any:
     monkeypatch.setattr(paces, "_of_run", [pace])
     thinker, _ = make_thinker("rules", Field({}, "test"), ready=True)
-    agent = Stored(store, "late", thinker(), Reading(), {}, {})
+    agent = Stored(store, "late", thinker(), NoteReading(), {}, {})
     agent.tell_time(NOON)
     return agent
 
