@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
 from pytest_ltm.api.model import COMPACTION, HANDED_ON, Reply
@@ -46,13 +47,13 @@ class Compacting(FreshPromptAgent):
         return {"compacting": self._model.configuration(self._agent)}
 
 
-def make_compacting(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
-    """Return the source of `compacting:SPEC`, whose agents `find` knows; AgentError with a cure."""
+def make_compacting(argument: str) -> AgentSource:
+    """Return the source of `compacting:SPEC`; AgentError with a cure."""
     if not argument:
         raise AgentError(
             "agent 'compacting:' names no agent. Write it as in 'compacting:mypkg.bot:Bot'."
         )
-    model = find(argument)
+    model = find_agent(argument)
     return agent_source(
         lambda: Compacting(model, model.make()), spec=f"compacting:{argument}"
     )

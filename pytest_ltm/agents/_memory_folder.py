@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from pytest_ltm.agents.capabilities import capabilities_of
 from pytest_ltm.agents.reader.memory_policies import Full
 from pytest_ltm.agents.reader.reader import Reader
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
 from pytest_ltm.api.model import COMPACTION, Reply, Tool, Tools
@@ -243,13 +244,13 @@ def make_folder_reader(argument: str) -> AgentSource:
     return agent_source(lambda: FolderReader(folders), spec="folder")
 
 
-def make_with_folder(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
-    """Return the source of `with-folder:SPEC`, whose agents `find` knows; AgentError with a cure."""
+def make_with_folder(argument: str) -> AgentSource:
+    """Return the source of `with-folder:SPEC`; AgentError with a cure."""
     if not argument:
         raise AgentError(
             "agent 'with-folder:' names no agent. Write it as in 'with-folder:openai:MODEL'."
         )
-    model = find(argument)
+    model = find_agent(argument)
     folders: dict[str, MemoryFolder] = {}
     return agent_source(
         lambda: FolderAgent(model, model.make(), folders),

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from msgspec import structs
 
 from pytest_ltm import providers
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import (
     AgentSource,
     agent_source,
@@ -544,10 +545,8 @@ def make_chat(kind: str, argument: str, parameters: Field) -> AgentSource:
     return _source(ChatAgent, f"{kind}:{argument}", parameters)
 
 
-def make_timed(
-    argument: str, parameters: Field, find: Callable[[str], AgentSource]
-) -> AgentSource:
-    """Return the source of `ts:SPEC`, whose agents `find` knows; AgentError with a cure."""
+def make_timed(argument: str, parameters: Field) -> AgentSource:
+    """Return the source of `ts:SPEC`; AgentError with a cure."""
     if argument.partition(":")[0] in providers.provider_names():
         return _source(TimedChatAgent, argument, parameters, prefix="ts:")
     if not argument:
@@ -558,7 +557,7 @@ def make_timed(
         raise parameters.fault(
             f"'ts:' takes none. Write those of {argument!r} into a file: ts:bot.yml"
         )
-    return agent_source(Timing(find(argument)), spec=f"ts:{argument}")
+    return agent_source(Timing(find_agent(argument)), spec=f"ts:{argument}")
 
 
 def _source(

@@ -20,6 +20,7 @@ from pytest_ltm.agents.reader.memory_policies import (
     tokens_of,
 )
 from pytest_ltm.agents.reader.reader import Reader, make_reader
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
 from pytest_ltm.api.model import ExpectedReply, Prompted, Reply, Tools, Usage
@@ -242,7 +243,9 @@ def make_cost(argument: str) -> AgentSource:
     )
 
 
-def make_length_bias(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
+def make_length_bias(
+    argument: str, find: Callable[[str], AgentSource] = find_agent
+) -> AgentSource:
     """Return the source of agents that go by length, by default the embedded reader.
 
     `argument` is as `Bias.of` reads it; `find` knows its model. Raises

@@ -57,7 +57,7 @@ def _readers() -> list[AgentKind]:
         ),
         _READER(
             "length-bias",
-            lazy(f"{_AGENTS}._agents_before:make_length_bias_agent"),
+            lazy(f"{_AGENTS}.controls:make_length_bias"),
             "The same reader, seeing 8,000 tokens: the longest messages. `shortest:8k`: the shortest.",
             "8k",
         ),
@@ -98,7 +98,7 @@ def _controls() -> list[AgentKind]:
         ),
         AgentKind(
             "padded",
-            lazy(f"{_AGENTS}._agents_before:make_padded_agent"),
+            lazy(f"{_AGENTS}.wrapping:make_padded"),
             "Another agent that adds 1,500 tokens of kind words to each reply; `padded:question:`, `padded:filler:`.",
             "1500:window:4k",
             control=True,
@@ -129,19 +129,19 @@ def _adapters() -> list[AgentKind]:
         ),
         _ADAPTER(
             "ts",
-            lazy(f"{_AGENTS}._agents_before:make_timed_agent"),
+            lazy(f"{_AGENTS}.chat_agent:make_timed"),
             "Another agent, told with each message how much time has passed: `ts:openai:MODEL`, `ts:mypkg.bot:Bot`.",
             "SPEC",
         ),
         AgentKind(
             "compacting",
-            lazy(f"{_AGENTS}._agents_before:make_compacting_agent"),
+            lazy(f"{_AGENTS}._compacting:make_compacting"),
             "Another agent, which compacts by writing a summary, being reset, and continuing from that.",
             "SPEC",
         ),
         AgentKind(
             "with-folder",
-            lazy(f"{_AGENTS}._agents_before:make_folder_agent"),
+            lazy(f"{_AGENTS}._memory_folder:make_with_folder"),
             "Another agent that takes tools, with a memory folder: `with-folder:openai:MODEL`.",
             "SPEC",
         ),

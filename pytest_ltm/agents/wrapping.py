@@ -16,12 +16,14 @@ from msgspec import Struct
 
 from pytest_ltm.agents.capabilities import (
     capabilities_of,
+    closing_method,
     is_prompted,
     protocol_members,
     user_arguments,
 )
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.reader.memory_policies import count_tokens, tokens_of
+from pytest_ltm.agents.registry import find_agent
 from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.api.model import (
     CAPABILITIES,
@@ -48,11 +50,8 @@ class FreshPromptAgent:
 
     async def aclose(self) -> None:
         """Close the other agent."""
-        close = getattr(self._agent, "aclose", None) or getattr(
-            self._agent, "close", None
-        )
-        if close is not None:
-            await await_result(close())
+        if name := closing_method(self._agent):
+            await await_result(getattr(self._agent, name)())
 
     async def _blank(self) -> Any:
         """Return an agent that knows nothing: the same one reset, or another."""
@@ -228,7 +227,9 @@ class Padding(Struct, frozen=True):
         return padded(self.model, agent, self.tokens, self.kind)
 
 
-def make_padded(argument: str, find: Callable[[str], AgentSource]) -> AgentSource:
+def make_padded(
+    argument: str, find: Callable[[str], AgentSource] = find_agent
+) -> AgentSource:
     """Return the source of the agents that `[politeness:|question:|filler:][TOKENS|same:]SPEC` says.
 
     `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,

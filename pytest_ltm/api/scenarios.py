@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         scenario_names,
         scenarios_folder,
     )
-    from pytest_ltm._core.model.suite_spec import SuiteSpec, fold_recorded_options
+    from pytest_ltm._core.model.suite_spec import SuiteSpec
 
 __all__ = [
     "CUT",
@@ -132,7 +132,6 @@ __all__ = [
     "decide_by_votes",
     "definition_rng",
     "fence_text",
-    "fold_recorded_options",
     "format_json",
     "from_json",
     "full_thoughts",
@@ -193,6 +192,6 @@ __getattr__, __dir__ = lazy_exports(
             "built_in_names import_scenario scenario_names "
             "scenarios_folder"
         ),
-        "model.suite_spec": "SuiteSpec fold_recorded_options",
+        "model.suite_spec": "SuiteSpec",
     },
 )

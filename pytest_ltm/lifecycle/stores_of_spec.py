@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from pytest_ltm.agents.capabilities import capabilities_of, user_arguments
+from pytest_ltm.agents.capabilities import (
+    capabilities_of,
+    closing_method,
+    user_arguments,
+)
 from pytest_ltm.agents.memory.scopes import Scope
 from pytest_ltm.agents.memory.stores import Stored
 from pytest_ltm.agents.sources import AgentSource
+from pytest_ltm.agents.wrapping import finish_result
 
 NOBODY = Scope(user="")
 """Whose words they are where an agent takes no user."""
@@ -65,10 +69,8 @@ class AgentStore:
 
     def close(self) -> Any:
         """Close it."""
-        close = getattr(self._agent, "aclose", None) or getattr(
-            self._agent, "close", None
-        )
-        return close() if callable(close) else None
+        name = closing_method(self._agent)
+        return getattr(self._agent, name)() if name else None
 
     def _add_as(self, text: str, scope: Scope) -> Any:
         return self._tell(text, scope)
@@ -83,12 +85,12 @@ class AgentStore:
         else:
             reply = self._agent.reply
             took = reply(text, **user_arguments(reply, scope))
-        return finished(took, lambda _: None)
+        return finish_result(took, lambda _: None)
 
     def _ask(self, query: str, scope: Scope) -> Any:
         alone = "AnswersAlone" in self._powers and not scope.user
         ask = self._agent.answer_alone if alone else self._agent.reply
-        return finished(ask(query, **user_arguments(ask, scope)), self._found)
+        return finish_result(ask(query, **user_arguments(ask, scope)), self._found)
 
     def _found(self, reply: Any) -> list[str]:
         """Return what it retrieved and replied."""
@@ -97,14 +99,3 @@ class AgentStore:
         shows = is_alone and "ShowsRetrieval" in self._powers
         found = list(self._agent.retrieved()) if shows else []
         return [*found, getattr(reply, "text", str(reply))]
-
-
-def finished(value: Any, finish: Callable[[Any], Any]) -> Any:
-    """Return a value's result; of an awaitable, an awaitable of its result."""
-    if not inspect.isawaitable(value):
-        return finish(value)
-
-    async def awaited() -> Any:
-        return finish(await value)
-
-    return awaited()

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pytest_ltm.agents.capabilities import closing_method
 from pytest_ltm.agents.mcp import Server
 from pytest_ltm.agents.memory.pace import Pace
 from pytest_ltm.agents.memory.scopes import (
@@ -357,11 +358,8 @@ class Subject:
         return replace(scope, at=moment or self.now)
 
     def _close_store(self) -> None:
-        close = getattr(self.store, "aclose", None) or getattr(
-            self.store, "close", None
-        )
-        if callable(close):
-            self._call("close", close)
+        if name := closing_method(self.store):
+            self._call("close", getattr(self.store, name))
 
     def _call(self, name: str, method: Any, *values: Any, **keywords: Any) -> Any:
         began = self.pace.clock.seconds()

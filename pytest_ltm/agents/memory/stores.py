@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Protocol, TypeAlias, cast
 
 from msgspec import structs
 
+from pytest_ltm.agents.capabilities import closing_method
 from pytest_ltm.agents.memory.pace import lag_sentence, pace_of_run
 from pytest_ltm.agents.memory.reading import (
     MemoryHit,
@@ -312,11 +313,9 @@ class Stored(TakesTurns):
     def close(self) -> Steps:
         """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
         self._thinker.close()
-        close = getattr(self._store, "aclose", None) or getattr(
-            self._store, "close", None
-        )
-        if callable(close) and not self._lent:
-            yield close()
+        name = closing_method(self._store)
+        if name and not self._lent:
+            yield getattr(self._store, name)()
         lags = lag_sentence(self._lags, self._missed, self._pace.limit)
         told = f". {lags}" if lags else ""
         if self._utterances and self._searches and self._empty == self._searches:
