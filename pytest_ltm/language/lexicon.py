@@ -37,7 +37,8 @@ class Lexicon:
         """Return the words of a section."""
         return frozenset(self._sections()[section][2].split())
 
-    def table(self, section: str) -> dict[str, tuple[str, ...]]:
+    @cache  # noqa: B019 - as above
+    def table(self, section: str) -> Mapping[str, tuple[str, ...]]:
         """Return the rows of a section by what stands before their colon: `dawn: first light, cockcrow`."""
         rows = (
             row.partition(": ")
@@ -46,7 +47,8 @@ class Lexicon:
         )
         return {key: tuple(values.split(", ")) for key, _, values in rows}
 
-    def keys_by_word(self, section: str) -> dict[str, str]:
+    @cache  # noqa: B019 - as above
+    def keys_by_word(self, section: str) -> Mapping[str, str]:
         """Return for each word in the rows of a section what stands before its row's colon."""
         rows = self.table(section).items()
         return {word: key for key, words in rows for word in words}

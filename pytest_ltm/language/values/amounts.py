@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -71,25 +72,47 @@ def read_amounts(
 
     `nouns`: words that may stand behind a number and say nothing, as the question has them.
     """
-    bound, body = _split_bound(tokens)
-    if not body:
-        return []
-    found = [*_read_range(body, nouns), *_read_frequency(body)]
-    found += [amount for amount, end in _quantities(body, 0, nouns) if end == len(body)]
-    return [_bounded(amount, bound) for amount in found if amount.is_exact or not bound]
+    size = len(tokens)
+    return [amount for amount, end in amounts_at(tokens, nouns) if end == size]
+
+
+def amounts_at(
+    tokens: Sequence[Token], nouns: frozenset[str] = frozenset()
+) -> Iterator[tuple[Amount, int]]:
+    """Yield the readings of amounts with which tokens begin, each with where it ends."""
+    begin = _phrase_at(tokens, 0, "exactly")[1]
+    bound, begin = _phrase_at(tokens, begin, "bounds in front")
+    if bound:
+        begin = _phrase_at(tokens, begin, "exactly")[1]
+    if begin == len(tokens):
+        return
+    readers = (_ranges, _frequencies, _quantities)
+    for amount, end in chain.from_iterable(
+        reader(tokens, begin, nouns) for reader in readers
+    ):
+        if bound:
+            yield _bounded(amount, bound), end
+        else:
+            yield from _with_bound_behind(tokens, begin, amount, end)
 
 
 _LONGEST = 3
 
 
-def _split_bound(tokens: Sequence[Token]) -> tuple[str, Sequence[Token]]:
-    """Return the bound that words before or behind an amount set, and the amount's tokens."""
-    tokens = _strip_leading(tokens)
-    bound, size = _longest_phrase(tokens, "bounds in front")
-    if bound:
-        return bound, _strip_leading(tokens[size:])
-    bound, size = _longest_phrase(tokens, "bounds behind", at_end=True)
-    return bound, tokens[: len(tokens) - size]
+def _with_bound_behind(
+    tokens: Sequence[Token], begin: int, amount: Amount, end: int
+) -> Iterator[tuple[Amount, int]]:
+    """Yield an amount, and the same with the bound behind it; the word of a bound is not one of its own."""
+    sizes = range(1, min(_LONGEST + 1, end - begin))
+    if not any(_bound_behind(tokens, end - size, end) for size in sizes):
+        yield amount, end
+    bound, bound_end = _phrase_at(tokens, end, "bounds behind", allow_end=True)
+    if bound and amount.is_exact:
+        yield _bounded(amount, bound), bound_end
+
+
+def _bound_behind(tokens: Sequence[Token], begin: int, end: int) -> str | None:
+    return LEXICON.keys_by_word("bounds behind").get(_phrase(tokens[begin:end]))
 
 
 def bound_words() -> frozenset[str]:
@@ -103,21 +126,20 @@ def bound_words() -> frozenset[str]:
     return frozenset(phrase.split(" ")[0] for phrase in phrases)
 
 
-def _strip_leading(tokens: Sequence[Token]) -> Sequence[Token]:
-    _, size = _longest_phrase(tokens, "exactly")
-    return tokens[size:]
-
-
-def _longest_phrase(
-    tokens: Sequence[Token], section: str, *, at_end: bool = False
+def _phrase_at(
+    tokens: Sequence[Token], begin: int, section: str, *, allow_end: bool = False
 ) -> tuple[str, int]:
-    """Return what the longest phrase of a section at the begin of tokens means, and its size; ("", 0) for none."""
+    """Return what the longest phrase of a section that begins at a token means, and where it ends; ("", begin) if none.
+
+    `allow_end`: whether nothing has to stand behind it.
+    """
     meanings = LEXICON.keys_by_word(section)
-    for size in range(min(_LONGEST, len(tokens) - 1), 0, -1):
-        meaning = meanings.get(_phrase(tokens[-size:] if at_end else tokens[:size]))
+    last = len(tokens) - (not allow_end)
+    for end in range(min(begin + _LONGEST, last), begin, -1):
+        meaning = meanings.get(_phrase(tokens[begin:end]))
         if meaning:
-            return meaning, size
-    return "", 0
+            return meaning, end
+    return "", begin
 
 
 def _phrase(tokens: Sequence[Token]) -> str:
@@ -125,9 +147,8 @@ def _phrase(tokens: Sequence[Token]) -> str:
 
 
 def _bounded(amount: Amount, bound: str) -> Amount:
-    if not bound:
-        return amount
-    if bound == "~":
+    # where a range begins or ends is not sure then
+    if bound == "~" or not amount.is_exact:
         return replace(amount, about=True)
     is_open = len(bound) == 1
     if bound[0] == ">":
@@ -138,32 +159,25 @@ def _bounded(amount: Amount, bound: str) -> Amount:
 _RANGE_MARKS = frozenset(("-", "to", "and", "through", "until", "till"))
 
 
-def _read_range(tokens: Sequence[Token], nouns: frozenset[str]) -> Iterator[Amount]:
-    """Yield the readings of tokens that are a range: 5-10 km, from 5 to 10 km, between 5 and 10."""
-    first = tokens[0].key
-    between = first in ("between", "from")
-    body = tokens[1:] if between else tokens
-    for place, token in enumerate(body[1:-1], start=1):
-        is_mark = token.key in _RANGE_MARKS and (
-            token.key != "and" or first == "between"
-        )
-        if is_mark:
-            for low, end in _quantities(body[:place], 0, nouns):
-                if end == place:
-                    yield from _ranges_from(low, body[place + 1 :], nouns)
+def _ranges(
+    tokens: Sequence[Token], begin: int, nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield the ranges that begin at a token: 5-10 km, from 5 to 10 km, between 5 and 10."""
+    first = tokens[begin].key
+    begin += first in ("between", "from")
+    for low, place in _quantities(tokens, begin, nouns):
+        mark = tokens[place].key if place < len(tokens) else ""
+        if mark in _RANGE_MARKS and (mark != "and" or first == "between"):
+            for high, end in _quantities(tokens, place + 1, nouns):
+                yield from ((amount, end) for amount in _range_of(low, high))
 
 
-def _ranges_from(
-    low: Amount, rest: Sequence[Token], nouns: frozenset[str]
-) -> Iterator[Amount]:
-    for high, end in _quantities(rest, 0, nouns):
-        if end == len(rest) and low.low is not None and high.high is not None:
-            units = low.units or high.units
-            fits = not low.units or not high.units or low.units & high.units
-            if fits and low.low < high.high:
-                yield replace(
-                    low, high=high.high, units=units, likely=low.likely and high.likely
-                )
+def _range_of(low: Amount, high: Amount) -> Iterator[Amount]:
+    if low.low is None or high.high is None or low.low >= high.high:
+        return
+    if not low.units or not high.units or low.units & high.units:
+        likely = low.likely and high.likely
+        yield replace(low, high=high.high, units=low.units or high.units, likely=likely)
 
 
 def _quantities(
@@ -171,10 +185,11 @@ def _quantities(
 ) -> Iterator[tuple[Amount, int]]:
     """Yield the amounts that begin at a token, each with where it ends."""
     for amount, bare_end in _simple_quantities(tokens, start, nouns):
+        yield amount, bare_end
         end = bare_end
         while end < len(tokens) and tokens[end].key in _DIMENSIONS:
             end += 1
-        yield amount, end
+            yield amount, end
         yield from _with_rate(tokens, amount, end)
 
 
@@ -257,18 +272,18 @@ def _with_noun(
     if end < len(tokens) and tokens[end].key in _TIMES_WORDS:
         yield _amount_of(number.value, {TIMES}, likely=number.likely), end + 1
         return
-    words = tokens[end:]
     links = {*STOP_WORDS, *cldr.list_words(), *cldr.list_words("or")}
-    is_noun = all(token.is_word and token.key not in links for token in words)
-    if not words or len(words) > _LONGEST or not is_noun:
-        return
-    stems = [_noun_stem(token.key) for token in words]
-    unasked = [stem for stem in stems if stem not in nouns]
-    units = {_COUNTED + " ".join(stems)} if unasked else set()
-    yield (
-        _amount_of(number.value, units, likely=number.likely, ordinal=number.ordinal),
-        len(tokens),
-    )
+    stems: list[str] = []
+    for token in tokens[end : end + _LONGEST]:
+        if not token.is_word or token.key in links:
+            return
+        stems.append(_noun_stem(token.key))
+        unasked = [stem for stem in stems if stem not in nouns]
+        units = {_COUNTED + " ".join(stems)} if unasked else set()
+        amount = _amount_of(
+            number.value, units, likely=number.likely, ordinal=number.ordinal
+        )
+        yield amount, end + len(stems)
 
 
 def _noun_stem(word: str) -> str:
@@ -322,6 +337,9 @@ def units_at(
     """Yield the units whose name begins at a token: of names in the same case, else in any; longest name first."""
     for size in range(min(4, len(tokens) - place), 0, -1):
         words = [token.text.replace(".", "") for token in tokens[place : place + size]]
+        # a full stop behind a name ends a sentence
+        if not words[-1]:
+            continue
         for glue in (" ", ""):
             name = glue.join(words)
             name = name.replace("''", '"')
@@ -405,16 +423,16 @@ def _with_rate(
             yield replace(amount, per=period), place + 1
 
 
-def _read_frequency(tokens: Sequence[Token]) -> Iterator[Amount]:
-    """Yield the readings of tokens that say how often: every other week, weekly."""
+def _frequencies(
+    tokens: Sequence[Token], begin: int, _nouns: frozenset[str]
+) -> Iterator[tuple[Amount, int]]:
+    """Yield the readings of how often something is, from a token on: every other week, weekly."""
     once = _amount_of(Fraction(1), {TIMES})
-    if tokens[0].key in ("every", "each"):
-        for count, unit, end in _periods(tokens, 1):
-            if end == len(tokens):
-                yield replace(once, per=(count, unit))
-    elif len(tokens) == 1:
-        for period in _rate_words().get(tokens[0].key, []):
-            yield replace(once, per=period)
+    if tokens[begin].key in ("every", "each"):
+        for count, unit, end in _periods(tokens, begin + 1):
+            yield replace(once, per=(count, unit)), end
+    for period in _rate_words().get(tokens[begin].key, []):
+        yield replace(once, per=period), begin + 1
 
 
 def _periods(

@@ -6,12 +6,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import Literal, TypeAlias
 
 from pytest_ltm.language.values import cldr
 from pytest_ltm.language.values.amounts import (
     Amount,
+    amounts_at,
     bound_words,
     compare_amounts,
     read_amounts,
@@ -27,10 +28,11 @@ from pytest_ltm.language.values.moments import (
     Moment,
     compare_moments,
     compare_weekdays,
+    ends_value,
+    moment_end,
     read_moments,
     read_weekdays,
     time_words,
-    trim_silent,
 )
 from pytest_ltm.language.values.numerals import number_words
 from pytest_ltm.language.values.sameness import Sameness, weigh_readings
@@ -409,13 +411,18 @@ def _value_at(
     """Return the longest value that begins at a token, with the place behind it."""
     if not _may_begin(tokens[place]):
         return None
-    for end in range(min(place + _MOST_TOKENS, len(tokens)), place, -1):
-        part = trim_silent(tokens[place:end])
-        text = plain[part[0].start : part[-1].end]
-        of_kind = kind_of(text, part)
-        if of_kind is not None and kind in (None, of_kind):
-            return FoundValue(text, part[0].start, part[-1].end, of_kind), end
-    return None
+    window = tokens[place : place + _MOST_TOKENS]
+    time_end = 0 if kind == "amount" else moment_end(plain, window)
+    amounts = () if kind == "time" else amounts_at(window)
+    ends = [end for amount, end in amounts if amount.likely]
+    amount_end = max(filter(partial(ends_value, window), ends), default=0)
+    size = max(time_end, amount_end)
+    if not size:
+        return None
+    found_kind: Kind = "time" if time_end == size else "amount"
+    start = window[0].start
+    end = window[size - 1].end
+    return FoundValue(plain[start:end], start, end, found_kind), place + size
 
 
 def _may_begin(token: Token) -> bool:

@@ -82,6 +82,32 @@ def read_moments(
     return [moment for moment in found if _is_possible(moment.fields)]
 
 
+def moment_end(text: str, tokens: Sequence[Token]) -> int:
+    """Return how many tokens, from the first on, are a date or a time; 0 if none.
+
+    `text`: where they stand.
+    """
+    start = tokens[0].start
+    token_ends = [token.end for token in tokens]
+    for pattern in (_ISO, _PACKED, _FIGURES):
+        match = pattern.match(text, start)
+        if match and match.end() in token_ends and any(_read_figures(match[0])):
+            return token_ends.index(match.end()) + 1
+    if tokens[0].key in _SILENT:
+        return 0
+    for size in reversed(_Parse(tokens, asked=False).ends()):
+        written = text[start : token_ends[size - 1]]
+        if ends_value(tokens, size) and any(
+            moment.likely for moment in read_moments(written, tokens[:size])
+        ):
+            return size
+    return 0
+
+
+def _read_figures(text: str) -> Iterator[Moment]:
+    return (moment for moment in _figure_dates(text) if _is_possible(moment.fields))
+
+
 def _figure_dates(text: str) -> Iterator[Moment]:
     """Yield the readings of a date in figures: 2023-05-07, 20230507, 7.5.2023, 5/7/23."""
     match = _ISO.fullmatch(text) or _PACKED.fullmatch(text)
@@ -134,10 +160,16 @@ class _Parse:
     def of(cls, tokens: Sequence[Token], *, asked: bool) -> list[Moment] | None:
         """Return the readings; None if a token has no part in a date."""
         parse = cls(tokens, asked=asked)
-        while parse._place < len(tokens):
-            if not parse._take():
-                return None
+        if len(tokens) not in parse.ends():
+            return None
         return parse._moments()
+
+    def ends(self) -> list[int]:
+        """Read as many tokens as have a part in a date; return where pieces of it end."""
+        ends = []
+        while self._place < len(self._tokens) and self._take():
+            ends.append(self._place)
+        return ends
 
     def _take(self) -> bool:
         """Read the next piece; return whether it is one of a date."""
@@ -420,16 +452,10 @@ def _months_by_beginning() -> Mapping[str, int]:
     }
 
 
-def trim_silent(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return tokens without those at both ends that say nothing in a date."""
-    begin = 0
-    end = len(tokens)
-    # a relation is told by a word in front; one behind is of what follows
-    while end - begin > 1 and tokens[end - 1].key in _SILENT | _RELATIONS.keys():
-        end -= 1
-    while end - begin > 1 and tokens[begin].key in _SILENT - {"a"}:
-        begin += 1
-    return tokens[begin:end]
+def ends_value(tokens: Sequence[Token], size: int) -> bool:
+    """Return whether the last of some tokens may end a value: no word that says nothing, or is of what follows."""
+    word = tokens[size - 1].key
+    return word in _CLOCK_WORDS or word not in _SILENT | _RELATIONS.keys()
 
 
 def time_words() -> frozenset[str]:

@@ -117,3 +117,24 @@ def test_words_that_are_days_or_months_elsewhere_are_no_values(text: str) -> Non
 def test_a_word_behind_a_time_that_begins_what_follows_is_no_part_of_it() -> None:
     values = find_values("They met on 15 August 2023 after his trip.")
     assert [value.text for value in values] == ["15 August 2023"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("You paid at least $250.", ["at least $250"]),
+        ("It cost roughly €700–900.", ["roughly €700-900"]),
+        ("It closes before 5 pm.", ["before 5 pm"]),
+        ("Come Monday, nine o'clock, to room 4.", ["Monday, nine o'clock", "4"]),
+        ("On 18/12/22 you ran 74 km in April.", ["18/12/22", "74 km", "April"]),
+        ("You swim three mornings a week.", ["three mornings a week"]),
+    ],
+)
+def test_a_value_is_found_with_its_bound_its_rate_and_all_of_its_parts(
+    text: str, values: list[str]
+) -> None:
+    assert [value.text for value in find_values(text)] == values
+
+
+def test_of_a_range_with_a_bound_neither_end_is_sure() -> None:
+    assert compare_values("at least 6-8 hours", "6-8 hours") is Sameness.UNKNOWN
