@@ -1,1 +1,1 @@
-"""The idea itself: scenarios speak and wait in one conversation; a scheduler decides, one loop acts, results follow."""
+"""The engine: scenarios take turns in one conversation; a scheduler decides, one loop acts, and results follow."""

@@ -1,4 +1,4 @@
-"""AgentBill: what an agent costs in one conversation, within the budget of its run."""
+"""AgentBill: the cost of an agent in one conversation, charged to the budget of its run."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from pytest_ltm._core.storage.errors import AgentFault
 
 
 class AgentBill:
-    """Charges what an agent's replies used, and what its failed attempts did.
+    """Charges the usage of an agent's replies and of its failed attempts.
 
-    `tariff`: what its tokens cost where it does not say; `account`: where the budget is
-    kept; None: there is none.
+    `tariff`: token prices, used where the agent does not report a cost; `account`: the
+    budget, or None if there is none.
     """
 
     def __init__(self, tariff: Tariff, account: Account | None) -> None:
         self._tariff = tariff
         self._account = account
         self._lost: Usage | None = None
-        """What failed attempts used, and is not charged yet."""
+        """The usage of failed attempts that has not been charged yet."""
 
     def check(self) -> None:
-        """Raise ConversationOver where the budget is spent."""
+        """Raise ConversationOver if the budget is spent."""
         if self._account is not None:
             self._account.check()
 
     def release(self) -> None:
-        """Give back what was set aside for a reply that does not come."""
+        """Release the amount reserved for a reply that will not come."""
         if self._account is not None:
             self._account.release()
 
     def charge_reserved(self) -> None:
-        """Charge what was set aside: what was sent is on its way."""
+        """Charge the reserved amount: the message has already been sent."""
         if self._account is not None:
             self._account.charge_reserved()
 
@@ -46,7 +46,7 @@ class AgentBill:
         calls: int,
         counted: tuple[int, int] = (0, 0),
     ) -> None:
-        """Charge what was answered or told; what was told and used nothing is free."""
+        """Charge a reply or a told exchange; a told exchange that reports no usage is free."""
         if self._account is None:
             return
         is_reported = took.usage is not None or took.cost_usd is not None
@@ -58,13 +58,13 @@ class AgentBill:
         self._account.add("agent", usd=usd, tokens=tokens, calls=calls, metered=metered)
 
     def lose(self, usage: Usage | None) -> None:
-        """Note what failed attempts used."""
+        """Record the usage of failed attempts."""
         if usage is not None:
             self._lost = usage + self._lost
 
     @contextlib.contextmanager
     def losing(self, usage: Usage | None) -> Iterator[None]:
-        """Note what a reply used as lost if the agent cannot be asked what belongs to it."""
+        """Record a reply's usage as lost if a follow-up query to the agent fails."""
         try:
             yield
         except AgentFault:
@@ -72,7 +72,7 @@ class AgentBill:
             raise
 
     def charge_lost(self) -> Usage | None:
-        """Return what failed attempts used, and charge it."""
+        """Charge and return the usage of failed attempts."""
         lost_usage = self._lost
         self._lost = None
         if lost_usage is not None and self._account is not None:

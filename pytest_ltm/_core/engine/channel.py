@@ -1,4 +1,4 @@
-"""Channel: one message there, one reply back, counted once, written down before anything else happens."""
+"""Channel: sends one message, gets one reply, counts it once and journals it before anything else happens."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ from pytest_ltm._core.storage.errors import AgentFault
 
 
 class _Due(Struct):
-    """What a watcher waits for."""
+    """A watcher that is still waiting for replies."""
 
     answers: Mapping[int, str] | Callable[[datetime], str]
     about: tuple[int, ...]
     replies: int
 
     def answer(self, now: datetime) -> str:
-        """Return what the next reply must contain; "" if nothing."""
+        """Return the text that the next reply must contain; "" if none."""
         if callable(self.answers):
             return self.answers(now)
         return self.answers.get(self.replies + 1, "")
 
 
 class Channel:
-    """The way to the port that answers in one conversation, and the record of what went over it.
+    """Connects one conversation with the port that answers in it, and records the exchanges.
 
-    Each event is in the journal before it counts; then `observers` hear of it. `heard`
-    is called after each exchange but recorded ones. `count`: how many tokens of replies
-    count towards spans; `reading`: what is read of them.
+    Each event is written to the journal before it counts; then `observers` are
+    notified. `heard` is called after each exchange that is not a recorded one. `count`:
+    which tokens of replies count towards spans; `reading`: which part of replies is
+    read.
     """
 
     def __init__(
@@ -69,10 +70,10 @@ class Channel:
         self.clock = clock
         self.journal = journal
         self.transcript = Transcript(count)
-        """What was said."""
+        """The exchanges so far."""
         self.record = ConversationRecord(transcript=self.transcript, reading=reading)
         self.texts = ToldTexts()
-        """Of the history, for their ids to stand in the place of texts that the agent says it retrieved."""
+        """The texts of the history, used to replace retrieved texts by their ids."""
         self._counter = counter
         self._heard = heard
         self._messages = 0
@@ -82,12 +83,12 @@ class Channel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do beyond replying."""
+        """The agent's capabilities beyond replying."""
         return self.port.capabilities
 
     @property
     def prompts(self) -> bool:
-        """Whether the agent is a control that is told what full marks ask for."""
+        """Whether the agent is a control that is given the expected answers."""
         return "Prompted" in self.capabilities
 
     def ask(
@@ -108,14 +109,14 @@ class Channel:
     ) -> Exchange:
         """Send a message and return the exchange; AgentFault if no reply came, which adds no tokens.
 
-        `images`: files that an AcceptsImages agent sees beside it; their names are
-        written down, and add no tokens. `tokens`: of the text, where they are known;
-        every text is counted once. `answer` and `calls`: what full marks ask for, for a
-        control. `tools`: what the agent may call before it replies.
-        `user`: whose message it is, for an agent that SeparatesUsers. `alone`: the
-        agent must not remember it. `withdrawn`: values whose records are deleted after
-        it, of an agent that DeletesRecords. ConversationOver if there is no agent to
-        send it to, or no place to write it down: then it was not sent.
+        `images`: files for an AcceptsImages agent in addition to the text; their names
+        are recorded, and they add no tokens. `tokens`: the length of the text, if
+        known; every text is counted once. `answer` and `calls`: the expected answer and
+        calls, for a control. `tools`: the tools that the agent may call before it
+        replies. `user`: the sender, for an agent that SeparatesUsers. `alone`: the
+        agent must not remember the message. `withdrawn`: values whose records are
+        deleted afterwards, for an agent that DeletesRecords. ConversationOver without an agent
+        or a journal to write to: then nothing was sent.
         """
         with self._exchange(by) as number:
             recorded = self.port.upcoming(events.MessageSent)
@@ -159,14 +160,13 @@ class Channel:
         *,
         replies: int,
     ) -> None:
-        """Have later replies prompted, to whomever: by their numbers, of which `replies` have been given, or time."""
+        """Prompt a control for later replies, by time or by reply number; `replies` have been given already."""
         self._due.append(_Due(answers, about, replies))
 
     def tell(self, filler: FillerExchange, *, history: str = "") -> Exchange:
-        """Tell the agent an exchange that it need not answer; AgentFault if it will not have it.
+        """Tell the agent an exchange that needs no answer; AgentFault if the agent refuses it.
 
-        `history`: the id of the exchange in the conversation's history, if it is one of
-        it.
+        `history`: the exchange's id, if it is part of the conversation's history.
         """
         with self._exchange("") as number:
             if filler.message_tokens is None:
@@ -181,15 +181,15 @@ class Channel:
                 reply_tokens=0,
                 history=history,
             )
-            # a clock on the wall has moved on since the last event
+            # A real clock has moved since the last event.
             self.record.now = self.clock.now
-            # The port completes it with what telling took, so it is written down
-            # afterwards: a torn one is told again.
+            # Written afterwards, because the port adds usage and time to the event; an
+            # interrupted one is told again.
             self.journal.write(self.port.tell(filler_sent))
         return self.transcript[-1]
 
     def recorded_filler(self) -> FillerExchange | None:
-        """Return the filler that comes next in the record, if filler does: what was said is said again."""
+        """Return the next recorded event as filler, if it is filler, so that a replay repeats it."""
         upcoming = self.port.upcoming(events.FillerSent)
         if upcoming is not None:
             return FillerExchange(
@@ -201,7 +201,7 @@ class Channel:
         return None
 
     def close(self) -> str | None:
-        """Let the agent go and finish the journal; returns a notice if the agent would not go quietly."""
+        """Close the agent and the journal; return a notice if closing the agent failed."""
         notice = self.port.close()
         self.journal.close()
         return notice
@@ -228,8 +228,8 @@ class Channel:
 
     @contextmanager
     def _exchange(self, by: str) -> Iterator[int]:
-        """Have all that sending needs, and yield the number of the exchange; a fault in it is written down."""
-        # asked first: the recorded reply may be the last of the record
+        """Prepare the port and yield the number of the exchange; a fault inside is written to the journal."""
+        # Checked first, because the recorded reply may be the last of the record.
         is_new = not self.port.replaying
         self.port.ready(by)
         number = self._messages

@@ -1,4 +1,4 @@
-"""Conversation: the one loop that acts. The script says what comes next, the port answers, observers hear of it."""
+"""Conversation: the only loop that acts. The script decides, the port answers, and observers are notified."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from pytest_ltm._core.storage import errors as _errors
 
 
 class Send(Struct, frozen=True):
-    """Send a message that no body makes."""
+    """Send a message that does not come from a body."""
 
     by: str
     kind: Kind
@@ -59,13 +59,13 @@ class Send(Struct, frozen=True):
 
 
 class SendFiller(Struct, frozen=True):
-    """Tell this filler, and no other."""
+    """Send exactly this filler."""
 
     filler: FillerExchange
 
 
 class TellHistoryPart(Struct, frozen=True):
-    """Tell one message of an exchange of the history."""
+    """Send one message of an exchange of the history."""
 
     number: int
     message: str
@@ -76,14 +76,14 @@ class Renew(Struct, frozen=True):
 
 
 class Close(Struct, frozen=True):
-    """End this example, whose body has been given up, like this."""
+    """End an example whose body was abandoned, with the given ending."""
 
     lane: int
     ending: Ending
 
 
 class GiveUp(Struct, frozen=True):
-    """Nothing more can be said."""
+    """End the conversation: nothing more can be sent."""
 
     reason: str
 
@@ -94,23 +94,23 @@ Action: TypeAlias = (
 
 
 class ScriptChanged(_errors.ConversationOver):
-    """A body does not say what its script says; only its own example is over."""
+    """A body's message differs from its script; only its own example ends."""
 
 
 class ConversationScript:
-    """Says what comes next in a conversation: what `next` returns is done. The rest is for scripts that need it."""
+    """Decides what happens next in a conversation: the loop executes what `next` returns. The rest is optional."""
 
     @property
     def has_early_end(self) -> bool:
-        """Whether it repeats a conversation that could not go on, and so how that ended."""
+        """Whether the script repeats a conversation that ended early, with the same ending."""
         return False
 
     def next(self, conversation: Conversation) -> Action | None:
-        """Return the next decision, None if there is nothing this time."""
+        """Return the next decision; None if there is nothing to do this time."""
         raise NotImplementedError
 
     def decide_ahead(self, conversation: Conversation, lane: Lane) -> Iterable[Action]:  # noqa: ARG002 - a script may need them
-        """Return the decision that comes before the next request of a body."""
+        """Return the decisions that precede the next request of a body."""
         return ()
 
     def check(
@@ -123,26 +123,26 @@ class ConversationScript:
         | events.SessionBegan
         | events.Watcher,
     ) -> None:
-        """Raise ScriptChanged if that is not what a body is to say, or to wait or watch for."""
+        """Raise ScriptChanged if the script has another message, wait or watcher at this place."""
 
     def admit(self, record: ConversationRecord, exchange: Exchange) -> None:
-        """Raise AgentFault if what was recorded of an exchange is not an answer."""
+        """Raise AgentFault if the recorded exchange is not an answer."""
 
     def wait(
         self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
     ) -> None:
-        """The example waits."""
+        """Called when an example begins to wait."""
 
     def release(self, lane: Lane) -> str:
-        """The rivals of an example may start; return the message that is sent after it, if any."""
+        """Allow the rivals of an example to start; return its reset message, or ""."""
         raise NotImplementedError
 
     def settle(self, lane: Lane) -> None:
-        """Raise ScriptChanged if the example, whose body has ended, is to go on."""
+        """Raise ScriptChanged if the script continues after the example's body has ended."""
 
 
 class AgendaScript(ConversationScript):
-    """The opening message, then what an agenda decides."""
+    """Sends the opening message, then follows an agenda."""
 
     def __init__(
         self, plan: Plan, *, now: datetime, history: Sequence[PastExchange] = ()
@@ -158,7 +158,8 @@ class AgendaScript(ConversationScript):
         self.agenda = _schedule.Agenda(
             entries, now=now, history=[past.at for past in history]
         )
-        # An isolated example begins at once: an opening message would lie in its span.
+        # An isolated example begins at once: an opening message would count towards its
+        # span.
         self._opening = plan.opening if plan.span is not None else ""
         self._rhythm = _schedule.session_rhythm(
             plan.sessions, span=plan.span, began=now
@@ -166,7 +167,7 @@ class AgendaScript(ConversationScript):
         self._compaction = _schedule.compaction_rhythm(plan.compact, span=plan.span)
 
     def next(self, conversation: Conversation) -> Action:
-        """Return what the agenda decides, which is noted there; ConversationOver for an agent of one session only."""
+        """Return and record the agenda's decision; ConversationOver if the agent lacks sessions or compaction."""
         self._refuse(conversation.channel.capabilities)
         if self._opening:
             opening = self._opening
@@ -174,7 +175,7 @@ class AgendaScript(ConversationScript):
             return Send("", "opening", opening)
         self._advance(conversation)
         decision = self.agenda.decide(listening=conversation.has_counting_watcher)
-        # After the last example there is no user to come back, and nothing to remember.
+        # After the last example no user returns, and nothing remains to be remembered.
         if not isinstance(decision, _schedule.Finish):
             due = self._find_interruption(conversation)
             if due is not None:
@@ -189,7 +190,7 @@ class AgendaScript(ConversationScript):
         return decision
 
     def _refuse(self, capabilities: Capabilities) -> None:
-        """Raise ConversationOver for an agent that cannot come back, or compact, where the plan asks for it."""
+        """Raise ConversationOver if the plan needs sessions or compaction and the agent supports neither."""
         if self._rhythm is not None and (
             obstacle := _schedule.cannot_come_back(capabilities)
         ):
@@ -202,7 +203,7 @@ class AgendaScript(ConversationScript):
             )
 
     def _find_interruption(self, conversation: Conversation) -> Action | None:
-        """Return the session that begins, or the compaction that comes, before anybody else speaks."""
+        """Return the new session or the compaction that is due before the next message, if any."""
         position = conversation.channel.transcript.counted_tokens
         now = conversation.channel.clock.now
         if self._rhythm is not None and self._rhythm.is_over(position, now):
@@ -214,14 +215,14 @@ class AgendaScript(ConversationScript):
     def wait(
         self, conversation: Conversation, lane: Lane, wait: events.WaitBegan
     ) -> None:
-        """Put the example on the agenda."""
-        self._advance(conversation)  # a clock on the wall has moved on meanwhile
+        """Add the example's wait to the agenda."""
+        self._advance(conversation)  # A real clock has moved since the last event.
         self.agenda.suspend(
             lane.index, tokens=wait.tokens, time=wait.time, told=wait.history
         )
 
     def release(self, lane: Lane) -> str:
-        """Take the example from the agenda."""
+        """Remove the example from the agenda."""
         self.agenda.end(lane.index)
         if lane.own and lane.span is not None:
             return lane.example.reset
@@ -235,7 +236,7 @@ class AgendaScript(ConversationScript):
 
 
 class FillerSender:
-    """Fills a conversation; AgentFault where the agent does not take it, ConversationOver where nothing comes."""
+    """Sends filler and history; AgentFault if the agent refuses them, ConversationOver if the filler fails."""
 
     def __init__(
         self,
@@ -246,16 +247,16 @@ class FillerSender:
     ) -> None:
         self.history = history
         self.told: dict[str, tuple[int, ...]] = {}
-        """By the id of what was told of the history the numbers of its exchanges: several if it was sent in parts."""
+        """Exchange numbers by the id of a told part of the history: several if it was sent in parts."""
         self._channel = channel
         self._filler = filler
         self._count = count
 
     def send_filler(self, tokens: int, *, answered: bool) -> Exchange:
-        """Send filler of about this many tokens; `answered`: a watcher counts replies, so telling will not do."""
+        """Send filler of about `tokens` tokens; `answered`: the agent must reply, because a watcher counts replies."""
         try:
-            # Also where one is recorded: the filler's next exchange must be the one
-            # after it.
+            # Called even if filler is recorded, so that the filler's sequence stays in
+            # step.
             filler: object = self._filler.make(
                 tokens, self._channel.port.max_message_tokens
             )
@@ -275,8 +276,7 @@ class FillerSender:
             exchange = self._channel.ask(
                 "", "filler", filler.message, tokens=filler.message_tokens
             )
-        # Else the agenda would decide for filler again and again, and the run would
-        # never end.
+        # Otherwise the agenda would ask for filler forever.
         if not self._channel.transcript.adds_tokens(exchange):
             raise _errors.ConversationOver(
                 "the filler adds no tokens, so no wait would ever end. Use another --ltm-filler"
@@ -284,7 +284,7 @@ class FillerSender:
         return exchange
 
     def messages(self, number: int) -> Sequence[str]:
-        """Return the messages that tell one exchange of the history: parts that the agent takes, or the exchange."""
+        """Return the messages that convey one exchange of the history, split if it exceeds the agent's limit."""
         past = self.history[number]
         if self._shows(past):
             return (past.pictured,)
@@ -295,7 +295,7 @@ class FillerSender:
         )
 
     def tell(self, number: int, message: str) -> Exchange:
-        """Tell one exchange of the history by one of its messages; a history must have no holes: then it is over."""
+        """Send one message of an exchange of the history; ConversationOver on a fault: no gaps are allowed."""
         past = self.history[number]
         try:
             if self._shows(past):
@@ -310,7 +310,7 @@ class FillerSender:
             raise _errors.ConversationOver(
                 f"the agent did not take {past.id} of the history: {fault}"
             ) from fault
-        # A question may depend on the exchange, or on what it holds: dialogue turns,
+        # A question may depend on the exchange or on its contents: dialogue turns,
         # facts, summaries.
         for name in (past.id, *past.holds):
             self.told[name] = (*self.told.get(name, ()), exchange.number)
@@ -319,15 +319,15 @@ class FillerSender:
         return exchange
 
     def _shows(self, past: PastExchange) -> bool:
-        """Return whether an exchange is sent with its photos: images cannot be told, only sent."""
+        """Return whether an exchange is sent with its photos: images can be sent, but not told."""
         return bool(past.images) and "AcceptsImages" in self._channel.capabilities
 
 
 class Conversation:
-    """One dialogue with one agent, in which every example of the plan is played.
+    """One dialogue with one agent, which plays every example of the plan.
 
-    `script` says what comes next, and `channel` has who answers, and who hears of what
-    happens. Every message goes out from `step`, which the port may suspend.
+    `script` decides what comes next; `channel` has the port and the observers. Every
+    message is sent from `step`, which the port may suspend.
     """
 
     def __init__(
@@ -348,9 +348,9 @@ class Conversation:
         self.counter = counter
         self.notices: list[str] = []
         self.ended_because: str | None = None
-        """Why the conversation cannot go on, if so."""
+        """Why the conversation ended early, if it did."""
         self.changed_scripts: dict[str, str] = {}
-        """Why an example does not follow its script any more, by example."""
+        """Why an example differs from its script, by example."""
         self.finished = False
         self.lanes = [
             Lane(
@@ -367,19 +367,19 @@ class Conversation:
 
     @property
     def has_counting_watcher(self) -> bool:
-        """Whether a watcher counts replies and has not spoken yet."""
+        """Whether a watcher counts replies and has no verdict yet."""
         return bool(self._watched) and any(
             lane.has_counting_watcher for lane in self._watched.values()
         )
 
     def step(self) -> None:
-        """Carry out one decision; after the last, `finished` is true. DiskFault: nothing can be kept any more."""
+        """Carry out one decision; after the last, `finished` is true. DiskFault if the journal cannot be written."""
         try:
             if self.ended_because is None:
                 self._run_action(self.script.next(self))
                 return
             if self.channel.port.replaying and not self.script.has_early_end:
-                # the record is not changed
+                # The record must not change.
                 self.channel.journal.over = (
                     self.channel.journal.over
                     or _errors.ConversationOver(self.ended_because)
@@ -406,8 +406,7 @@ class Conversation:
             case GiveUp(reason):
                 self.give_up(reason)
             case _schedule.Finish():
-                # Nothing follows that could settle a watcher, so each is asked for the
-                # last time.
+                # Nothing more can decide a watcher, so each is asked a last time.
                 for lane in list(self._watched.values()):
                     for watching in lane.watching:
                         if watching.verdict is None:
@@ -436,8 +435,8 @@ class Conversation:
             case TellHistoryPart(number, message):
                 self._feed_watchers(self.filler_sender.tell(number, message))
             case _schedule.Fill(tokens):
-                # A watcher that counts replies needs real ones; else telling spares the
-                # agent's time and money.
+                # A watcher that counts replies needs real ones; otherwise telling saves
+                # the agent's time and money.
                 self._send_safely(
                     lambda: self.filler_sender.send_filler(
                         tokens, answered=self.has_counting_watcher
@@ -451,19 +450,19 @@ class Conversation:
                 self._send_safely(lambda: self.channel.tell(filler))
 
     def give_up(self, reason: str) -> None:
-        """Send nothing more: what has not ended will be reported as not reached."""
+        """Send nothing more; examples that have not ended are reported as not reached."""
         if self.ended_because is None:
             self.ended_because = reason
             self.notices.append(ended_early(reason))
 
     def close(self, reason: str) -> None:
-        """Unwind whatever is still in progress, report nothing of it, and finish the files."""
+        """Unwind the bodies in progress without reporting them, and close the files."""
         for lane in self.lanes:
-            # A body that never began has no greenlet to unwind, and no clean-up to run.
+            # A body that never began has no greenlet to unwind and no clean-up to run.
             if lane.start is not None and not lane.ended:
                 lane.body.unwind_body()
-        # While recorded events are replayed the journal has its end already, or is to
-        # be resumed further.
+        # A journal that is still being replayed has its end already, or will be resumed
+        # further.
         if not self.finished and not self.channel.port.replaying:
             self.channel.journal.note(events.End(reason=reason))
         self.finished = True
@@ -475,7 +474,7 @@ class Conversation:
 
     def _begin_example(self, lane: Lane) -> None:
         lane.start = self.channel.transcript.counted_tokens
-        # Before anything is written: what the agent cannot play never began.
+        # Before anything is written: an example that the agent cannot play never began.
         unplayable = lane.unplayable(self.counter, self.channel.capabilities)
         if unplayable:
             self._release_rivals(lane)
@@ -509,7 +508,7 @@ class Conversation:
                 if self.ended_because is not None and isinstance(
                     request, (Say, Ask, Compact)
                 ):
-                    return  # nothing more is sent; the next step unwinds it
+                    return  # Nothing more is sent; the next step unwinds the body.
                 try:
                     self._catch_up(lane)
                     if isinstance(request, Wait):
@@ -523,8 +522,8 @@ class Conversation:
                     if isinstance(error, _errors.AgentFault):
                         lane.broken = error
                         if request is not None:
-                            # it swallowed the fault; nothing it says now could be
-                            # scored
+                            # The body swallowed the fault; nothing that it says now
+                            # could be scored.
                             lane.body.unwind_body()
                         break
                 else:
@@ -536,7 +535,8 @@ class Conversation:
             self.changed_scripts[kept_verdict.example] = kept_verdict.why
             self.notices.append(kept_verdict.notice_text)
             lane.body.unwind_body()
-            # It keeps its recorded verdict, whatever it raises while it is unwound.
+            # The example keeps its recorded verdict, whatever its body raises while it
+            # is unwound.
             lane.body_ended = True
             lane.broken = None
             self._watched.pop(lane.index, None)
@@ -558,8 +558,7 @@ class Conversation:
             raise _errors.ScenarioError(
                 f"waits for {wait.history} exchanges of the history, and it has {history_length}"
             )
-        # Checked against the record before it is written: a journal never holds what
-        # did not happen.
+        # Checked before it is written: a journal must not contain what did not happen.
         event = events.WaitBegan(
             example=lane.example.key, tokens=tokens, time=time, history=wait.history
         )
@@ -603,8 +602,8 @@ class Conversation:
             )
         answer = "" if question is None else question.answer
         lane.unprompted = lane.unprompted or (answer is None and self.channel.prompts)
-        # Before anything is sent: a body that says something else than its record is
-        # over without a word.
+        # Checked before anything is sent: a body that differs from its record ends
+        # without sending.
         self.script.check(lane, request)
         try:
             exchange = self.channel.ask(
@@ -649,7 +648,7 @@ class Conversation:
 
     def _renew(self, event: events.SessionBegan) -> None:
         obstacle = _schedule.cannot_come_back(self.channel.capabilities)
-        # A control that is told what to reply need not come back: it stays.
+        # A control gets its answers from the plan, so it can stay without returning.
         if obstacle and "Prompted" not in self.channel.capabilities:
             raise _errors.Unmeasured(obstacle, cause="requires")
         self.channel.journal.write(event)
@@ -732,8 +731,8 @@ class Conversation:
                 ):
                     watching.since.append(exchange)
                     self._ask_watcher(lane, watching)
-        # Only now, because the end of one may send its reset message, which the others
-        # must hear after this one.
+        # Only now: an ending may send a reset message, which the other watchers must
+        # see after this exchange.
         for lane in watched:
             if lane.body_ended:
                 self._finish_example(lane)
@@ -752,12 +751,12 @@ class Conversation:
             )
 
     def _finish_example(self, lane: Lane) -> None:
-        """The body has ended: report the example, unless one of its watchers has still to speak."""
+        """Report an example whose body has ended, unless one of its watchers has no verdict yet."""
         if lane.example.key in self.changed_scripts:
             return
         self.script.settle(lane)
         if self.channel.journal.over is not None:
-            # a body that asked a judge hit it first, and ended
+            # A body that asked a judge hit the limit first, and ended.
             raise self.channel.journal.over
         broken = lane.broken or lane.body.error
         if broken is None and lane.has_counting_watcher:
@@ -769,7 +768,7 @@ class Conversation:
             self._report_ending(lane, lane.ending())
 
     def _release_rivals(self, lane: Lane) -> None:
-        """Let its rivals start: a watcher to the end of the conversation keeps no rival waiting."""
+        """Allow the rivals to start: a watcher that runs until the end of the conversation does not block them."""
         if lane.released:
             return
         lane.released = True
@@ -780,7 +779,7 @@ class Conversation:
             )
 
     def _report_ending(self, lane: Lane, ending: Ending) -> None:
-        # `note`, not `write`: an end must not fail where nothing may be written any
+        # `note`, not `write`: an ending must not fail when nothing can be written any
         # more.
         self.channel.journal.note(events.End(example=lane.example.key))
         lane.ended = True
@@ -795,7 +794,7 @@ class Conversation:
 
 
 def _settle_calls(tools: Tools, exchange: Exchange) -> None:
-    """Have the scenario's functions know of calls that are recorded; ScenarioError for what one of them raised."""
+    """Replay recorded calls to the scenario's functions; ScenarioError if one of the functions raised."""
     if exchange.calls and not tools.answered:
         tools.repeat(exchange.calls)
     if tools.failure is not None:

@@ -1,4 +1,4 @@
-"""ConversationFactory: composes a conversation of a port that answers and a script that says what comes next."""
+"""ConversationFactory: combines a port and a script into a conversation."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class ConversationFactory(Struct, frozen=True, kw_only=True):
-    """What is the same of a conversation when it is played, rehearsed, resumed and scored again."""
+    """The parts of a conversation that stay the same when it is played, rehearsed, resumed or scored again."""
 
     plan: Plan
     seed: int
-    """Where the chance of bodies comes from; the plan may have a digest of it only."""
+    """The seed of the bodies' random numbers; the plan may have only its digest."""
     clock: Clock
     counter: TokenCounter
     filler: Filler
@@ -50,20 +50,20 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
     calling: Calling = call_now
 
     def agenda(self) -> AgendaScript:
-        """Return the script of a conversation that is played for the first time, or resumed."""
+        """Return the script of a conversation that is played for the first time or resumed."""
         return AgendaScript(self.plan, now=self.clock.now, history=self.history)
 
     def live_port(
         self, make: Callable[[], AgentLine], timings: Timings, **options: Any
     ) -> LivePort:
-        """Return who answers for the agent that `make` makes; `options`: what else a LivePort takes."""
+        """Return a port for the agent that `make` creates; `options`: further arguments of LivePort."""
         return LivePort(
             make, self.counter, self.clock, timings, calling=self.calling, **options
         )
 
     def recorded_port(self, recorded: RecordedEvents, then: Port) -> Port:
-        """Return who answers from a record, and `then` goes on."""
-        # Without a record the port answers itself: no exchange then passes through
+        """Return a port that replays a record, and continues with `then`."""
+        # Without a record, `then` is used directly, so exchanges do not pass through
         # another layer.
         if recorded.replaying:
             return Recorded(recorded, self.clock, then)
@@ -77,7 +77,7 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         journal: Journal,
         **observing: Any,
     ) -> Conversation:
-        """Return the conversation; `bodies` in the order of the plan, `observing`: who hears of what happens in it."""
+        """Return the conversation; `bodies` in the order of the plan, `observing`: the channel's callbacks."""
         channel = Channel(
             port,
             self.counter,
@@ -106,7 +106,7 @@ class ConversationFactory(Struct, frozen=True, kw_only=True):
         judge: Judge | None = None,
         **options: Any,
     ) -> Ltm:
-        """Return what the body of an example talks through."""
+        """Return the handle that the body of an example uses to talk."""
         plan = self.plan
         return Ltm(
             send,

@@ -1,4 +1,4 @@
-"""HeldAgent: the agent of one conversation, made when it is first needed and kept where the conversation is."""
+"""HeldAgent: the agent of one conversation, created on first use and kept in step with the conversation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pytest_ltm._core.storage.errors import AgentError, AgentFault, Conversation
 
 
 class AgentLine(Protocol):
-    """Talks to one agent; whatever goes wrong there is an AgentFault."""
+    """Talks to one agent; every failure there is an AgentFault."""
 
     agent: Any
     capabilities: Capabilities
@@ -35,11 +35,11 @@ class AgentLine(Protocol):
 
     @property
     def lost(self) -> Usage | None:
-        """What failed attempts used, in the last call of `ask` or `tell`."""
+        """The usage of failed attempts in the last call of `ask` or `tell`."""
 
     @property
     def saves_cheaply(self) -> bool:
-        """Whether saving takes less time in all than talking does."""
+        """Whether saving has taken less time in total than talking."""
 
     def ask(
         self,
@@ -50,61 +50,62 @@ class AgentLine(Protocol):
         alone: bool = False,
         tools: Tools | None = None,
     ) -> Reply:
-        """Return the agent's reply; `user`: whose message it is. `alone`: have it leave no trace by itself.
+        """Return the agent's reply.
 
-        `tools`: what it may call before it replies.
+        `user`: the sender. `alone`: the agent should leave no trace of the message on
+        its own. `tools`: the tools that it may call before it replies.
         """
 
     def compact(self) -> Reply:
-        """Have the agent compact; return the summary that it continues from."""
+        """Make the agent compact its context; return the summary that it continues from."""
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
-        """Tell an exchange, and return what that took as a reply without a text."""
+        """Tell the agent an exchange, and return the usage as a reply without text."""
 
     def save(self, keep: Callable[[bytes], object] = ...) -> bytes:
-        """Return the agent's state, put where it is kept by `keep`."""
+        """Return the agent's state, after `keep` has stored it."""
 
     def load(self, state: bytes) -> None:
-        """Put the agent back into a state."""
+        """Restore the agent to a state."""
 
     def reset(self) -> None:
-        """Have the agent forget everything."""
+        """Make the agent forget everything."""
 
     def tell_time(self, now: datetime) -> None:
-        """Tell the time, if the agent wants to know."""
+        """Tell the agent the time, if it supports that."""
 
     def announce(self, example: str) -> None:
-        """Say whose message comes next, if the agent wants to know."""
+        """Tell the agent whose message comes next, if it supports that."""
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Hand a control what full marks ask for in reply to the next message."""
+        """Give a control the expected replies to the next message."""
 
     def retrieved(self) -> tuple[str, ...] | None:
-        """Return what the agent retrieved for its last reply, if it shows that."""
+        """Return the texts that the agent retrieved for its last reply; None if it does not show them."""
 
     def in_context(self) -> tuple[str, ...]:
-        """Return what stood before the agent for its last reply anyway, as far as it shows that."""
+        """Return the non-retrieved part of the agent's context at its last reply, as far as it shows it."""
 
     def settle(self) -> None:
-        """Wait until what the agent was told can be found, if it says when that is."""
+        """Wait until everything told to the agent can be found, if the agent reports that."""
 
     def written(self) -> tuple[MemoryOperation, ...]:
-        """Return what the agent's memory did since this was last asked, if it shows that."""
+        """Return the memory operations since the last call, if the agent shows them."""
 
     def delete(self, record: str) -> None:
-        """Have the agent delete a record of its memory."""
+        """Make the agent delete a record of its memory."""
 
     def close(self) -> str | None:
-        """Let the agent go; returns a notice if it would not go quietly."""
+        """Close the agent; return a notice if closing failed."""
 
 
 class Checkpoints:
-    """States in a folder, `<exchange>.bin`; without a folder the last ones are held in memory."""
+    """The agent's last states, as `<exchange>.bin` in a folder, or in memory if there is no folder."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._held: dict[int, bytes] = {}
-        """By exchange; the state itself where there is no folder."""
+        """The exchanges that have a state; the value is the state itself if there is no folder."""
         if folder is not None and folder.is_dir():
             self._held = {
                 int(path.stem): b""
@@ -114,7 +115,7 @@ class Checkpoints:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no state is kept."""
+        """Whether there are no states."""
         return not self._held
 
     def has_state(self, number: int) -> bool:
@@ -122,25 +123,25 @@ class Checkpoints:
         return number in self._held
 
     def keep_state(self, number: int, state: bytes) -> None:
-        """Keep the state after an exchange, and forget all but the last two; DiskFault if that cannot be."""
+        """Keep the state after an exchange and delete all but the last two; DiskFault if it cannot be written."""
         if self._folder is not None:
             try:
                 self._folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise disk_fault(self._folder, error) from error
             write_whole(self._folder / f"{number}.bin", state)
-        # Written before older ones go: a process that is killed in between has the
-        # state that it needs.
+        # Written before older ones are deleted, so a process killed in between still
+        # has the state that it needs.
         self._held[number] = b"" if self._folder is not None else state
-        # Two are kept: that of the last exchange in the journal, and the one that was
-        # about to get there.
+        # Two are kept: one for the last exchange in the journal, one for the exchange
+        # about to be written.
         for old in sorted(self._held)[:-2]:
             del self._held[old]
             if self._folder is not None:
                 (self._folder / f"{old}.bin").unlink(missing_ok=True)
 
     def state(self, number: int) -> bytes:
-        """Return the state after an exchange that is kept."""
+        """Return the state that was kept after an exchange."""
         if self._folder is None:
             return self._held[number]
         try:
@@ -156,17 +157,18 @@ NOT_COMPACTED_AGAIN = (
 
 
 class RecordedAgent(Struct, frozen=True):
-    """What a journal knows of an agent that need not be there."""
+    """What a journal records of an agent, so that the agent need not exist."""
 
     capabilities: Capabilities
     max_message_tokens: int
 
 
 class HeldAgent:
-    """An agent and what it has heard; one that is not where the conversation is, is restored.
+    """An agent and what it has heard; it is restored when it is out of step with the conversation.
 
-    `known`: of the recorded conversation that it resumes. A Checkpointable agent is
-    saved in `checkpoints`; `bill`: what telling it again takes is lost.
+    `known`: the agent of the recorded conversation that it resumes. The states of a
+    Checkpointable agent are kept in `checkpoints`; `bill` records the usage of repeated
+    tellings as lost.
     """
 
     def __init__(
@@ -181,59 +183,59 @@ class HeldAgent:
         self._checkpoints = checkpoints
         self._bill = bill
         self.said = Transcript()
-        """What was said in the conversation, also what is yet to come of a record."""
+        """The conversation's exchanges, including recorded ones that are still ahead."""
         self._line: AgentLine | None = None
         self._first: bytes | None = None
         """The state before the first message."""
         self._used = False
-        """The agent has heard something since it was made."""
-        # What is recorded was said to another process's agent; this one has heard
-        # nothing of it.
+        """The agent has heard something since it was created."""
+        # The recorded exchanges went to another process's agent; this one has not heard
+        # them.
         self._behind = known is not None
         self._strayed = False
-        """All that keeps the agent from being where the conversation is are questions meant to be asked alone."""
+        """Only questions asked alone separate the agent from the conversation."""
 
     @property
     def line(self) -> AgentLine:
-        """What talks to the agent; AgentError if the agent cannot be made."""
+        """The connection to the agent; AgentError if the agent cannot be created."""
         if self._line is None:
             self._line = self._make()
         return self._line
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do beyond replying."""
+        """The agent's capabilities beyond replying."""
         return (self._known or self.line).capabilities
 
     @property
     def max_message_tokens(self) -> int:
-        """How long one message may be."""
+        """The maximum length of one message."""
         return (self._known or self.line).max_message_tokens
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is where the conversation is, or one that was made and has nothing to be saved."""
+        """Whether the agent is in step with the conversation, or new with no state to save."""
         fresh = (
             not self._used and self._line is not None and not self.capabilities.saves
         )
         return not self._behind and (self._used or fresh)
 
     def use(self) -> AgentLine:
-        """Return what talks to the agent, which is about to hear something."""
+        """Return the connection to the agent, which is about to hear something."""
         line = self.line
         self._used = True
         return line
 
     def save_state(self, number: int) -> None:
-        """Keep the state after an exchange, if the agent has any."""
+        """Keep the state after an exchange, if the agent can be saved."""
         if self.capabilities.saves:
             self.line.save(partial(self._checkpoints.keep_state, number))
 
     def save_if_cheap(self, number: int) -> None:
-        """Do the same unless it is cheaper to tell it again than to save it.
+        """Keep the state after an exchange, unless telling it again is cheaper than saving.
 
-        Saving takes no more time in all than talking does, else a long history would
-        cost the square of its length.
+        Saving takes no more time in total than talking; otherwise the cost of a long
+        history would be quadratic.
         """
         if self.capabilities.saves and (
             self._checkpoints.is_empty or self.line.saves_cheaply
@@ -241,7 +243,7 @@ class HeldAgent:
             self.save_state(number)
 
     def restore(self) -> None:
-        """Have an agent there that has heard what was said, and nothing else; ConversationOver if that cannot be."""
+        """Bring the agent in step: it has heard the conversation and nothing else; ConversationOver if impossible."""
         try:
             line = self.line
         except AgentError as error:
@@ -251,8 +253,8 @@ class HeldAgent:
                 can = self.capabilities
                 exchanges = self.said.remembered
                 strayed = self._strayed or len(exchanges) < len(self.said)
-                # A state holds questions asked alone, too, unless the agent can be put
-                # back before them.
+                # A state includes questions asked alone, too, unless the agent can be
+                # put back before them.
                 if can.rewinds or (can.saves and not strayed):
                     self._load()
                 elif "AcceptsHistory" in can and "Stateless" not in can:
@@ -267,16 +269,16 @@ class HeldAgent:
                 ) from error
         elif not self._used and self.capabilities.saves:
             with contextlib.suppress(AgentFault):
-                # it will be told after the first message
+                # The error will be reported after the first message.
                 self._first = line.save()
         self._behind = False
         self._strayed = False
         self._used = True
         with contextlib.suppress(AgentFault):
-            self.line.written()  # what telling it all again wrote is known
+            self.line.written()  # discards the operations of the repeated telling
 
     def stray(self) -> None:
-        """Have the agent stray: keep the state that it is put back to; without one it is told all again."""
+        """Mark the agent as out of step, and keep the state to restore; without one it is told everything again."""
         if self.capabilities.rewinds:
             remembered = self.said.remembered
             if not remembered:
@@ -286,7 +288,7 @@ class HeldAgent:
         self._behind = self._strayed = True
 
     def tell(self, message: str, reply: str, now: datetime, user: str = "") -> Reply:
-        """Tell an exchange at a time; return what that took."""
+        """Tell the agent an exchange at a given time; return a reply with the usage."""
         line = self.use()
         line.tell_time(now)
         try:
@@ -295,15 +297,15 @@ class HeldAgent:
             self._bill.lose(line.lost)
 
     def note_fault(self, fault: AgentFault) -> None:
-        """Have it restored where it may have heard one that it did not reply to."""
+        """Mark the agent for restoring if it may have heard a message that it did not reply to."""
         can = self.capabilities
         self._behind |= can.saves or (fault.interrupted and "AcceptsHistory" in can)
         self._strayed = False
 
     def renew(self) -> str | None:
-        """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is.
+        """Save and close the agent; the next message goes to a new one. An unused agent is kept.
 
-        Returns a notice if it would not go quietly.
+        Returns a notice if closing failed.
         """
         if self._line is None or not self._used or not self.said.remembered:
             return None
@@ -318,7 +320,7 @@ class HeldAgent:
         return notice
 
     def close(self) -> str | None:
-        """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
+        """Close the agent, if it was created; return a notice if closing failed."""
         return None if self._line is None else self._line.close()
 
     def _load(self) -> None:
@@ -330,7 +332,7 @@ class HeldAgent:
                 self.line.load(self._first)
             return
         place = len(remembered) - 1
-        # What was told can be told again, so the state may be older than the last
+        # Told exchanges can be told again, so the state may be older than the last
         # exchange.
         while (
             remembered[place].told

@@ -1,4 +1,4 @@
-"""Lane: one example in progress, as the conversation sees it; Body, its own side; Ending, its outcome."""
+"""Lane: one example in progress, as the conversation sees it; GreenBody: its own side; Ending: its outcome."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ T = TypeVar("T")
 
 
 class CreditedQuestion(Struct, frozen=True):
-    """A message asked for credit, by exchange numbers."""
+    """A question that gives credit for remembering, and its needles, by exchange number."""
 
     number: int
     needles: tuple[int, ...]
     right: str = ""
-    """An answer that earns full marks, where one is known."""
+    """An answer that earns full marks, if one is known."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """What became of an example; exactly one of the four is not None."""
+    """The outcome of an example; exactly one of the four fields is not None."""
 
     verdict: Score | Unscored | None = None
     error: BaseException | None = None
-    """What its body raised, or the agent's fault: neither is ever a zero."""
+    """The exception raised by the body, or the agent's fault: neither counts as a zero."""
     unplayable: str | None = None
-    """Why it cannot be played: the agent lacks a capability, or its text is longer than the span."""
+    """Why it cannot be played: the agent lacks a capability, or the text is longer than the span."""
     unreached: str | None = None
     """Why it was not played to its end: the agent or the budget was gone."""
 
@@ -58,16 +58,16 @@ class Watching(Struct):
 
     request: Watch
     since: list[Exchange]
-    """The exchanges that it sees: the scenario's last one and all after it."""
+    """The exchanges that it sees: the scenario's last one and all later ones."""
     verdict: Score | Unscored | None = None
 
     @property
     def counts_replies(self) -> bool:
-        """Whether it counts replies and has not spoken yet."""
+        """Whether it counts replies and has no verdict yet."""
         return self.request.replies is not None and self.verdict is None
 
     def look(self, *, at_end: bool = False) -> None:
-        """Ask the watcher; if it has no verdict when it must, it is Unscored."""
+        """Ask the watcher; Unscored if it gives no verdict when one is due."""
         verdict = self.request.watcher(TranscriptView(self.since))
         replies = self.request.replies
         if verdict is not None and not isinstance(verdict, (Score, Unscored)):
@@ -93,31 +93,31 @@ class Lane(Struct):
     span: int | None
     """Its memory span in tokens; None in an isolated conversation."""
     start: int | None = None
-    """Tokens of the conversation that count towards spans, when it began."""
+    """The position at which it began, in tokens that count towards spans."""
     own: list[Exchange] = field(default_factory=list)
     told: dict[int, Mapping[str, str | None]] = field(default_factory=dict)
-    """The values that its exchanges told, by what they are about; None: withdrawn."""
+    """The values told in its exchanges, by subject; None: withdrawn."""
     unchosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The values that questions offered and the replies did not choose, by what they are about."""
+    """The values that questions offered and replies did not choose, by subject."""
     questions: list[CreditedQuestion] = field(default_factory=list)
     watching: list[Watching] = field(default_factory=list)
     broken: BaseException | None = None
-    """The agent's fault, or what one of its watchers raised."""
+    """The agent's fault, or the exception of a watcher."""
     body_ended: bool = False
     released: bool = False
     """Its rivals may start."""
     unprompted: bool = False
-    """It did not say what full marks ask for, and the agent is a control that has to be told."""
+    """It gave no expected answer, and the agent is a control that needs one."""
     ended: bool = False
     """It has been reported."""
 
     def targets(
         self, wait: Wait, *, position: int, now: datetime
     ) -> tuple[int, datetime]:
-        """Return what the conversation must have reached before it goes on: tokens, and time.
+        """Return the position in tokens and the time at which the wait is over.
 
-        Span and tokens are over at once in an isolated conversation. ScenarioError
-        beyond the span.
+        Waits in spans and tokens end at once in an isolated conversation. ScenarioError
+        if the wait exceeds the span.
         """
         try:
             time = now + wait.time
@@ -132,7 +132,7 @@ class Lane(Struct):
                 f"cannot wait beyond the memory span: {wait.tokens:,} tokens, the span has {self.span:,}"
             )
         # A share of the span is counted from the example's beginning, tokens from now:
-        # the later one holds.
+        # the later one applies.
         start = position if self.start is None else self.start
         return math.ceil(
             max(position + wait.tokens, start + wait.span * self.span)
@@ -141,23 +141,23 @@ class Lane(Struct):
     def needles(
         self, about: Sequence[str], history: dict[str, tuple[int, ...]] | None = None
     ) -> tuple[int, ...]:
-        """Return the numbers of the exchanges that a question depends on; no `about`: all of its own.
+        """Return the numbers of the exchanges that a question depends on; without `about`, all of its own.
 
-        `history`: the numbers of the exchanges told of the conversation's history, by
-        id: `about` may name these, too.
+        `history`: the numbers of the told exchanges of the conversation's history, by
+        id; `about` may name these, too.
         """
         if not self.own and not history:
             raise ScenarioError(
                 "asks before it has said anything, so there is nothing to remember. Say something first"
             )
-        # Without `about` a question is on all that the scenario has said so far.
+        # Without `about`, a question covers everything that the scenario has said so
+        # far.
         if not about:
             return self.uncredited_exchanges
         own_texts: dict[str, tuple[int, ...]] = {
             exchange.message: (exchange.number,) for exchange in self.own
         }
-        # Its own message comes first: an id of the history that reads the same is not
-        # meant.
+        # Its own message comes first: it hides a history id with the same text.
         texts = ChainMap(own_texts, history or {})
         for text in about:
             if text not in texts:
@@ -172,19 +172,19 @@ class Lane(Struct):
         return tuple(exchange.number for exchange in self.own if exchange.kind == "say")
 
     def unplayable(self, counter: TokenCounter, capabilities: frozenset[str]) -> str:
-        """Return why it cannot be played with this agent or in this span, or ""."""
+        """Return why it cannot be played with this agent or in this span; "" if it can."""
         needed = set(self.example.requires)
         if capabilities & {
             SEES_CLOCK,
             "Prompted",
         }:
-            # a control is told what to say in time
+            # A control is prompted at the right time.
             needed.discard("TimeAware")
         missing = sorted(needed - capabilities)
         if missing:
             return f"needs an agent that is {' and '.join(missing)}"
-        # Only what is known before the body runs; what a body makes up is measured once
-        # it is said.
+        # Only what is known before the body runs; texts that a body creates are
+        # measured when they are said.
         steps = self.example.definition.steps if self.example.definition else ()
         tokens = sum(
             counter.count(step.text) for step in steps if not isinstance(step, Wait)
@@ -194,7 +194,7 @@ class Lane(Struct):
         return f"its text alone is longer than its memory span of {self.span:,} tokens: give it a longer --ltm-span"
 
     def note_exchange(self, request: Say | Ask, exchange: Exchange) -> None:
-        """Note an exchange of its own, and the values that it told: of a question those that the reply chose."""
+        """Add an exchange of its own and the values told in it; for a question, those chosen by the reply."""
         self.own.append(exchange)
         if isinstance(request, Say):
             values_told: Mapping[str, str | None] = request.tells
@@ -204,7 +204,7 @@ class Lane(Struct):
                 subject: [value for value in values if has_value(exchange.reply, value)]
                 for subject, values in offered
             }
-            # A reply that names several of the values has chosen none.
+            # A reply that names several of the values has not chosen any.
             values_told = {
                 subject: values[0]
                 for subject, values in chosen.items()
@@ -218,7 +218,7 @@ class Lane(Struct):
             self.told[exchange.number] = values_told
 
     def withdrawn_values(self, request: Request) -> tuple[str, ...]:
-        """Return the values told before that a message withdraws."""
+        """Return the previously told values that a message withdraws."""
         if isinstance(request, Say):
             withdrawn = [
                 subject for subject, value in request.tells.items() if value is None
@@ -240,14 +240,14 @@ class Lane(Struct):
 
     @property
     def has_counting_watcher(self) -> bool:
-        """Whether a watcher of it counts replies and has not spoken yet."""
+        """Whether one of its watchers counts replies and has no verdict yet."""
         return any(watching.counts_replies for watching in self.watching)
 
     def ending(self) -> Ending:
-        """Return what became of it now that its body and its watchers are done."""
+        """Return the outcome, once the body and its watchers are done."""
         broken = self.broken or self.body.error
         if isinstance(broken, Unmeasured):
-            # no fault of the answer, nor of the scenario
+            # Neither the answer's fault nor the scenario's.
             return Ending(verdict=Unscored(str(broken), cause=broken.cause))
         if isinstance(broken, AgentFault) and broken.leak:
             return Ending(verdict=Score(0.0, str(broken)))
@@ -255,8 +255,8 @@ class Lane(Struct):
             broken = ScenarioError(
                 "asks nothing, so it cannot be scored. Add an `ask` or a watcher"
             )
-        # A control that was not told what to say is no measure of memory: not even of a
-        # failed check.
+        # A control that got no expected answer does not measure memory, not even if a
+        # check failed.
         if self.unprompted and (
             broken is None or (isinstance(broken, Exception) and self.broken is None)
         ):
@@ -273,31 +273,31 @@ class Lane(Struct):
         )
 
 
-# --- GreenBody: a body that is plain code, run in a greenlet that switches back at each
+# --- GreenBody: a body in plain code, run in a greenlet that switches back at each
 # request.
 
-# Ctrl-C, and the end of the process's own generators: pytest must see them.
+# Ctrl-C and the end of a generator: pytest must see them.
 UNWINDING: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit)
 
 
 class GreenBody:
-    """An example's own side of the conversation: runs `play` up to its next request, and on when it is resumed.
+    """An example's own side of the conversation: runs `play` until its next request, and continues when resumed.
 
-    Subclasses say what `play` does, what surrounds each stretch of it, and what
-    `finish` reports.
+    Subclasses implement `play`, the context around each stretch of it, and the report
+    in `finish`.
     """
 
     fatal = UNWINDING
-    """What must never be taken for the end of one example."""
+    """Exceptions that must not be mistaken for the end of one example."""
     assertion_types: tuple[type[BaseException], ...] = (AssertionError,)
 
     def __init__(self) -> None:
         self.sheet = Sheet()
-        """Its findings so far; a failed assertion is a failed check there."""
+        """Its findings so far; a failed assertion counts as a failed check."""
         self.error: BaseException | None = None
-        """What ended it other than a failed assertion: it cannot be scored."""
+        """The exception other than a failed assertion that ended the body: it cannot be scored."""
         self.assertion: BaseException | None = None
-        """The failed assertion that ended it, if one did."""
+        """The failed assertion that ended the body, if any."""
         self._green: greenlet | None = None
         self._hub: greenlet | None = None
 
@@ -306,19 +306,19 @@ class GreenBody:
         raise NotImplementedError
 
     def surrounding_context(self) -> AbstractContextManager[object]:
-        """Return what surrounds each stretch of the body."""
+        """Return the context for each stretch of the body."""
         return nullcontext()
 
     def judging(self, call: Callable[[], T]) -> T:
-        """Return what judges answers: a watcher, or the body from one request to the next; Unmeasured if too slow."""
+        """Run a call that evaluates: a watcher, or the body until its next request; Unmeasured if it is too slow."""
         return call()
 
     def finish(self, lane: Lane, ending: Ending) -> None:
-        """It is over, watchers included: report it."""
+        """Report the example, which is over, watchers included."""
         raise NotImplementedError
 
     def send(self, request: Request) -> Any:
-        """Hand a request to the conversation and return its answer; only from within the body."""
+        """Pass a request to the conversation and return its answer; only from within the body."""
         __tracebackhide__ = True
         if self._hub is None or getcurrent() is not self._green:
             raise ScenarioError(
@@ -327,7 +327,7 @@ class GreenBody:
         return self._hub.switch(request)
 
     def begin(self) -> Request | None:
-        """Run up to the first request; None: it has ended."""
+        """Run up to the first request; None if the body has ended."""
         green = self._green = greenlet(lambda _: self.play())
         # A new greenlet starts with an empty context; the body must see what its
         # fixtures set.
@@ -335,24 +335,24 @@ class GreenBody:
         return self._run(green.switch, None)
 
     def resume(self, value: object) -> Request | None:
-        """Hand back the answer and run up to the next request; None: it has ended."""
+        """Return the answer to the body and run up to the next request; None if the body has ended."""
         return self._run(self._living.switch, value)
 
     def throw_error(self, error: Exception) -> Request | None:
-        """Raise the error where the body waits; None: it has ended."""
+        """Raise the error at the body's pending request; return the next request, or None if the body has ended."""
         return self._run(self._living.throw, error)
 
     def unwind_body(self) -> None:
-        """Unwind the body, so that its `finally` blocks run; what they raise is lost with it."""
+        """Unwind the body, so that its `finally` blocks run; their exceptions are dropped."""
         if self._green is None or self._green.dead:
             return
-        self._hub = None  # it may not speak any more
+        self._hub = None  # The body must not send any more.
         try:
             with self.surrounding_context():
                 self._green.throw(GreenletExit)
         except self.fatal:
             raise
-        except BaseException:  # noqa: BLE001, S110 - said above
+        except BaseException:  # noqa: BLE001, S110 - see the docstring
             pass
 
     @property
@@ -366,7 +366,7 @@ class GreenBody:
                 request = self.judging(lambda: switch(value))
         except self.fatal:
             raise
-        except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
+        except BaseException as error:  # noqa: BLE001 - skip() and fail() are not Exceptions; all end the body
             if isinstance(error, self.assertion_types):
                 self.assertion = error
                 text = text_of(error).strip()

@@ -1,6 +1,6 @@
-"""Port: who answers in a conversation. `Live` asks an agent, `Recorded` takes what is recorded before it asks.
+"""Port: answers in a conversation. `LivePort` asks an agent; `Recorded` replays a record first.
 
-A port may take its time: a conversation that asks one may be suspended meanwhile.
+A port may block: the conversation that calls it may be suspended until it answers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ R = TypeVar("R", events.ReplyReceived, events.FillerSent)
 
 
 class TracedConversation(Protocol):
-    """What is seen from outside of an agent's memory in one conversation."""
+    """The traces of an agent's memory in one conversation, as seen from outside."""
 
     def begin_exchange(self, number: int, /) -> str:
         """Return the `traceparent` of an exchange, which begins now."""
@@ -58,20 +58,20 @@ class TracedConversation(Protocol):
     def operations(
         self, number: int, /, *, patient: bool
     ) -> tuple[MemoryOperation, ...]:
-        """Return what came in since the last question; `patient`: what is due is waited for."""
+        """Return the operations received since the last call; `patient`: wait for those that are due."""
 
 
 class Enclosed(Struct, frozen=True):
-    """What goes with a message."""
+    """Attachments of a message."""
 
     images: Sequence[str] = ()
-    """Files that are sent beside its text."""
+    """Files that are sent in addition to its text."""
     prompts: Sequence[ExpectedReply] = ()
-    """What full marks ask for in reply, for a control that is Prompted."""
+    """The expected replies, for a control that is Prompted."""
     deletes: Sequence[str] = ()
-    """The records that an agent that DeletesRecords is to delete after it."""
+    """The records to delete afterwards, for an agent that DeletesRecords."""
     tools: Tools | None = None
-    """What the agent may call before it replies."""
+    """The tools that the agent may call before it replies."""
 
 
 NOTHING = Enclosed()
@@ -82,11 +82,11 @@ class Port(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do beyond replying."""
+        """The agent's capabilities beyond replying."""
 
     @property
     def max_message_tokens(self) -> int:
-        """How long one message may be."""
+        """The maximum length of one message."""
 
     @property
     def agent(self) -> Any:
@@ -94,18 +94,18 @@ class Port(Protocol):
 
     @property
     def replaying(self) -> bool:
-        """Whether what comes next is recorded: nothing is sent."""
+        """Whether the next event is recorded, so that nothing is sent."""
 
     def upcoming(self, kind: type[E]) -> E | None:
-        """Return the recorded event that comes next, if there is one of that kind."""
+        """Return the next recorded event if it is of this kind."""
 
     def open(self, said: Transcript) -> None:
-        """The conversation begins; `said` has its exchanges, also those to come."""
+        """Begin the conversation; `said` has its exchanges, including later ones."""
 
     def ready(self, by: str) -> None:
-        """Have everything there that a message of an example needs; ConversationOver if it cannot be sent.
+        """Prepare for the next message of an example; ConversationOver if it cannot be sent.
 
-        It comes before a word of the message is written down.
+        Called before any of the message is written to the journal.
         """
 
     def reply(
@@ -114,29 +114,29 @@ class Port(Protocol):
         """Return the reply to a message; AgentFault if there is none."""
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
-        """Tell an exchange that needs no answer and return what was told; AgentFault if the agent will not have it."""
+        """Tell the agent an exchange that needs no answer and return the event; AgentFault if the agent refuses it."""
 
     def written(self, reply: events.ReplyReceived) -> None:
-        """The reply is in the journal."""
+        """Called when the reply is in the journal."""
 
     def new_session(self) -> str | None:
-        """Have the next message go to an agent made anew, which has its own memory.
+        """Send the next message to a new agent with its own memory.
 
-        Returns a notice if the one before would not go quietly; AgentFault if it cannot
-        be saved.
+        Returns a notice if closing the previous one failed; AgentFault if it cannot be
+        saved.
         """
 
     def close(self) -> str | None:
-        """Let the agent go; returns a notice if it would not go quietly."""
+        """Close the agent; return a notice if closing failed."""
 
 
-# The number of faults in a row after which the agent counts as gone: more messages
-# would only cost.
+# The number of faults in a row after which the agent counts as gone: further messages
+# would only cost money.
 MAX_CONSECUTIVE_FAULTS = 3
 
 
 class _Answer(NamedTuple):
-    """A reply, the seconds that it took, and what the agent shows of its memory."""
+    """A reply, its duration in seconds, and what the agent shows of its memory."""
 
     reply: Reply
     seconds: float
@@ -146,25 +146,25 @@ class _Answer(NamedTuple):
 
 
 class Calling(Protocol):
-    """Carries out a call of the agent on behalf of an example."""
+    """Makes a call of the agent on behalf of an example."""
 
     def __call__(self, by: str, call: Callable[[], T], /) -> T:
-        """Return what the call returns."""
+        """Make the call and return its result."""
 
 
 def call_now(_by: str, call: Callable[[], T]) -> T:
-    """Return what the call returns, with nothing around it."""
+    """Make the call directly and return its result."""
     return call()
 
 
 class LivePort:
-    """Asks an agent through what `make` makes when it is first needed: within the budget, and in time.
+    """Asks an agent, which `make` creates on first use, within budget and time limits.
 
-    `known`: of the recorded conversation that the agent resumes. A Checkpointable agent
-    is saved after each exchange in `checkpoints`. `calling` has every call of the
-    agent: what surrounds one is put in place there, and there a conversation can be
-    suspended. `tariff`: what the agent's tokens cost where it does not say; `account`:
-    where its budget is kept. `watch`: what times replies.
+    `known`: the agent of the recorded conversation that is resumed. A Checkpointable
+    agent is saved after each exchange in `checkpoints`. Every call of the agent goes
+    through `calling`, which can add a context around the call and suspend the
+    conversation. `tariff`: token prices, used where the agent does not report a cost;
+    `account`: its budget. `watch`: the stopwatch for replies.
     """
 
     replaying = False
@@ -195,23 +195,23 @@ class LivePort:
             make, known, checkpoints or Checkpoints(None), self._bill
         )
         self._exchange = -1
-        """The number of the last message that went out."""
+        """The number of the last message sent."""
         self._asked: tuple[events.MessageSent, float] | None = None
-        """The last message that was answered, and the seconds that it took."""
+        """The last answered message, and the duration of its reply in seconds."""
 
     @property
     def agent(self) -> Any:
-        """The agent itself; it is made on first use."""
+        """The agent itself, created on first use."""
         return self._held.line.agent
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do beyond replying."""
+        """The agent's capabilities beyond replying."""
         return self._held.capabilities
 
     @property
     def max_message_tokens(self) -> int:
-        """How long one message may be."""
+        """The maximum length of one message."""
         return self._held.max_message_tokens
 
     def upcoming(self, kind: type[E]) -> E | None:  # noqa: ARG002 - the protocol's signature
@@ -219,12 +219,12 @@ class LivePort:
         return None
 
     def open(self, said: Transcript) -> None:
-        """Keep what an agent that is made later has to know."""
+        """Keep the transcript for an agent that is created later."""
         self._held.said = said
 
     def ready(self, by: str) -> None:
-        """Have the agent there, and look at the clock; ConversationOver where the budget is spent."""
-        # Before the agent is made, since making one may cost as well.
+        """Ensure that the agent is ready, and tick the clock; ConversationOver if the budget is spent."""
+        # Before the agent is created, since creating one may cost money, too.
         self._bill.check()
         self._have(by)
         self._clock.tick()
@@ -232,17 +232,17 @@ class LivePort:
     def reply(
         self, message: events.MessageSent, enclosed: Enclosed = NOTHING
     ) -> events.ReplyReceived:
-        """Ask the agent; one that remembers a question to be asked alone is put back before the next message."""
+        """Ask the agent; if it remembers a question asked alone, it is restored before the next message."""
         self._exchange = message.exchange
         self._have(message.by)
-        # An agent that can answer without a trace does so; any other is put back
+        # An agent that can answer without a trace does so; any other is restored
         # afterwards.
         strays = message.alone and not self.capabilities.leaves_no_trace
 
         def ask() -> _Answer:
             line = self._held.use()
             if "Settles" in self.capabilities and self._held.said:
-                # its own seconds: they are not the reply's
+                # Timed separately: settling is not part of the reply.
                 began = self._watch()
                 line.settle()
                 self._timings.write(
@@ -272,8 +272,7 @@ class LivePort:
             finally:
                 self._bill.lose(line.lost)
             seconds = self._watch() - began
-            # The reply is paid for; a fault in what is asked about it must not hide
-            # that.
+            # The reply is paid for; a fault in a follow-up query must not hide that.
             with self._bill.losing(reply.usage):
                 retrieved = line.retrieved()
                 in_context = line.in_context()
@@ -314,7 +313,7 @@ class LivePort:
         )
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
-        """Tell the agent, and save it unless telling it again is cheaper."""
+        """Tell the agent an exchange, and save its state unless telling it again is cheaper."""
         self._exchange = told.exchange
         self._have("")
 
@@ -347,11 +346,11 @@ class LivePort:
         return told
 
     def written(self, reply: events.ReplyReceived) -> None:
-        """Write down what the reply took, and charge it."""
+        """Record the reply's duration, and charge its cost."""
         if self._asked is None:
             return
-        # Only now: a run that is resumed reads from the journal what it has spent,
-        # which must not be less.
+        # Only now: a resumed run reads its spending from the journal, which must not
+        # show less.
         (message, seconds) = self._asked
         self._asked = None
         self._timings.write(
@@ -360,11 +359,11 @@ class LivePort:
         self._bill.charge(reply, calls=1, counted=(message.tokens, reply.tokens))
 
     def new_session(self) -> str | None:
-        """Let the agent go, saved; the next message goes to another. One that has heard nothing stays as it is."""
+        """Save and close the agent; the next message goes to a new one. An unused agent is kept."""
         return self._calling("", self._held.renew)
 
     def note_retry(self, attempt: int, waited: float, error: BaseException) -> None:
-        """Note an attempt that is followed by another, in the timings: the exchange counts once."""
+        """Record a failed attempt that is retried, in the timings: the exchange counts once."""
         self._timings.write(
             Retry(
                 exchange=self._exchange,
@@ -375,7 +374,7 @@ class LivePort:
         )
 
     def close(self) -> str | None:
-        """Let the agent go, if it was ever there; returns a notice if it would not go quietly."""
+        """Close the agent, if it was created; return a notice if closing failed."""
         self._bill.release()
         return self._held.close()
 
@@ -386,11 +385,11 @@ class LivePort:
             self._calling(by, self.restore)
 
     def restore(self) -> None:
-        """Have an agent there that has heard what was said, and nothing else; ConversationOver if that cannot be."""
+        """Bring the agent in step: it has heard the conversation and nothing else; ConversationOver if impossible."""
         self._held.restore()
 
     def _tracing(self, exchange: int) -> contextlib.AbstractContextManager[None]:
-        """Have spans of what is called within belong to an exchange."""
+        """Assign the spans of calls made inside to an exchange."""
         if self._traces is None:
             return contextlib.nullcontext()
         return carry_trace(self._traces.begin_exchange(exchange))
@@ -400,7 +399,7 @@ class LivePort:
             return ()
         return self._traces.operations(self._exchange, patient=patient)
 
-    # --- what its replies are made of
+    # --- the parts of a reply
 
     def _counted_calls(self, tools: Tools | None) -> tuple[AnsweredCall, ...]:
         """Return the calls of a reply with their tokens."""
@@ -422,10 +421,10 @@ class LivePort:
         retrieved: Sequence[str],
         in_context: Sequence[str],
     ) -> tuple[tuple[int, int], ...]:
-        """Return where what a question may depend on was found: texts are whole here, and cut in the record."""
+        """Return the retrieval ranks of the needles, while the texts are whole: the record shortens them."""
         earlier_needles = [self._held.said.number(number) for number in message.about]
-        # What is said may have a watcher, which asks for all that was said before: the
-        # last hundred on that chance.
+        # A watcher may follow a statement and ask about everything said before; so the
+        # last hundred are looked up.
         if message.kind == "say":
             earlier = self._held.said.exchanges_of(message.by)[-100:]
         else:
@@ -439,7 +438,7 @@ class LivePort:
 
     @contextlib.contextmanager
     def _accounting(self) -> Iterator[None]:
-        """Keep the books of a call that fails."""
+        """Record the cost of a call that fails."""
         try:
             yield
         except AgentFault as fault:
@@ -447,7 +446,7 @@ class LivePort:
             fault.usage = self._bill.charge_lost()
             self._bill.release()
             raise
-        except BaseException:  # Ctrl-C: what was sent is on its way
+        except BaseException:  # Ctrl-C: the message has already been sent
             self._bill.charge_reserved()
             raise
 
@@ -455,7 +454,7 @@ class LivePort:
 def _as_asked(
     memory: Sequence[MemoryOperation], kind: Kind
 ) -> tuple[MemoryOperation, ...]:
-    """Return what is kept of operations: what was found matters where it answers a question."""
+    """Return the operations to keep: search results count only if they belong to a question."""
     return tuple(
         operation
         for operation in memory
@@ -464,18 +463,18 @@ def _as_asked(
 
 
 class RecordedEvents(Protocol):
-    """What is recorded of a conversation, from where it is."""
+    """The recorded events of a conversation, from the current position."""
 
     @property
     def replaying(self) -> bool:
-        """Whether what comes next is recorded."""
+        """Whether the next event is recorded."""
 
     def upcoming(self, kind: type[E]) -> E | None:
-        """Return the event that comes next, if it is of that kind."""
+        """Return the next event if it is of this kind."""
 
 
 class Recorded:
-    """Answers from the record to its end; after that `then` answers."""
+    """Answers from the record until its end, then from `then`."""
 
     def __init__(self, recorded: RecordedEvents, clock: Clock, then: Port) -> None:
         self._recorded = recorded
@@ -488,26 +487,26 @@ class Recorded:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do beyond replying."""
+        """The agent's capabilities beyond replying."""
         return self._then.capabilities
 
     @property
     def max_message_tokens(self) -> int:
-        """How long one message may be."""
+        """The maximum length of one message."""
         return self._then.max_message_tokens
 
     @property
     def agent(self) -> Any:
-        """The agent that goes on."""
+        """The agent that continues after the record."""
         return self._then.agent
 
     @property
     def replaying(self) -> bool:
-        """Whether what comes next is recorded."""
+        """Whether the next event is recorded."""
         return self._recorded.replaying
 
     def ready(self, by: str) -> None:
-        """Be where the recorded message was sent."""
+        """Set the clock to the time of the recorded message, or prepare the next port."""
         if not self.replaying:
             self._then.ready(by)
         elif (message := self.upcoming(events.MessageSent)) is not None:
@@ -516,24 +515,24 @@ class Recorded:
     def reply(
         self, message: events.MessageSent, enclosed: Enclosed = NOTHING
     ) -> events.ReplyReceived:
-        """Return the recorded reply, or raise the recorded fault; a message that was in flight is sent again."""
+        """Return the recorded reply or raise the recorded fault; a message without either is sent again."""
         return self._taken(events.ReplyReceived, message.exchange) or self._then.reply(
             message, enclosed
         )
 
     def new_session(self) -> str | None:
-        """Have the agent that goes on made anew; one of the record is gone."""
+        """Begin a new session of the continuing agent; a recorded agent no longer exists."""
         return None if self.replaying else self._then.new_session()
 
     def tell(self, told: events.FillerSent) -> events.FillerSent:
-        """Return what was told then."""
+        """Return the recorded event, or tell the exchange after the record's end."""
         return self._taken(events.FillerSent, told.exchange) or self._then.tell(told)
 
     def _taken(self, kind: type[R], number: int) -> R | None:
         fault = self.upcoming(events.Fault)
         if fault is not None:
-            # With what was lost, since the event that is written for it must be the
-            # recorded one.
+            # With its lost usage, so that the event written for it equals the recorded
+            # one.
             repeated_fault = AgentFault(fault.text, fatal=fault.fatal)
             repeated_fault.passing = fault.passing
             repeated_fault.usage = fault.lost

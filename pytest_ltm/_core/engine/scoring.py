@@ -1,4 +1,4 @@
-"""Scoring: from what became of an example, and the transcript, to its result; pure, so that it can be done again."""
+"""Scoring: turns an example's ending and transcript into its result; pure, so that it can be repeated."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ def scenario_result(
 ) -> _result.ScenarioResult:
     """Return the result of an example.
 
-    `costs`: dollars by exchange, where the agent told them; `guesses`: the exchanges
-    where it did not tell all. `own_wish`: its error only says that it skipped itself.
-    `reading`: the version of the reading that rules go by. `memory`: what the agent's
-    memory did. `place` has the fields that say where it was played: agent, span_label,
-    trial, nodeid.
+    `costs`: dollars by exchange, where the agent reported them; `guesses`: the
+    exchanges whose cost is partly estimated. `own_wish`: the test skipped itself.
+    `reading`: the version of the reading used by rules. `memory`: the ledger of the
+    agent's memory. `place`: the fields agent, span_label, trial and nodeid.
     """
     outcome, cause, reason = classify_ending(ending, lane.example.threshold)
     if own_wish:
-        # pytest.skip in a test is its own wish, no fault of agent or scenario.
+        # A pytest.skip in a test is not a fault of agent or scenario.
         outcome = "skipped"
         cause = ""
         reason = str(ending.error)
@@ -61,12 +60,12 @@ def scenario_result(
     ]
     rule = ending.verdict.rule if ending.verdict else ""
     if rule and reading and not rule.endswith(reading):
-        # a recorded row that is kept names it already
+        # A recorded row that is kept already names it.
         rule = f"{rule}+{reading}"
     memory_use = None
     if memory is not None and memory.is_known:
-        # Only for an agent that shows its memory: to know the words of all that was
-        # said takes time.
+        # Only for an agent that shows its memory: indexing the words of the whole
+        # transcript takes time.
         memory.hear(transcript)
         memory_use = _measure_memory_use(lane, questions, memory, score)
     return _result.ScenarioResult(
@@ -82,7 +81,7 @@ def scenario_result(
         rule=rule,
         evidence=str(ending.verdict.evidence)
         if ending.verdict
-        else "",  # a reply may know more than its text
+        else "",  # a reply may carry more than its text
         threshold=lane.example.threshold,
         skills=lane.example.skills,
         gap=questions[-1].gap if questions else None,
@@ -126,7 +125,7 @@ def _metrics(
     questions: Sequence[_result.QuestionResult],
     outcome: _result.Outcome,
 ) -> Mapping[str, float]:
-    """Return the figures that a scenario noted, and whether a wrong answer had its evidence; else the recall."""
+    """Return the scenario's own figures, with `wrong_but_found` for a wrong answer; without own figures, the recall."""
     if not own:
         return retrieval_metrics(questions)
     found = evidence_found(questions, own) if outcome == "failed" else None
@@ -136,7 +135,7 @@ def _metrics(
 
 
 def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
-    """Return what the result of a conversation says of its tokens and dollars."""
+    """Return the token and dollar fields of a conversation's result."""
     transcript = record.transcript
 
     def tokens(kinds: Collection[Kind]) -> int:
@@ -184,7 +183,7 @@ def usage_totals(record: ConversationRecord, bill: Bill) -> dict[str, Any]:
 
 
 def _with_share(mishap: Mishap, replies: int) -> Mishap:
-    """Return a mishap that any reply may have with the number of replies."""
+    """Add the number of replies to a mishap that can affect any reply."""
     if not mishap.what.startswith(ENDED_SOMEHOW):
         return mishap
     return Mishap(mishap.what, mishap.times, replies)
@@ -193,7 +192,7 @@ def _with_share(mishap: Mishap, replies: int) -> Mishap:
 def classify_ending(
     ending: Ending, threshold: float
 ) -> tuple[_result.Outcome, _result.Cause, str]:
-    """Return the outcome of an example, why it has no score if so, and the reason."""
+    """Return an example's outcome, the cause if it has no score, and the reason."""
     if isinstance(ending.verdict, Score):
         return (
             _result.outcome_of(ending.verdict.value, threshold),
@@ -219,7 +218,7 @@ def classify_ending(
 
 
 def ending_of(row: _result.ScenarioResult) -> Ending:
-    """Return how an example ended, from its row."""
+    """Return the ending of an example, from its row."""
     if row.score is not None:
         score = Score(
             row.score,
@@ -245,11 +244,11 @@ def ending_of(row: _result.ScenarioResult) -> Ending:
 
 
 def ending_told(verdict: VerdictRecorded | None) -> Ending:
-    """Return how an example ended, from its event in the journal; without one it was not reached."""
+    """Return the ending of an example, from its journal event; without one it was not reached."""
     if verdict is None:
         return Ending(unreached="no verdict is recorded")
     if verdict.score is not None and 0 <= verdict.score <= 1:
-        # An older journal may hold an upper bound below the score, or none.
+        # An older journal may have an upper bound below the score, or none.
         left_open = min(max((verdict.upper or 0.0) - verdict.score, 0.0), 1.0)
         score = Score(
             verdict.score, verdict.reason, rule=verdict.rule, left_open=left_open
@@ -259,7 +258,7 @@ def ending_told(verdict: VerdictRecorded | None) -> Ending:
 
 
 def describe_ending_error(error: BaseException | None) -> str:
-    """Return an error of ours as its sentence, any other with its type."""
+    """Describe an error: our own by its sentence, any other with its type."""
     if error is None:
         return "it ended without a verdict"
     text = text_of(error)
@@ -271,7 +270,7 @@ def describe_ending_error(error: BaseException | None) -> str:
 def question_result(
     question: CreditedQuestion, transcript: Transcript
 ) -> _result.QuestionResult:
-    """Return the result of a question, with its distances from its needles; KeyError if one of them got no reply."""
+    """Return the result of a question, with the distances to its needles; KeyError if a needle got no reply."""
     question_exchange = transcript.number(question.number)
     needles = [transcript.number(number) for number in question.needles]
     places = dict(question_exchange.places)
