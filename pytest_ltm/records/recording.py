@@ -183,7 +183,6 @@ def cut_back(folder: Path, recording: Recording | None) -> None:
     timings = Timings.resuming(folder / TIMINGS)
     try:
         timings.write(Resumed(kept=kept_bytes, cut=cut))
-        timings.sync()
     finally:
         timings.close()
     try:

@@ -120,18 +120,19 @@ class Gate(Struct, frozen=True):
     passing: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
     """What passes as it is when it is raised."""
 
+    @property
+    def unsettled(self) -> tuple[type[BaseException], ...]:
+        """All that passes as it is: what is said of what came in, and the end of its time, too."""
+        return (Refusal, threads.OutOfTime, *self.passing)
+
     def enter(self, function: Callable[[], object]) -> Any:
         """Return what a foreign function returns, admitted, or Pending; what it raises is settled."""
-        passing: tuple[type[BaseException], ...] = (
-            *(Refusal, threads.OutOfTime),
-            *self.passing,
-        )
         try:
             value = function()
             if not _is_awaitable(value):
                 return self.admit(value, refuse=self.refuse)
             return Pending(self, value)
-        except passing:
+        except self.unsettled:
             raise
         except BaseException as error:  # noqa: BLE001 - raised again below
             failure = settle_error(error)
@@ -146,14 +147,10 @@ class Pending(Struct, frozen=True):
 
     async def outcome(self) -> Any:
         """Return the awaitable's result, admitted; what it raises is settled."""
-        passing: tuple[type[BaseException], ...] = (
-            *(Refusal, threads.OutOfTime),
-            *self.gate.passing,
-        )
         try:
             value = await self.awaitable
             return self.gate.admit(value, refuse=self.gate.refuse)
-        except passing:
+        except self.gate.unsettled:
             raise
         except BaseException as error:  # noqa: BLE001 - raised again below
             failure = settle_error(error)

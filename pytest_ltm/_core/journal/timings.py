@@ -169,11 +169,6 @@ class Timings:
             )
             append_line(self._file, Chain().seal_line(line))
 
-    def sync(self) -> None:
-        """Ask the disk to keep what is there."""
-        if isinstance(self._file, Appender):
-            self._file.sync()
-
     def close(self) -> None:
         """Make sure that everything is on disk."""
         if isinstance(self._file, Appender):

@@ -1,8 +1,9 @@
 """Disk: files that grow by whole lines or change as a whole, and what is read of them; a refusal is a DiskFault.
 
 A killed process loses nothing that `append` or `write_whole` has returned from. A
-machine that loses its power may lose what is younger than LASTING_SECONDS: asking the
-disk (fsync) for every event would cost more than the event.
+machine that loses its power may lose what is younger than LASTING_SECONDS, or older
+where many files grow and the disk is slow: asking it (fsync) for every event would cost
+more than the event.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import math
 import os
 import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, TextIO
+from weakref import WeakSet
 
 from pytest_ltm._core.storage.clock import stopwatch_seconds
 from pytest_ltm._core.storage.errors import DatasetError, DiskFault, LtmError
@@ -24,6 +25,9 @@ from pytest_ltm._core.storage.errors import DatasetError, DiskFault, LtmError
 # The shortest time between two flushes to disk: each reply of an agent that takes as
 # long.
 LASTING_SECONDS = 1.0
+# How many times as long as its flush a file rests for each file that is open: waiting for
+# a slow disk takes a quarter of the time at most.
+_REST = 4
 
 
 # Bytes as they are, and no symbolic link in the place of the file: who knows where it
@@ -36,12 +40,16 @@ _UNWAITING = getattr(os, "O_NONBLOCK", 0)
 _PRIVATE = 0o700
 
 
+_OPEN = WeakSet["Appender"]()
+
+
 class Appender:
     """A file that grows; the process that makes one must be its only writer."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._path = path
-        self._synced = -math.inf
+        self._due = 0.0
+        """When the next flush is due, on the stopwatch: the first at once."""
         self._process = os.getpid()
         flags = (
             os.O_WRONLY | os.O_APPEND | os.O_CREAT | (os.O_EXCL if new else 0) | _PLAIN
@@ -53,6 +61,7 @@ class Appender:
                 raise disk_fault(path, "it is not a regular file")
         except OSError as error:
             raise disk_fault(path, error) from error
+        _OPEN.add(self)
 
     def append(self, data: bytes, *, lasting: bool = False) -> None:
         """Add to the end, all of it or nothing; `lasting`: it is to outlive a loss of power."""
@@ -66,7 +75,7 @@ class Appender:
             if not os.fstat(self._file).st_nlink:
                 raise disk_fault(self._path, "it was deleted")
             _append_all(self._file, data)
-            if lasting and stopwatch_seconds() - self._synced >= LASTING_SECONDS:
+            if lasting and stopwatch_seconds() >= self._due:
                 self.sync()
         except OSError as error:
             raise disk_fault(self._path, error) from error
@@ -74,11 +83,13 @@ class Appender:
     def sync(self) -> None:
         """Ask the disk to keep what is there."""
         if self._file is not None:
+            began = stopwatch_seconds()
             try:
                 os.fsync(self._file)
             except OSError as error:
                 raise disk_fault(self._path, error) from error
-            self._synced = stopwatch_seconds()
+            now = stopwatch_seconds()
+            self._due = now + max(LASTING_SECONDS, _REST * len(_OPEN) * (now - began))
 
     def close(self) -> None:
         """Make sure that everything is on disk; nothing happens the second time."""
@@ -89,6 +100,7 @@ class Appender:
         finally:
             file = self._file
             self._file = None
+            _OPEN.discard(self)
             os.close(file)
 
 

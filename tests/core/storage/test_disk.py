@@ -8,11 +8,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 
 from pytest_ltm._core.engine.held_agent import Checkpoints
 from pytest_ltm._core.journal import timings
+from pytest_ltm._core.storage import disk
 from pytest_ltm._core.storage.disk import Appender, write_whole
 from pytest_ltm._core.storage.errors import DiskFault
 from pytest_ltm._core.storage.locks import FolderLock, InUse
@@ -81,6 +83,29 @@ def test_a_full_disk_is_a_disk_fault(
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(DiskFault, match="No space left on device"):
         file.append(b"x")
+
+
+def test_many_files_ask_a_slow_disk_for_a_small_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 1_000.0
+    asked = []
+
+    def flush(file: int) -> None:
+        nonlocal seconds
+        seconds += 0.5
+        asked.append(file)
+
+    monkeypatch.setattr(disk, "stopwatch_seconds", lambda: seconds)
+    monkeypatch.setattr(disk, "_OPEN", WeakSet[Appender]())
+    monkeypatch.setattr(os, "fsync", flush)
+    files = [Appender(tmp_path / name, new=True) for name in "abcd"]
+    for _ in range(100):
+        seconds += 1
+        for file in files:
+            file.append(b"x", lasting=True)
+    assert len(asked) * 0.5 <= (seconds - 1_000) / 4
+    assert [asked.count(file) for file in set(asked)] == [15] * len(files)
 
 
 def test_what_cannot_be_opened_or_replaced_is_a_disk_fault(tmp_path: Path) -> None:
