@@ -1,1 +1,1 @@
-"""What a result looks like: pure functions of it, for terminals and files; imports no pytest."""
+"""Renders results as text, tables and files: pure functions that import no pytest."""

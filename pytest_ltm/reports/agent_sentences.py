@@ -1,4 +1,4 @@
-"""A sentence on each agent under test: how far it remembers, what it loses first, how it stands beside the others."""
+"""One sentence per agent: how far it remembers, what it forgets first, how it compares with others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_ltm.figures.text import format_percent, p_text
 if TYPE_CHECKING:
     from pytest_ltm.figures.statistics.comparison import Comparison
 
-# For runs with several agents, and with an isolated score.
+# Needed only for runs with several agents, and with an isolated score.
 _compare_runs = lazy("pytest_ltm.figures.statistics.comparison:compare_runs")
 _effective_span = lazy("pytest_ltm.figures.statistics.spans_reached:effective_span")
 
@@ -28,11 +28,11 @@ class Placed(Protocol):
 
     @property
     def agent(self) -> str:
-        """Its label, told apart from those of other runs."""
+        """The agent's label, distinct from those of other runs."""
 
     @property
     def column(self) -> Column:
-        """What it did there."""
+        """The agent's results at this span."""
 
 
 P = TypeVar("P", bound=Placed)
@@ -46,31 +46,30 @@ class AgentAtSpan(NamedTuple):
 
 
 class AgentSentence(NamedTuple):
-    """What is said of one agent."""
+    """The sentence on one agent."""
 
     agent: str
     short: str
-    """A few words: how much it remembers."""
+    """How much the agent remembers, in a few words."""
     text: str
-    """What it loses first, how it stands beside another, and how many of its examples have no score; may be empty."""
+    """What it forgets first, how it compares with another agent, how much has no score; may be empty."""
 
     @property
     def sentence(self) -> str:
-        """All of it."""
+        """The whole sentence."""
         return f"{self.agent}: {'; '.join(filter(None, (self.short, self.text)))}"
 
 
 def agent_sentences_for(
     sides: Iterable[Placed], standings: Mapping[str, str] | None = None
 ) -> list[AgentSentence]:
-    """Return what is said of each agent under test, best at the largest memory span first.
+    """Return a sentence on each agent under test, best at the largest memory span first.
 
-    Agents of this package are under test only where there are no others, and controls
-    never.
+    Bundled agents count as under test only if there are no others; controls never do.
 
     Args:
         sides: Agents at memory spans, in any order.
-        standings: By agent, how it stands beside a baseline: "better than main by 0.20";
+        standings: By agent, how it compares with a baseline: "better than main by 0.20";
             others stand beside the best other agent.
     """
     all_sides = list(sides)
@@ -103,7 +102,7 @@ def agent_sentences_for(
 
 
 def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
-    """Return the agents that the runs are about."""
+    """Return the labels of the agents under test."""
     free = [side for side in sides if not side.column.control]
     user_sides = [side for side in free if not side.column.is_bundled]
     return frozenset(side.agent for side in user_sides or free)
@@ -112,13 +111,12 @@ def agents_under_test(sides: Iterable[Placed]) -> frozenset[str]:
 def rank_sides(sides: Sequence[P]) -> list[P]:
     """Return the sides that have a score, best accuracy first, without controls.
 
-    Nor are agents of this package among them, unless there are no others: nobody asks
-    whether `full` is better. Those with a score in less than half of the scenarios that
-    another has one in come last, as do those whose examples are mostly lost: they were
-    hardly measured.
+    Bundled agents are left out as well, unless there are no others: users do not ask whether `full` is better. Sides
+    that were hardly measured come last: those with scores in less than half of the scenarios that another side has
+    scores in, and those that lost most of their examples.
     """
-    # An agent without any score is in no ranking, so it must not keep bundled agents
-    # out of it either.
+    # An agent without any score is not ranked, so it must not exclude bundled agents
+    # from the ranking either.
     names = agents_under_test(side for side in sides if side.column.out_of)
     scored = [side for side in sides if side.agent in names and side.column.out_of]
     full = max((side.column.out_of for side in scored), default=0)
@@ -135,13 +133,13 @@ def rank_sides(sides: Sequence[P]) -> list[P]:
 
 
 def rank_at_largest_span(sides: Sequence[P]) -> list[P]:
-    """Return the sides at the largest memory span, where agents differ most, ranked."""
+    """Rank the sides at the largest memory span, where agents differ most."""
     last = largest_span_label(sides)
     return rank_sides([side for side in sides if side.column.span_label == last])
 
 
 def largest_span_label(sides: Iterable[Placed]) -> str:
-    """Return the label of the largest memory span in tokens; `isolated` where there is no other."""
+    """Return the label of the largest memory span in tokens, or `isolated` if there is no other."""
     columns = [side.column for side in sides]
     if columns:
         return max(columns, key=lambda column: column.span or 0).span_label
@@ -149,14 +147,15 @@ def largest_span_label(sides: Iterable[Placed]) -> str:
 
 
 def _retention_sentence(sides: Sequence[Placed]) -> str:
-    """Return how far it remembers: beside its isolated score where that is known, else beside its own best span."""
+    """Return how far an agent remembers, relative to its isolated score if known, else to its best span."""
     columns = _scored_columns(sides)
     if not columns:
         return "nothing has a score"
     remembering = columns_with_memory(columns)
     if not remembering:
         return _guessing_phrase(columns)
-    # Only an isolated score tells what an agent forgets from what it cannot do at all.
+    # Only an isolated score separates what an agent forgets from what it cannot do at
+    # all.
     if len({side.column.span is None for side in sides}) > 1:
         rows = chain.from_iterable(side.column.rows for side in sides)
         result = _effective_span(rows)
@@ -168,13 +167,13 @@ def _retention_sentence(sides: Sequence[Placed]) -> str:
 
 
 def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) -> str:
-    """Return how far an agent remembers; `remembering`: the columns that show it to be above guessing."""
+    """Return how far an agent remembers; `remembering` are the columns with a score above guessing."""
     if len(columns) == 1:
-        # One distance does not say how memory fades with distance.
+        # A single span does not show how memory fades with distance.
         return _placed_share(columns[0])
     best = max(_lead(column) for column in remembering)
-    # The share of what an agent earns above guessing at its best span that it must keep
-    # to be said to remember.
+    # An agent remembers up to the span where it keeps this share of its best lead over
+    # guessing.
     reached = max(
         place
         for place, column in enumerate(columns)
@@ -193,11 +192,11 @@ def _reached_phrase(columns: Sequence[Column], remembering: Sequence[Column]) ->
 
 
 _REMEMBERS = 0.3
-"""The share of full marks below which nobody would say that an agent remembers."""
+"""Below this share of full marks an agent does not count as remembering."""
 
 
 def _guessing_phrase(columns: Sequence[Column]) -> str:
-    """Return what is said of an agent that no column shows to remember."""
+    """Return the phrase for an agent that shows no memory in any column."""
     best = max(columns, key=_lead)
     floor = f"{best.floor / best.out_of:.0%} by guessing" if best.floor else ""
     if _lead(best) <= 0:
@@ -207,7 +206,7 @@ def _guessing_phrase(columns: Sequence[Column]) -> str:
 
 
 def _lead_phrase(columns: Sequence[Column]) -> str:
-    """Return the share above guessing, where guessing earns anything and the agent is shown to be above it."""
+    """Return the lead over guessing, or "" if guessing earns nothing or no column beats it."""
     leads = [_lead(column) for column in columns_with_memory(columns) if column.floor]
     return f"{max(leads):.2f} above guessing" if leads else ""
 
@@ -221,7 +220,7 @@ def _share_at(column: Column) -> str:
 
 
 def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
-    """Return the columns with scores from the shortest span on, without isolated examples where there are others."""
+    """Return the columns with scores, shortest span first; isolated ones only if there are no others."""
     scored = [side.column for side in sides if side.column.out_of]
     return (
         sorted(
@@ -233,7 +232,7 @@ def _scored_columns(sides: Sequence[Placed]) -> list[Column]:
 
 
 def _reach_text(span: str, share: str, first: str) -> str:
-    """Return how far that share is kept; `span`: as `short_span` has it."""
+    """Return how far that share is kept; `span` is formatted as by `short_span`."""
     if span.startswith("less than"):
         return f"keeps less than {share} at {first} already"
     if " to " in span:
@@ -266,14 +265,14 @@ _FIRST = 2
 
 
 def _losses_sentence(sides: Sequence[Placed]) -> str:
-    """Return the scenarios that fall first with the distance; at one span those that earn least."""
+    """Return the scenarios that drop first as spans grow; with a single span, those that earn least."""
     columns = _scored_columns(sides)
     losses = [forgotten_scenarios(column) for column in columns]
     if not any(losses):
         return "full marks everywhere" if columns else ""
     if len(columns) == 1:
         return f"weakest in {_name_some(losses[0])}"
-    # Beside the shortest span: what was weak there already is not lost with the
+    # Compared with the shortest span: a scenario that was weak there was not lost to
     # distance.
     means = {
         name: cell.mean
@@ -299,10 +298,10 @@ def _name_some(scenarios: Sequence[tuple[str, float]]) -> str:
 
 
 def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
-    """Return by agent how it stands beside a baseline, from the comparison in `summary.json`, at the largest span."""
+    """Return by agent how it compares with the baseline in `summary.json` at the largest span."""
     baseline = compared.get("before", "before")
     standings = {}
-    # They begin with the shortest span, so what is kept of each agent is the largest.
+    # Changes start at the shortest span, so the last one kept per agent is the largest.
     for change in compared.get("changes", ()):
         difference = change.get("difference")
         if not change.get("pairs") or difference is None:
@@ -319,7 +318,7 @@ def baseline_standings(compared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def next_step(run: RunResult) -> str:
-    """Return the command that shows what was forgotten; "" where nothing was."""
+    """Return the command that shows what was forgotten, or "" if nothing was."""
     if any(row.outcome == "failed" for row in run.scenarios):
         return "ltm show --failed"
     return ""
@@ -328,7 +327,7 @@ def next_step(run: RunResult) -> str:
 def run_sentences(
     columns: Sequence[Column], compared: Mapping[str, Any] | None
 ) -> list[str]:
-    """Return the sentence on each agent of a run, `compared` with a baseline or not."""
+    """Return a sentence on each agent of a run; `compared` is the comparison with a baseline, if any."""
     sides = [AgentAtSpan(one_line(column.agent), column) for column in columns]
     return [
         one_line(sentence.sentence)
@@ -337,7 +336,7 @@ def run_sentences(
 
 
 def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
-    """Return the scenarios without full marks and their mean scores, the worst first."""
+    """Return the scenarios below full marks with their mean scores, worst first."""
     means = [(name, cell.mean) for name, cell in column.cells.items()]
     losses = [
         (name, mean) for name, mean in means if mean is not None and mean < FULL_MARKS
@@ -348,8 +347,8 @@ def forgotten_scenarios(column: Column) -> list[tuple[str, float]]:
 def compare_pairwise(
     first: Placed, second: Placed
 ) -> tuple[Sequence[Pair], Comparison] | None:
-    """Return the examples that both have a score for, in pairs, and what `first` has over `second` on them."""
-    # Without their spans: a side at 2k beside one at 32k was asked the same examples.
+    """Return the pairs of examples that both sides have a score for, and the comparison on them."""
+    # Without span labels: sides at 2k and at 32k got the same examples.
     earlier = [as_scored_row(row, span_label="") for row in second.column.rows]
     later = [as_scored_row(row, span_label="") for row in first.column.rows]
     pairs = pair_rows(earlier, later).pairs

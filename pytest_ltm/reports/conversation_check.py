@@ -1,4 +1,4 @@
-"""Whether the files of one conversation follow from its journal: plan, definitions, results, times, tokens."""
+"""Checks that a conversation's files follow from its journal: plan, definitions, results, times, tokens."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ from pytest_ltm.reports.result_check import result_differences
 def check_conversation(
     folder: Path, result: ConversationResult | None, *, imported: bool
 ) -> list[Discrepancy]:
-    """Return what does not hold in the folder of a conversation.
+    """Return the discrepancies in a conversation's folder.
 
-    `result`: its results, where they have been read. `imported`: the run was not played
-    here, so it need not have journals.
+    `result` holds its results, if they could be read. `imported` runs were not played here and need no journals.
     """
     place = f"{folder.name}/{RESULTS}"
     if not (folder / RESULTS).exists():
@@ -73,7 +72,7 @@ def check_conversation(
 def _check_journal(
     folder: Path, result: ConversationResult, *, imported: bool
 ) -> list[Discrepancy]:
-    """Return what differs between a conversation's journal and the files beside it; LtmError if it cannot be read."""
+    """Return where a conversation's other files contradict its journal; LtmError if it cannot be read."""
     place = f"{folder.name}/{JOURNAL}"
     path = folder / JOURNAL
     if not path.exists():
@@ -82,7 +81,7 @@ def _check_journal(
         head = events.last_checksum(path)
     except LtmError:
         return find_damaged_lines(path)
-    # Results of nothing, or imported ones, do not say what they are made from.
+    # Empty or imported results have no journal to be derived from.
     if not result.journal:
         return []
     if result.journal != head:
@@ -114,7 +113,7 @@ def _check_files(
     record: ConversationRecord,
     header: events.Header,
 ) -> list[Discrepancy]:
-    """Return what of the files beside a whole journal does not follow from it."""
+    """Return how the other files differ from what an undamaged journal implies."""
     plan = Plan.from_json(header.plan, where="the recorded plan")
     differences: dict[str, Sequence[str]] = {
         JOURNAL: _fingerprint_differences(header, plan),
@@ -164,7 +163,7 @@ def _plan_file_differences(
 
 
 def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
-    """Return which definitions are not those of the plan, which they repeat for readers."""
+    """Return the definition files that differ from the plan, of which they are copies for readers."""
     planned = {
         f"{example.scenario}/{example.example}": example.definition
         for example in plan.examples
@@ -174,7 +173,7 @@ def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
     for path in (folder / "definitions").glob("*/*.def.json"):
         name = path.name.removesuffix(".def.json")
         filed[f"{path.parent.name}/{name}"] = path
-    # A run without any is whole, but one that is missing among others was removed.
+    # A run without definition files is complete; a single missing one was removed.
     if not filed:
         return []
     discrepancies = []
@@ -199,7 +198,7 @@ def _check_definitions(folder: Path, plan: Plan) -> list[Discrepancy]:
 
 
 def _has_record(path: Path, record: object) -> bool:
-    """Return whether a file can be read and has this record."""
+    """Return whether a file is readable and contains this record."""
     try:
         return bool(parse_record(read_regular(path).decode()) == record)
     except (OSError, ValueError, RecursionError):
@@ -207,7 +206,7 @@ def _has_record(path: Path, record: object) -> bool:
 
 
 def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
-    """Return which replies were asked for until they were kept: a reply is timed once it is in the journal."""
+    """Return the replies that have no timing or were retried: a reply is timed once it is recorded."""
     if not path.is_file():
         return []
     timings, problem = load_all_timings(path)
@@ -234,7 +233,7 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
     if unknown:
         replies = pluralize(len(unknown), "reply")
         texts.append(f"it times {replies} that the journal does not have")
-    # Of a run that was killed and resumed, the last reply may not be timed.
+    # If a run was killed and resumed, the last reply may have no timing.
     began_once = len(list(iter_timings(path.parents[1] / TIMINGS, Began))) == 1
     if began_once and record.reason is not None:
         texts += _disorder_of_times(timings, record)
@@ -244,7 +243,7 @@ def _attempt_differences(path: Path, record: ConversationRecord) -> list[str]:
 def _disorder_of_times(
     timings: Sequence[Timing], record: ConversationRecord
 ) -> Iterator[str]:
-    """Yield what is wrong with the times of a conversation that was played at once: its exchanges in their order."""
+    """Yield errors in the timings of a conversation played in one go, where exchanges must be in order."""
     timed = [
         timing.exchange
         for timing in timings
@@ -258,10 +257,10 @@ def _disorder_of_times(
 
 
 def _token_differences(record: ConversationRecord, plan: Plan) -> Iterator[str]:
-    """Yield which texts do not have the tokens that the journal gives them: spans and gaps are made of those."""
+    """Yield texts whose token count differs from the journal's, from which spans and gaps are computed."""
     try:
         counter = token_counter(plan.tokenizer)
-    except LtmError:  # an encoding that is not here: scoring again says so
+    except LtmError:  # unknown encoding: scoring again reports it
         return
     for exchange in (*record.transcript, *record.unanswered.values()):
         sides = [("message", exchange.message, exchange.message_tokens)]

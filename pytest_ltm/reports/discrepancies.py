@@ -1,4 +1,4 @@
-"""What does not hold in a run folder, and how a check of it is run that may meet any file."""
+"""Discrepancies in a run folder, and a guard for checks that may meet malformed files."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from msgspec import Struct
 from pytest_ltm.api.journal import JOURNAL, find_damages
 from pytest_ltm.api.storage import LtmError, describe_error, read_regular
 
-# More differences of one file help nobody.
+# Listing more differences of one file helps no reader.
 MOST_DIFFERENCES = 20
 MALFORMED = (
     *(TypeError, ValueError, LookupError, AttributeError),
     *(OSError, RecursionError, OverflowError, MemoryError, csv.Error),
 )
-"""What reading a file raises that has another form than it should."""
+"""Exceptions raised while reading a malformed file."""
 
 
 class Discrepancy(Struct, frozen=True):
-    """One thing that does not hold."""
+    """One discrepancy in a run folder."""
 
     place: str
-    """The file below the run's folder."""
+    """The file, relative to the run's folder."""
     what: str
     line: int = 0
-    """The damaged line of a journal, from 1; 0: not a single line."""
+    """The damaged line of a journal, from 1; 0 if the problem is not a single line."""
     unfinished: bool = False
-    """The run was not finished, or its results were removed."""
+    """The run is unfinished, or its results were removed."""
 
     def __str__(self) -> str:
         line = f", line {self.line}" if self.line else ""
@@ -40,7 +40,7 @@ class Discrepancy(Struct, frozen=True):
 def run_check(
     place: str, check: Callable[[], Iterable[Discrepancy]]
 ) -> list[Discrepancy]:
-    """Return what a check finds; a file that has another form than it should is found, too."""
+    """Return the discrepancies that a check finds; a malformed file is reported as one."""
     discrepancies: list[Discrepancy] = []
     try:
         discrepancies.extend(check())
@@ -53,7 +53,7 @@ def run_check(
 
 
 def find_damaged_lines(path: Path) -> list[Discrepancy]:
-    """Return the lines of a journal that are not as they were written; none where there is no journal."""
+    """Return the damaged lines of a journal; none if there is no journal."""
     if not path.is_file():
         return []
     place = f"{path.parent.name}/{JOURNAL}" if path.name == JOURNAL else path.name

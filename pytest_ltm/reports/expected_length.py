@@ -1,4 +1,4 @@
-"""How long a conversation is expected to be, before anything is said: what runs first, and what balances shards."""
+"""Estimates the length of a conversation before it starts, to order conversations and balance shards."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pytest_ltm.api.session import LtmItem, span_of
 from pytest_ltm.figures.statistics.totals import group_by
 
-# The share of its memory span that one example covers (the default spreading of
-# messages).
+# The share of its memory span that an example covers with the default spacing of
+# messages.
 SHARE = 0.9
-# About the tokens of one example's own messages, which is its whole length where it
-# waits for nothing.
+# Approximate tokens of an example's own messages; its whole length if it never waits.
 OWN_TOKENS = 300
 
 
 def items_of_conversations(items: Iterable[LtmItem]) -> dict[str, list[LtmItem]]:
-    """Return the items by the name of their conversation, in the order in which they come."""
+    """Group the items by conversation name, in their original order."""
     return group_by(items, lambda item: str(item.place.conversation))
 
 
 def expected_tokens(items: Sequence[LtmItem], spans: Mapping[str, int | None]) -> int:
-    """Return about how many tokens a conversation of these items takes.
+    """Return the approximate length in tokens of a conversation made of these items.
 
-    Examples that must not overlap follow each other: the longest such row decides.
+    Examples that must not overlap run one after another, so the longest such row determines the length.
     `spans`: tokens by label.
     """
     span = spans[items[0].place.span]

@@ -1,4 +1,4 @@
-"""The text of a failed example: needle, distance, question, answer, how to repeat it. And the live lines."""
+"""The text of a failed example (needle, distance, question, answer, repeat command) and the live lines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pytest_ltm.figures.text import (
     wrap_texts,
 )
 
-# Columns of a failure text; with what pytest may put before it (`E `), 80. The line
-# that repeats a run is whole.
+# Width of a failure text, 80 with pytest's prefix (`E `). The line with the command
+# that repeats the run is never wrapped.
 WIDTH = 76
 # Columns of one message or answer before its middle is left out.
 _LONGEST = 600
-# The most needles shown, or exchanges of an example that asked nothing.
+# The most needles shown, or exchanges if the example asked nothing.
 _MOST = 6
 _INDENT = " " * 8
 
@@ -35,11 +35,10 @@ _INDENT = " " * 8
 def failure_text(
     result: ScenarioResult, exchanges: Sequence[Exchange], command: str
 ) -> str:
-    """Return what to read of an example that did not pass.
+    """Return the text shown for an example that did not pass.
 
-    `exchanges` are those of its conversation, in their order (a missing one is left
-    out); `command` is the command that repeats the run, "" for none. All texts are made
-    harmless and long ones shortened in the middle, where the part that decided stays.
+    `exchanges` are those of its conversation in order (missing ones are left out); `command` repeats the run, or is "".
+    All texts are sanitized, and long ones shortened in the middle except for the deciding part.
     """
     lines = [*wrap_text(failure_headline(result), WIDTH, "  "), *check_lines(result)]
     keep = for_screen(result.evidence)
@@ -79,7 +78,7 @@ def failure_text(
 def _shown_exchanges(
     result: ScenarioResult, exchanges: Sequence[Exchange]
 ) -> Iterator[tuple[Exchange, bool]]:
-    """Yield the exchanges to read, and whether with their replies: the needles, and the question that decided."""
+    """Yield the exchanges to show and whether to show their replies: the needles, the deciding question."""
     deciding = [
         question
         for question in result.questions
@@ -110,11 +109,10 @@ _ENDED = {
 
 
 def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> str:
-    """Return an exchange as it happens: who speaks, where the conversation is, both texts.
+    """Return one exchange for the live display: speaker, position in the conversation, both texts.
 
-    `scenario` is the example's name, "" for filler and opening; `position` the tokens
-    before the message; `span` the label of the memory span. Filler is shortened, all
-    else is whole.
+    `scenario` is the example's name, or "" for filler and opening; `position` is the number of tokens before the
+    message; `span` is the label of the memory span. Only filler is shortened.
     """
     speaker = one_line(scenario) or exchange.kind
     where = f"{position:,} tokens, {exchange.now:%Y-%m-%d %H:%M}, span {one_line(span)}"
@@ -136,7 +134,7 @@ def live_line(exchange: Exchange, scenario: str, position: int, span: str) -> st
 
 
 def failure_headline(result: ScenarioResult) -> str:
-    """Return score and reason."""
+    """Return the score and its reason."""
     if result.score is None:
         text = "error" if result.outcome == "error" else "no score"
     else:
@@ -154,7 +152,7 @@ def shown_state(check: Check) -> str:
 
 
 def check_lines(result: ScenarioResult) -> list[str]:
-    """Return which checks passed, where there are several."""
+    """Return a line per check, if there are several."""
     if len(result.checks) <= 1:
         return []
     lines = [
@@ -164,7 +162,7 @@ def check_lines(result: ScenarioResult) -> list[str]:
 
 
 def _with_number(exchanges: Sequence[Exchange], number: int) -> Sequence[Exchange]:
-    """Return the exchange of that number, if there is one."""
+    """Return the exchange with that number, if there is one."""
     return exchanges[
         _exchange_index(exchanges, number) : _exchange_index(exchanges, number + 1)
     ]
@@ -177,7 +175,7 @@ def _exchange_index(exchanges: Sequence[Exchange], number: int) -> int:
 def _own_exchanges_shown(
     result: ScenarioResult, exchanges: Sequence[Exchange]
 ) -> list[Exchange]:
-    """Return what an example that asked nothing said, and the later reply that holds the evidence."""
+    """Return the messages of an example that asked nothing, and the later reply with the evidence."""
     mine = [
         exchange.number
         for exchange in exchanges
@@ -197,7 +195,7 @@ def _own_exchanges_shown(
 
 
 def _first_and_last(numbers: Sequence[int]) -> list[int]:
-    # The first say what it is about, the last what was asked.
+    # The first exchanges show the topic, the last ones the question.
     half = _MOST // 2
     if len(numbers) <= _MOST:
         return list(numbers)
@@ -210,7 +208,7 @@ def distance_lines(
     after: Exchange,
     exchanges: Sequence[Exchange],
 ) -> list[str]:
-    """Return the line between two exchanges; none if the one follows the other at once."""
+    """Return the line between two exchanges, or nothing if they are adjacent."""
     text = distance_text(former, after, exchanges, own_id=result.id)
     if text:
         return wrap_text(f"{_INDENT}… {text} …", WIDTH, _INDENT + "  ")
@@ -224,10 +222,9 @@ def distance_text(
     *,
     own_id: str = "",
 ) -> str:
-    """Return how far two exchanges lie apart and what is between them; "" if the one follows the other at once.
+    """Return the distance between two exchanges and what lies between them, or "" if they are adjacent.
 
-    `own_id`: the example whose exchanges are counted apart; those of the speaker of
-    `former` count in no case.
+    Exchanges of the example `own_id` are counted separately; those of the speaker of `former` are never counted.
     """
     between = exchanges[
         _exchange_index(exchanges, former.number + 1) : _exchange_index(
@@ -256,28 +253,28 @@ def distance_text(
 
 
 def distance_between(former: Exchange, after: Exchange) -> str:
-    """Return how far two exchanges lie apart, in tokens and in the conversation's time."""
+    """Return the distance between two exchanges, in tokens and in conversation time."""
     return format_distance(needle_gap(former, after), after.now - former.now)
 
 
 def asker_of(exchange: Exchange) -> str:
-    """Return who wrote the message of an exchange, as stands before it."""
+    """Return the label of the sender of an exchange's message."""
     return f"{one_line(exchange.user) or 'you'}:"
 
 
 def shown_message(text: str) -> str:
-    """Return a message as a screen may show it."""
+    """Return a message that is safe for the screen."""
     return for_screen(text).strip() or "(an empty text)"
 
 
 def speech_lines(speaker: str, text: str, width: int = WIDTH) -> list[str]:
-    """Return what somebody said, below who it was."""
+    """Return the lines of one utterance, labelled with its speaker."""
     return wrap_text(
         f"{_INDENT}{pad_right(speaker, 6)} {text}", width, _INDENT + " " * 7
     )
 
 
-# --- One line on the progress of a conversation.
+# --- The one-line progress display of a conversation.
 
 _BAR = 20
 
@@ -300,7 +297,7 @@ def progress_line(
 
     `target_tokens`: where the conversation is expected to end, 0 if unknown;
     `in_progress`, `done` and `total` count examples; `score_sum` is over the `scored`
-    ones. What matters least goes first where there is no room.
+    ones. The least important parts are dropped first if space is short.
     """
     if target_tokens > 0:
         bar = f"[{'=' * int(_BAR * min(tokens / target_tokens, 1)):.<{_BAR}}] "
@@ -321,10 +318,10 @@ def progress_line(
     states = [", ".join([*part, *score]) for part in parts]
     least = [", ".join([brief, *score]), brief]
     trial_text = f", trial {one_line(trial)}" if trial else ""
-    # A long name gives way before the line loses how much was said.
+    # Shorten a long name before dropping the number of tokens.
     names = one_line(agent), shorten_text(one_line(agent), 24, mark="…")
     heads = [f"{at_span(name, one_line(span_label))}{trial_text}: " for name in names]
-    # First the bar goes, then words, then the end of a long name, and the score last.
+    # Drop the bar first, then words, then the end of a long name, and the score last.
     pairs = chain(product(heads, [bar + states[0], *states]), product(heads, least))
     choices = [head + state for head, state in pairs]
     fitting = [line for line in choices if columns_of(line) <= width]

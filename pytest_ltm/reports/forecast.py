@@ -1,4 +1,4 @@
-"""What a dry run says: the schedule, then messages, tokens, time and expected cost of each agent and span."""
+"""The text of a dry run: the schedule, then messages, tokens, time and cost per agent and span."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WAITS = "-"
 
 
 def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
-    """Return the schedule: a line an example where they are few, else a line a scenario, at most `MOST_LINES`.
+    """Return the schedule in at most `MOST_LINES` lines, one per example or else one per scenario.
 
-    `#`: it speaks within this stretch of the conversation, `-`: it waits.
+    `#` marks stretches where the example speaks, `-` where it waits.
     """
     several = len({bar.scenario for bar in bars}) < len(bars) <= MOST_LINES
     rows = group_by(
@@ -47,7 +47,7 @@ def gantt_lines(bars: Sequence[Bar], tokens: int, width: int) -> list[str]:
     lines = []
     for name, row_bars in rows.items():
         cells = [" "] * room
-        # Waits first: where one example waits and another speaks, the cell shows
+        # Draw waits first: where one example waits while another speaks, the cell shows
         # speech.
         for bar in row_bars:
             first = cell_of(bar.start)
@@ -88,27 +88,27 @@ EMBEDDED_AGENTS_NOTE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceSource:
-    """What is known of an agent, or of the judge."""
+    """The known pricing of an agent or the judge."""
 
     price: Price | None
     source: str
     """Where the price comes from."""
     free: bool
-    """It costs nothing."""
+    """Whether it costs nothing."""
     policy: str = ""
     """What is sent for a reply, in words."""
     brief: bool = False
-    """It says as little as the embedded reader."""
+    """Whether its replies are as short as the embedded reader's."""
 
     def dollars(self, use: TokenUse) -> float | None:
-        """Return what it would cost, None where unknown."""
+        """Return the cost in dollars, or None if unknown."""
         if self.price is None:
-            # Where nothing is asked nothing is owed, whatever a message costs.
+            # Without messages there is no cost, whatever the price.
             return 0.0 if self.free or not use.messages else None
         return self.price.cost_of_tokens(use.tokens_in, use.tokens_out)
 
     def least(self, use: TokenUse) -> float | None:
-        """Return the same with all from the cache that may come from there; None without a price for that."""
+        """Return the cost if every cacheable token came from the cache; None without a cache price."""
         if self.price is None or self.price.cached is None or not use.cached:
             return None
         return self.price.cost_of_tokens(use.tokens_in, use.tokens_out, use.cached)
@@ -134,16 +134,15 @@ class _Column:
             self.users[name].dollars(use) for name, use in self.whole.users.items()
         ]
         known_costs = [dollars for dollars in costs if dollars is not None]
-        # One unknown price makes the sum unknown: a part of it would be read as the
-        # whole bill.
+        # One unknown price makes the sum unknown: a partial sum would be read as the
+        # total.
         if len(known_costs) == len(costs):
             return sum(known_costs)
         return None
 
     @property
     def seconds(self) -> float:
-        # One message after another: nobody can be asked before the reply to what came
-        # before.
+        # Messages are sequential: each needs the reply to the one before.
         waited = self.whole.simulated_seconds if self.waits else 0.0
         use = self.whole.agent_use + self.whole.judge + self.user_use
         return waited + self.latency * use.messages
@@ -151,7 +150,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What is asked once in a run, before its first conversation."""
+    """Requests made once per run, before its first conversation."""
 
     name: str
     use: TokenUse
@@ -179,9 +178,9 @@ def forecast_lines(
     waits_really: bool,
     color: bool,
 ) -> list[str]:
-    """Return what the terminal says of a dry run, no line wider than `width`.
+    """Return the terminal output of a dry run, no line wider than `width`.
 
-    `found`: one forecast for each agent and span. `priced`, `probes`: by agent.
+    `forecasts`: one per agent and span. `priced`, `probes`: by agent.
     `users`: by the models of simulated users. `canaries`: what the judge is asked with
     known grades. `latency`: seconds for a reply. `waits_really`: the conversations'
     time passes on the wall.
@@ -210,7 +209,7 @@ def forecast_lines(
         [forecast for forecast in forecasts if forecast.schedule.examples > 1],
         lambda first_forecast: first_forecast.span_label,
     )
-    # All agents at a span have the same schedule, so the first of them stands for all.
+    # All agents have the same schedule at a span, so show only the first of them.
     for first_forecast, *_ in list(spans.values())[:MOST_SCHEDULES]:
         many = first_forecast.conversations
         schedule = first_forecast.schedule
@@ -234,7 +233,7 @@ def _forecast_rows(columns: Sequence[_Column]) -> list[TableRow]:
         above: bool = False,
         values: Iterable[object] = (True,),
     ) -> list[TableRow]:
-        """Return the row, where any column has something to show in it."""
+        """Return the row if any column has a value to show in it."""
         cells: tuple[tuple[str, Style], ...] = tuple(
             (text(column), "") for column in columns
         )
@@ -362,8 +361,8 @@ def _forecast_notes(
     ]
     if cut := sum(column.whole.cut_short for column in columns):
         notes.append(f"{pluralize(cut, 'example')} {CUT_SHORT}")
-    # One reason, such as an agent that cannot be reset, is often that of hundreds of
-    # examples.
+    # A single reason, such as an agent that cannot be reset, often explains hundreds of
+    # skipped examples.
     skipped = dict.fromkeys(
         chain.from_iterable(column.whole.unplayed for column in columns)
     )
@@ -390,7 +389,7 @@ def _total_sentence(
     columns: Sequence[_Column], preliminaries: Sequence[_Before], latency: float
 ) -> str:
     """Return the whole bill; messages and tokens are the agents' alone."""
-    # None is kept: what is known without it is a lower bound, and is called one.
+    # Return the total cost; messages and tokens count only the agents.
     costs = [column.priced.dollars(column.whole.agent_use) for column in columns]
     costs += [column.judge.dollars(column.whole.judge) for column in columns]
     costs += [column.user_dollars for column in columns]
@@ -401,8 +400,8 @@ def _total_sentence(
     seconds = sum(column.seconds for column in columns) + sum(
         latency * preliminary.use.messages for preliminary in preliminaries
     )
-    # What the judge is asked before the run costs money and time, but is none of the
-    # agents' tokens.
+    # Judge requests before the run cost money and time, but are not part of the agents'
+    # tokens.
     probes = sum(
         (preliminary.use for preliminary in preliminaries if not preliminary.of_judge),
         TokenUse(),

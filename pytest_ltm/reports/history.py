@@ -1,4 +1,4 @@
-"""Runs and baselines of the past, in brief: what stands in `summary.json`, read fast enough for a thousand of them."""
+"""Brief data on past runs and baselines from their `summary.json`, fast enough for a thousand runs."""
 
 from __future__ import annotations
 
@@ -45,34 +45,34 @@ State: TypeAlias = Literal["finished", "interrupted", "in progress", "empty", "d
 
 
 class HistoricalScore(Struct, frozen=True, kw_only=True):
-    """What one agent earned at one memory span."""
+    """The score of one agent at one memory span."""
 
     agent: str
     span_label: str
     span: int | None
     low: float | None
-    """The total with 0 for each example whose score is open; None without any score."""
+    """The total, with 0 for each example whose score is open; None if nothing has a score."""
     high: float | None
-    """The same with 1."""
+    """The total, with 1 for each example whose score is open."""
     full: int
-    """The maximum of both."""
+    """The maximum of `low` and `high`."""
     plan: str
-    """Stands for the plans of all its conversations: only results of equal ones are comparable."""
+    """Digest of the plans of all its conversations: only results with equal digests are comparable."""
     own: bool
-    """The agent is neither a control nor a yardstick of this package."""
+    """Whether the agent is neither a control nor a yardstick of this package."""
     complete: bool
-    """Every conversation was finished."""
+    """Whether every conversation was finished."""
     lost: int
-    """Examples that agent, judge, user or budget took away."""
+    """Number of examples lost to failures of agent, judge, user or budget."""
     rows: tuple[ScoredRow, ...]
     cost_usd: float | None = None
-    """What its replies cost; None where nobody reports it."""
+    """The cost of the agent's replies; None if it is not reported."""
     shows_memory: bool = True
-    """The total is shown to be better than guessing."""
+    """Whether the total is significantly better than guessing."""
 
     @property
     def points(self) -> str:
-        """The total: `2.79`, `2.00 to 4.00`, `-`."""
+        """The total, such as `2.79`, `2.00 to 4.00` or `-`."""
         if self.low is None or self.high is None:
             return NOTHING
         if self.low < self.high:
@@ -81,14 +81,14 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """The total as a share of full marks, with 0 for what is open."""
+        """The total as a share of full marks, with open scores as 0."""
         if self.low is None:
             return None
         return min(self.low / self.full, 1.0)
 
     @property
     def unmeasured(self) -> str:
-        """Why the total says too little about memory; "" where it says enough."""
+        """Why the total is no measure of memory, or "" if it is one."""
         if self.low is None:
             return "nothing has a score"
         if self.lost:
@@ -97,30 +97,30 @@ class HistoricalScore(Struct, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> Interval | None:
-        """Where the share lies in other conversations as well; None where there is one conversation."""
+        """The confidence interval of the share; None with only one conversation."""
         if self.share is None:
             return None
         return score_interval(self.rows, self.share)
 
 
 class Past(Struct, frozen=True, kw_only=True):
-    """One run, whatever its folder holds."""
+    """One past run, whatever its folder contains."""
 
     name: str
     path: Path
     at: datetime | None
-    """When it was begun."""
+    """When the run began."""
     state: State
     why: str = ""
-    """What is wrong with the folder; how the run ended."""
+    """What is wrong with the folder, or how the run ended."""
     standings: tuple[HistoricalScore, ...] = ()
-    """In the order of its table."""
+    """The scores, in the order of the run's table."""
     gate: str = ""
     """passed, regressed, failed or unmeasurable; "" without a gate."""
     notes: tuple[str, ...] = ()
-    """Whether it is a shard, or another run scored again."""
+    """Notes such as being a shard or a rescoring of another run."""
     source: SourceRevision | None = None
-    """The commit that was tested."""
+    """The commit under test."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class Past(Struct, frozen=True, kw_only=True):
 
     @property
     def spans(self) -> tuple[str, ...]:
-        """The labels of its memory spans, from the shortest to the longest, isolated ones last."""
+        """The labels of its memory spans, shortest first, isolated last."""
         lengths = {
             standing.span_label: standing.span or inf for standing in self.standings
         }
@@ -137,7 +137,7 @@ class Past(Struct, frozen=True, kw_only=True):
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """Return the runs that a folder means, newest first: those of a project or of its `.ltm`, or the run that it is."""
+    """Return the runs of a project or its `.ltm`, newest first, or the folder itself if it is a run."""
     for within in (folder / "runs", folder / ".ltm" / "runs"):
         if within.is_dir():
             return folders_by_age(within)
@@ -155,7 +155,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def read_past(path: Path) -> Past:
-    """Return what a run folder holds, in brief; it raises nothing, whatever it holds."""
+    """Return a brief summary of a run folder; never raises, whatever the folder contains."""
     damaged = Past(name=path.name, path=path, at=run_start_time(path), state="damaged")
     try:
         past = structs.replace(damaged, source=source_of(path))
@@ -195,14 +195,13 @@ def read_past(path: Path) -> Past:
 
 
 def _read_unfinished(past: Past) -> Past:
-    """Return a run without a summary: one that goes on, was cut short, or never began."""
+    """Return a run without a summary: one in progress, cut short, or never begun."""
     path = past.path
     folders, notices = results_in(path)
     conversations = tuple(folder.result for folder in folders)
     result = RunResult(run_id=path.name, conversations=conversations)
     has_begun = bool(folders) or any(path.glob("*/journal.jsonl"))
-    # A process that was killed holds no lock, which is how its run is told from one that
-    # goes on.
+    # A killed process holds no lock, which distinguishes its run from one in progress.
     state: State = "empty"
     if _is_written(path):
         state = "in progress"
@@ -220,12 +219,12 @@ def _read_unfinished(past: Past) -> Past:
 def _is_written(path: Path) -> bool:
     try:
         return bool(lock_holder(path))
-    except OSError:  # of a read-only disk: nobody can write there
+    except OSError:  # on a read-only disk, so no run is being written
         return False
 
 
 def _error_without_folder(error: Exception, path: Path) -> str:
-    """Return what is wrong, without the folder, which stands beside it."""
+    """Return the error message without the folder, which is shown next to it."""
     text = (
         (error.strerror if isinstance(error, OSError) else None)
         or str(error)
@@ -237,13 +236,14 @@ def _error_without_folder(error: Exception, path: Path) -> str:
 def result_standings(
     result: RunResult, *, complete: bool = True
 ) -> tuple[HistoricalScore, ...]:
-    """Return what each agent earned at each span in a result, such as a baseline's; `complete`: it is a whole run's."""
-    # The way through JSON makes it look like any other.
+    """Return each agent's score at each span in a result; `complete`: it is that of a whole run."""
+    # The detour through JSON gives it the same form as any other summary.
     fields = summary_json(result, pytest_ltm_version="", seed=0, plan={})
     return _make_standings(msgspec.convert(fields, _Summary), complete=complete)
 
 
-# --- What is read of a summary; the rest is skipped without being made into objects.
+# --- The parts of a summary that are decoded; the rest is skipped without creating
+# objects.
 
 
 class _Bounds(Struct):
@@ -252,7 +252,8 @@ class _Bounds(Struct):
     full: int
 
     def __post_init__(self) -> None:
-        # Anybody may have edited the file, and a chart of 200 % would hide the mistake.
+        # The file may have been edited by hand, and a chart of 200 % would hide the
+        # mistake.
         if not 0 <= self.low <= self.high <= self.full + 1e-6 or not self.full:
             raise ValueError(
                 f"no total can be {self.low!r} to {self.high!r} of {self.full!r}"
@@ -311,14 +312,14 @@ class _Format(Struct):
 
 
 def _read_summary(path: Path) -> _Summary | None:
-    """Return the summary of a run, None where it has none; LtmError if it cannot be read."""
+    """Return the summary of a run, or None if it has none; LtmError if it cannot be read."""
     try:
         text = read_regular(path / SUMMARY)
     except FileNotFoundError:
         return None
     try:
-        # The format first: an older file would fail on some field, with an error that
-        # explains nothing.
+        # Check the format first: an older file would fail on some field with an
+        # unhelpful error.
         kind = msgspec.json.decode(text, type=_Format).format
         if kind != FORMAT:
             raise LtmError(
@@ -382,11 +383,11 @@ def _make_standings(
 
 
 def _is_bundled(agent_spec: str) -> bool:
-    """Return whether an agent is there to compare with, and not under test."""
+    """Return whether an agent is a bundled control or yardstick, and so not under test."""
     kind = find_agent_kind(agent_spec)
     return kind is not None and (kind.control or kind.yardstick)
 
 
 def plan_of(fingerprints: Iterable[str]) -> str:
-    """Return what stands for the plans of several conversations, in whatever order."""
+    """Return a digest of the plans of several conversations, independent of their order."""
     return hashlib.sha256(json.dumps(sorted(fingerprints)).encode()).hexdigest()[:12]

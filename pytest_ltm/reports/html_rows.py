@@ -1,4 +1,4 @@
-"""pytest-html: columns of our own, totals and charts in the summary, each example's transcript in its row, packed."""
+"""pytest-html support: extra columns, a summary with charts, each example's packed transcript."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 def embedded_summary(
     run: RunResult, fields: Mapping[str, Any] | None = None, report: str = ""
 ) -> str:
-    """Return what stands above pytest-html's rows: the first screen of our own page, totals, and where agents break.
+    """Return the block above pytest-html's rows: the headline answers, totals, and where agents break.
 
     Args:
-        run: What is shown.
-        fields: What sections add to `summary.json`: gate and comparison, say.
+        run: The run to show.
+        fields: Fields that sections add to `summary.json`, such as gate and comparison.
         report: The address of our own page, if there is one.
     """
-    # The script unpacks a fragment when it is opened: what it unpacks was escaped
-    # before it was packed.
+    # The script unpacks a fragment when it is opened; fragments are escaped before
+    # packing.
     head = f"<style>\n{read_assets(('embedded.css',))}</style><script>\n{read_assets(('embedded.js',))}</script>"
     if not run.conversations:
         return head
@@ -63,7 +63,7 @@ def embedded_summary(
         breaks=breaking_points(material, frozenset()),
         report=report,
     )
-    # pytest-html's page has rules of its own: ours hold in our part of it only.
+    # pytest-html's page has its own style rules, so ours apply only to our part of it.
     colours = read_assets(("colours.css",)).replace(":root", ".ltm-charts")
     charts = read_assets(("charts.css",))
     style = f"{colours}.ltm-charts {{\n{charts}}}\n"
@@ -71,7 +71,7 @@ def embedded_summary(
 
 
 def packed_element(title: str, fragment: str) -> str:
-    """Return a foldable element that holds the fragment compressed until it is opened."""
+    """Return a foldable element whose content stays compressed until it is opened."""
     data = base64.b64encode(gzip.compress(fragment.encode(), 9, mtime=0)).decode()
     return f'<details class="ltm" data-z="{data}"><summary>{escape(title)}</summary><div></div></details>'
 
@@ -79,7 +79,7 @@ def packed_element(title: str, fragment: str) -> str:
 def example_transcript(
     result: ScenarioResult, exchanges: Sequence[Exchange], expected: str
 ) -> str:
-    """Return the verdict, and the example's own exchanges with the distance between them."""
+    """Return the verdict and the example's own exchanges with the distances between them."""
     question_numbers = {question.number for question in result.questions}
     score = verdict_text(result, "none")
     if result.scored:
@@ -120,7 +120,7 @@ def _html_text(value: str) -> str:
     return escape(for_screen(value))
 
 
-# Heading -> user property, in the order in which they stand after pytest-html's "Test".
+# Heading -> user property, in the order of the columns after pytest-html's "Test".
 COLUMNS = {
     "Scenario": "ltm_scenario",
     "Skills": "ltm_skills",
@@ -130,7 +130,7 @@ COLUMNS = {
     "Tokens": "ltm_tokens",
     "Cost": "ltm_cost_usd",
 }
-# Of our first column among the cells of a row.
+# The index of our first column among the cells of a row.
 _PLACE = 2
 
 
@@ -167,10 +167,10 @@ class HtmlRows:
 
 
 class HtmlReport:
-    """The page around the rows; controller only."""
+    """Adds columns and the summary to pytest-html's page; controller only."""
 
     def __init__(self, report: Report, page: Path) -> None:
-        """`page`: pytest-html's file. Rows and summary lead to that of `--ltm-report`."""
+        """`page` is pytest-html's file. Rows and summary link to the file of `--ltm-report`."""
         self._report = report
         own_file = report.file
         self._own = ""
@@ -186,7 +186,7 @@ class HtmlReport:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
-        """Add our columns."""
+        """Add our columns to the header."""
         for place, (head, name) in enumerate(COLUMNS.items(), start=_PLACE):
             cells.insert(
                 place, f'<th class="sortable" data-column-type="{name}">{head}</th>'

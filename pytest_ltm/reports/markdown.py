@@ -1,4 +1,4 @@
-"""A run as Markdown: for `--ltm-summary` and the step summary of a CI job."""
+"""Renders a run as Markdown, for `--ltm-summary` and the step summary of a CI job."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def run_markdown(
     sentences: Sequence[str] = (),
     sections: Sequence[Section] = (),
 ) -> str:
-    """Return a run: its verdict, `sentences` on its agents, totals, scores, what has none, notes.
+    """Return a run's verdict, `sentences` on its agents, totals, scores, missing scores and notes.
 
-    `sections`: what features add to it.
+    `sections`: those that features add to the report.
     """
     columns = result_columns(run)
     heading = ", ".join(section.verdict for section in sections if section.verdict)
@@ -77,7 +77,7 @@ def run_markdown(
                 f"Metrics beside the score: {markdown_text(metric.label)}", table
             )
         )
-    # Wider than any line, as Markdown breaks lines by itself.
+    # Wider than any line, as Markdown wraps lines itself.
     parts += bullet_list(
         [line.removeprefix("* ").strip() for line in missing_lines(run, 10_000)]
     )
@@ -101,11 +101,11 @@ def _section_markdown(section: Section) -> list[str]:
 
 
 def add_to_step_summary(page: str) -> str:
-    """Add a page to the summary of a CI job's step, where the environment names its file; return what went wrong."""
+    """Append a page to a CI job's step summary, if the environment names its file; return any error."""
     path = os.environ.get(STEP_SUMMARY)
     try:
         if path:
-            # Appended: other steps of the job may have written there before.
+            # Append, because other steps of the job may have written there before.
             refuse_named_pipe(Path(path))
             with Path(path).open("ab") as file:
                 file.write(for_file(page))

@@ -1,4 +1,4 @@
-"""The results of a run, for people and for CI jobs: the tables, pages and the exit status."""
+"""Presents the results of a run to people and CI jobs: tables, pages and the exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ltm.reports.progress import Progress
 
 
-# Formats of other tools, and the modules that write them.
+# Formats of other tools, with the modules that write them.
 _EXPORTS = (
     ("junit", "junit"),
     ("inspect", "inspect_ai"),
@@ -35,7 +35,7 @@ def pytest_ltm_options(register: Callable[[Option], None]) -> None:
 
 @hookimpl(wrapper=True)
 def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
-    """Clean whatever is shown of secrets and control characters, from the start of the run on."""
+    """Remove secrets and control characters from all output, from the start of the run on."""
     from pytest_ltm.reports.safe_output import keep_output_safe
 
     with keep_output_safe(config):
@@ -44,7 +44,7 @@ def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
 
 @hookimpl(trylast=True)
 def pytest_ltm_begin(run: LtmRun) -> None:
-    """Register what shows a run, after what decides about it: pytest calls the last that was registered first."""
+    """Register the reporting plugins, after the deciding ones: pytest calls the last registered first."""
     manager = run.config.pluginmanager
     report = None
     if not run.is_worker:
@@ -74,7 +74,7 @@ def pytest_ltm_exporters(register: Callable[[str, Callable[..., Any]], None]) ->
 
 @hookimpl
 def pytest_ltm_progress(config: Any) -> Progress:
-    """Return the lines that rewrite themselves below pytest's own."""
+    """Return the self-updating lines below pytest's own."""
     from pytest_ltm.reports.progress import Progress
 
     return Progress(config)
@@ -82,7 +82,7 @@ def pytest_ltm_progress(config: Any) -> Progress:
 
 @hookimpl
 def pytest_ltm_properties(result: ScenarioResult) -> list[tuple[str, object]]:
-    """Return what JUnit files and pytest-html show of an example."""
+    """Return the properties of an example for JUnit files and pytest-html."""
     from pytest_ltm.reports.summary import user_properties
 
     return user_properties(result)
@@ -98,7 +98,7 @@ def pytest_ltm_measure_memory_use(
     unchosen: Mapping[str, Collection[str]],
     is_lost: bool,
 ) -> MemoryResult:
-    """Return what was written, found and served of what an example told."""
+    """Return which facts of an example the memory wrote, found and served."""
     from pytest_ltm.figures.memory_use import measure_memory_use
 
     return measure_memory_use(

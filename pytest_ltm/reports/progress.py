@@ -1,4 +1,4 @@
-"""What is shown while conversations run: a line for each that rewrites itself, or every exchange with -vv -s."""
+"""The display of running conversations: a self-updating line for each, or every exchange with -vv -s."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from pytest_ltm.reports.expected_length import expected_tokens
 from pytest_ltm.reports.failure import live_line, progress_line
 from pytest_ltm.reports.safe_output import underlying_file
 
-# From the cursor to the end of the screen.
+# Erases from the cursor to the end of the screen.
 ERASE = "\x1b[J"
 
 
 class Board:
     """A block of lines below the cursor.
 
-    pytest's writer stays where pytest believes it to be, also in the middle of a line
-    of dots: the block is drawn below and the cursor put back, and the first thing that
-    anybody writes takes the block away.
+    pytest's writer keeps its position, even in the middle of a line of dots: the block is drawn below it, the cursor is
+    moved back, and the next write by anyone erases the block.
     """
 
     def __init__(self, writer: Any) -> None:
@@ -38,11 +37,11 @@ class Board:
 
     @property
     def width(self) -> int:
-        """Columns that a line may have."""
+        """The maximum width of a line, in columns."""
         return int(self._writer.fullwidth) - 1
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Show these lines, each at most `width` columns, in place of those shown."""
+        """Replace the displayed lines by these, each at most `width` columns."""
         if not lines:
             self.clear()
             return
@@ -57,7 +56,7 @@ class Board:
         self._shown = True
 
     def clear(self) -> None:
-        """Take the lines away."""
+        """Erase the displayed lines."""
         if self._shown:
             self._shown = False
             self._file.write(ERASE)
@@ -65,10 +64,10 @@ class Board:
 
 
 class _Watched:
-    """A file that says when something is about to be written to it."""
+    """A file wrapper that calls a function before each write."""
 
     def __init__(self, file: Any, prepare: Callable[[], None]) -> None:
-        """`prepare` is called before anything is written."""
+        """`prepare` is called before each write."""
         self._file = file
         self._prepare = prepare
 
@@ -80,16 +79,17 @@ class _Watched:
         return getattr(self._file, name)
 
 
-# Seconds between two states of a line: it must not cost more than the conversation.
+# Minimum seconds between two updates of a line: they must not cost more than the
+# conversation.
 INTERVAL = 0.1
-# From this verbosity on each exchange is shown, if nothing is captured.
+# From this verbosity on each exchange is shown, if output is not captured.
 EVERY_EXCHANGE = 2
-# The number of lines of the screen left to pytest.
+# Screen lines that are left to pytest.
 ROOM = 4
 
 
 class Progress:
-    """Shows how far the conversations are, those of other processes, too.
+    """Shows the progress of conversations, including those of worker processes.
 
     Writes past pytest's capture: the terminal writer keeps the real screen. In an xdist
     worker the state goes to the controller.
@@ -100,13 +100,13 @@ class Progress:
         self._last = float("-inf")
         self._states: dict[str, dict[str, Any]] = {}
         self._unbegun = 0
-        """Conversations that no worker plays yet."""
+        """Number of conversations that no worker has begun yet."""
         self._board: Board | None = None
         self._worker: dict[str, Any] = getattr(config, "workerinput", {})
 
     @property
     def is_live(self) -> bool:
-        """Whether anybody can see lines that rewrite themselves."""
+        """Whether self-updating lines can be displayed."""
         if self._worker:
             return bool(self._worker.get("ltm_live"))
         writer = self._writer
@@ -121,10 +121,10 @@ class Progress:
         return self._config.get_terminal_writer()
 
     def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
-        """Show that a conversation of this process has moved on."""
-        # there is no such option under -p no:capture
+        """Display the new state of a conversation in this process."""
+        # the option is absent under -p no:capture
         captured = getattr(self._config.option, "capture", "no") != "no"
-        # whatever is printed would run into lines
+        # printed text would run into the lines
         is_printed = not self._worker and not captured
         if is_printed and (writer := self._writer):
             if self._config.get_verbosity() >= EVERY_EXCHANGE:
@@ -169,7 +169,7 @@ class Progress:
                         "ltm", kind="progress", unit=name, state=state
                     )
                 else:
-                    # Played alone, its line takes the place of the one before.
+                    # Played alone: its line replaces that of the previous conversation.
                     if own_thread() is None:
                         self._states.clear()
                     self.show(name, state)
@@ -180,13 +180,13 @@ class Progress:
         self.draw()
 
     def remove_conversation(self, name: str, *, left: int) -> None:
-        """Show a conversation no more; `left`: the number not yet begun."""
+        """Stop displaying a conversation; `left` is the number not yet begun."""
         self._unbegun = left
         if self._states.pop(name, None) is not None:
             self.draw()
 
     def draw(self) -> None:
-        """Show all lines (again): whatever pytest writes takes them away."""
+        """Draw all lines (again): any output of pytest erases them."""
         if not self.is_live:
             return
         board = self._board = self._board or Board(self._writer)
@@ -203,12 +203,12 @@ class Progress:
         board.draw(shown_lines)
 
     def announce(self, text: str) -> None:
-        """Show what goes on before the first conversation; workers keep it to themselves."""
+        """Show an activity before the first conversation; workers ignore it."""
         if self.is_live and not self._worker:
             board = self._board = self._board or Board(self._writer)
             board.draw([clip_text(text, board.width)])
 
     def clear(self) -> None:
-        """Take the lines away before something else is written."""
+        """Erase the lines before other output."""
         if self._board is not None:
             self._board.clear()

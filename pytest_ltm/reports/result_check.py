@@ -1,4 +1,4 @@
-"""Whether results follow from a journal, and are those of scoring it again."""
+"""Checks that results follow from a journal and equal those of scoring it again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_QUESTION = ("text", "answer", "gap", "needles", "retrieved")
 def result_differences(
     result: ConversationResult, record: ConversationRecord, plan: Plan
 ) -> Iterator[str]:
-    """Yield where the results of a conversation do not follow from its journal and plan."""
+    """Yield the ways in which a conversation's results contradict its journal and plan."""
     yield from _total_differences(result, record)
     rows = {row.id: row for row in result.scenarios}
     planned = {example.key for example in plan.examples}
@@ -62,8 +62,8 @@ def _total_differences(
         "plan_fingerprint": header and header.plan_fingerprint,
         "agent_fingerprint": header and header.agent_fingerprint,
     }
-    # An interruption may come between a reply that is written down and its being
-    # counted; whoever resumes counts anew. That there was one is the journal's word.
+    # An interruption may come after a reply is recorded and before it is counted, and a
+    # resumed run recounts. Whether there was one is taken from the journal.
     if result.ended != "interrupted" or record.reason == "complete":
         recorded["tokens"] = transcript.position
         recorded["exchanges"] = len(transcript)
@@ -79,8 +79,7 @@ def _row_differences(row: ScenarioResult, record: ConversationRecord) -> Iterato
     verdict = record.example(row.id).verdict
     if verdict is not None:
         yield from _verdict_differences(row, verdict)
-    # What is scored once the conversation was interrupted is no longer written down;
-    # scoring it again shows it.
+    # Scores given after an interruption are not recorded; scoring again shows them.
     elif row.score is not None and record.reason != "interrupted":
         yield "it has a score, and the journal has no verdict"
     if row.score is not None and not row.is_open:
@@ -123,16 +122,15 @@ def _question_differences(
             yield f"question {question.number}: its {name} is not the one in the journal"
 
 
-# --- Against what scoring the run again gives.
+# --- Comparison with scoring the run again.
 
 
 def compare_results(
     recorded: Path, made_again: Path, *, same_version: bool
 ) -> Iterator[Discrepancy]:
-    """Yield where the results of a run are not those of scoring it again; `made_again`: that run's folder.
+    """Yield the differences between a run's results and those of scoring it again in `made_again`.
 
-    Of another version than the one that recorded it, scores must agree; reasons and
-    fingerprints may change.
+    If the version differs from the recording one, scores must agree, but reasons and fingerprints may change.
     """
     for path in sorted(made_again.glob(f"*/{RESULTS}")):
         name = path.parent.name
@@ -140,7 +138,7 @@ def compare_results(
             recorded_result = read_results(recorded / name / RESULTS)
             after = read_results(path)
         except LtmError:
-            continue  # it is named by what stands in the folder
+            continue  # a missing file is reported by the check of the folder
         for text in _rescored_differences(
             recorded_result, after, same_version=same_version
         ):
@@ -171,7 +169,7 @@ def _field_differences(
     *,
     without: AbstractSet[str],
 ) -> Iterator[str]:
-    """Yield which fields differ: those that are named, else all `without` some."""
+    """Yield the fields that differ: the given `names`, else all fields `without` some."""
     fields = to_record(recorded)
     fields_again = to_record(after)
     for name in names or sorted({*fields, *fields_again} - without):

@@ -1,4 +1,4 @@
-"""What a person and a CI job read of an LTM run: header, outcome words, summary, exit status. Controller only."""
+"""The output of an LTM run: header, outcome words, summary, exit status. Controller only."""
 
 from __future__ import annotations
 
@@ -76,40 +76,40 @@ from pytest_ltm.reports.summary_page import SummaryPage
 
 
 class Report:
-    """The readable side of an LTM run."""
+    """Presents an LTM run."""
 
     def __init__(self, run: LtmRun) -> None:
         option_value = partial(_options.option_value, run.config)
         self._run = run
         self.file: Path | None = option_value("ltm_report")
-        """The page to write."""
+        """The report file to write."""
         self._summary_page = SummaryPage(option_value("ltm_summary"))
         self.sections: tuple[Section, ...] = ()
-        """What features add to the reports, once the run is over."""
+        """Sections that features add to the reports; set when the run is over."""
         self.result: RunResult | None = None
-        """The result of the run, once it is over."""
+        """The result of the run; set when the run is over."""
         self._problems: list[str] = []
-        """Why the Markdown summary is not where it should be."""
+        """Why the Markdown summary could not be written."""
         self._page = ""
-        """What became of the report file; "" where none was asked for."""
+        """The outcome of writing the report file; "" if none was requested."""
         self._unreached = 0
-        """Items that were not reached, of whatever verdict there was before."""
+        """Number of items that were not reached, whatever their earlier verdict."""
         self._reported: set[str] = set()
-        """The node ids of items of which pytest was told anything."""
+        """The node ids of items that pytest received any report about."""
         self._unplayed = ""
-        """How many were not, though nobody stopped the session: an agent has ended it, with `pytest.exit`, say."""
+        """How many items were not played in a session that nobody stopped, as after `pytest.exit` in an agent."""
         self._tracebacks: dict[str, None] = {}
-        """What was raised where agents could not be made; each once, in order."""
+        """Tracebacks of agents that could not be created, each once, in order."""
         self._began = stopwatch_seconds()
         self._results: ResultsInFolder | None = None
-        """What the run's folder has of results, once it is over."""
+        """The results in the run's folder; set when the run is over."""
         self._timed: dict[ConversationName, list[_timings.Timing]] = {}
-        """What was timed in each conversation."""
+        """The timings of each conversation."""
         self._noted = False
 
     @property
     def section_fields(self) -> dict[str, Any]:
-        """What sections add to `summary.json`."""
+        """The fields that sections add to `summary.json`."""
         fields: dict[str, Any] = {}
         records = [section.to_record() for section in self.sections if section.title]
         for section in self.sections:
@@ -118,7 +118,7 @@ class Report:
         return {**fields, "sections": records} if records else fields
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
-        """Say what is about to be run, so that a newcomer understands it and anyone can repeat it."""
+        """Describe the run that is about to start, so that newcomers understand it and anyone can repeat it."""
         run = self._run
         settings = self._run.settings
         option = config.option
@@ -129,7 +129,7 @@ class Report:
             f"ltm: {'; '.join(self._settings_header(config))}",
         ]
         if settings.suite and settings.suite.lines:
-            # which of its settings hold, and which stand there in vain
+            # settings that take effect, and those that are overridden
             set_by_suite = {
                 name: _options.set_by_suite(config, settings.suite, name)
                 for name in settings.suite.lines
@@ -173,7 +173,7 @@ class Report:
         return lines
 
     def _settings_header(self, config: pytest.Config) -> Iterator[str]:
-        """Yield what repeats the run; with `-v` also what is as it is by default."""
+        """Yield the settings that repeat the run; with `-v` also those at their defaults."""
         settings = self._run.settings
         rows = _options.option_table(config).rows
         yield f"seed: {settings.seed}"
@@ -206,7 +206,7 @@ class Report:
         ]
 
     def _warnings(self) -> list[str]:
-        """Return what should be known before this run."""
+        """Return warnings to show before the run."""
         paths = newest_first(self._run.settings.ltm_dir)
         last = next((run for run in paths if run.name != self._run.folder.name), None)
         if last is None or not cut_short(last):
@@ -218,9 +218,9 @@ class Report:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Find out before anything runs whether the report file can be written; UsageError if not.
+        """Check before anything runs that the report files can be written; UsageError if not.
 
-        Warn under -q, where there is no header.
+        Under -q, where there is no header, show the warnings here.
         """
         files = {
             "--ltm-report": self.file,
@@ -249,7 +249,7 @@ class Report:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        """Show a failure with some credit as PARTIAL, it stays a failure in every count; and what a gate lets pass."""
+        """Show failures with some credit as PARTIAL (they still count as failures), and mark what a gate lets pass."""
         if report.when != "call" or hasattr(report, "wasxfail"):
             return None
         score = getattr(report, "ltm_scored", None)
@@ -268,7 +268,7 @@ class Report:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what was not reached, and keep what agents raised that could not be made."""
+        """Count unreached items, and keep the errors of agents that could not be created."""
         if is_in_body(report):
             say_body_in_junit(self._run.config, report)
         self._unreached += is_unreached(report)
@@ -278,7 +278,7 @@ class Report:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """Make room for pytest's own line; note that this part of the run begins, as it has not been refused."""
+        """Clear the progress lines for pytest's own; record that this run was not refused and begins."""
         self._run.progress.clear()
         if self._run.plays and not self._noted:
             self._noted = True
@@ -288,9 +288,9 @@ class Report:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the summary; say 75 instead of 0 or 1 where the result cannot be measured."""
+        """Write the summary; exit with 75 instead of 0 or 1 if the result cannot be measured."""
         self._run.progress.clear()
-        # by a worker, where there are any
+        # with workers, one of them has refused
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR
         if refused or not self._run.plays:
             return
@@ -333,7 +333,7 @@ class Report:
             session.exitstatus = UNMEASURABLE
 
     def _add_sections(self, result: RunResult, status: int) -> RunResult:
-        """Ask features for their sections; return the result with a notice of each that failed."""
+        """Collect the sections of features; return the result with a notice for each feature that failed."""
         hooks = self._run.hooks
         hooks.is_over = True
         former_faults = len(hooks.faults)
@@ -352,7 +352,7 @@ class Report:
         return structs.replace(result, notices=notices)
 
     def _agent_sentences(self, result: RunResult) -> list[str]:
-        """Return the sentence on each agent, and the command that comes next."""
+        """Return the sentence on each agent, and the suggested next command."""
         compared = self.section_fields.get("comparison")
         remarks = run_sentences(result_columns(result), compared)
         step = next_step(result)
@@ -361,13 +361,13 @@ class Report:
         return remarks
 
     def _write(self, result: RunResult) -> None:
-        """Write the verdicts, the summary and the report file, from which all other reports are made."""
+        """Write the verdicts, the summary and the report file; all other reports are derived from these."""
         settings = self._run.settings
         folder = self._run.folder.path
         self._note_timing(
             _timings.Ended(seconds=round(stopwatch_seconds() - self._began, 3))
         )
-        # also of what was resumed
+        # including resumed conversations
         parts, _ = _timings.load_all_timings(folder / TIMINGS)
         entries = chain.from_iterable(self._timed.values())
         moments = [timing.at for timing in entries if timing.at is not None]
@@ -382,7 +382,7 @@ class Report:
         try:
             write_verdicts(folder, result)
             write_summary(folder / SUMMARY, summary)
-            del summary  # as large as the results, and the page needs the room
+            del summary  # as large as the results, and the page needs the memory
             if self.file is not None:
                 from pytest_ltm.reports.html import build_report
 
@@ -396,12 +396,12 @@ class Report:
             DiskFault,
             OSError,
         ) as fault:
-            # the results are there, and the tables can still be shown
+            # the results are complete, and the tables can still be shown
             self._page = one_line(str(fault))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Learn from a worker why it has ended."""
+        """Record why a worker has ended."""
         output = getattr(node, "workeroutput", {})
         self._run.disk_is_gone |= "ltm_disk_is_gone" in output
         self._run.ended_by = self._run.ended_by or output.get("ltm_ended_by", "")
@@ -410,7 +410,7 @@ class Report:
     def pytest_terminal_summary(
         self, terminalreporter: Any, exitstatus: int
     ) -> Generator[None, None, None]:
-        """Print the tables below all that pytest and others have to say: the result stands last."""
+        """Print the tables below all other output, so that the result comes last."""
         yield
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             terminalreporter.write_line(
@@ -442,7 +442,7 @@ class Report:
             )
 
     def _why_unmeasurable(self, result: RunResult) -> str:
-        """Return why the result cannot be measured; with the first reason under -q, else it is below the table."""
+        """Return why the result cannot be measured; under -q with the reason that is else below the table."""
         cause = "records could not be written to disk" if self._run.disk_is_gone else ""
         cause = (
             cause
@@ -470,7 +470,7 @@ class Report:
             judged = _terminal.judge_lines(result, remembered)
         if verbosity >= 0:
             terminalreporter.write_sep("=", "long-term memory")
-        else:  # elsewhere they stand below the table
+        else:  # otherwise they are below the table
             sentences = [
                 *self._alone(result.conversations),
                 *mishap_sentences(result.conversations),
@@ -505,7 +505,7 @@ class Report:
                 terminalreporter.write_line(line, **({color: True} if color else {}))
 
     def _lost(self, result: RunResult) -> str:
-        """Return why the result cannot be measured: somebody else than memory took scores away, or nothing has one."""
+        """Return why the result cannot be measured: scores lost to anything but memory, or no score at all."""
         rows = result.scenarios
         if self._unreached > sum(row.infrastructure for row in rows):
             return f"{lost_examples(self._unreached, len(rows))}, not through memory"
@@ -521,7 +521,7 @@ class Report:
         except LtmError as error:
             notices.append(str(error))
         settings = self._run.settings
-        # what a data set says to readers of its scores
+        # the data set's own note to readers of its scores
         legend = getattr(settings.dataset, "legend", ())
         deaths = getattr(
             self._run.config.pluginmanager.get_plugin("ltm-xdist"), "notices", ()
@@ -591,8 +591,8 @@ class Report:
         return _amendments.apply_amendments(result, amendments)
 
     def _alone(self, conversations: Sequence[ConversationResult]) -> list[str]:
-        """Return a sentence if conversations were played without scenarios that belong to them."""
-        # isolated examples have no others
+        """Return a sentence if conversations were played without all the scenarios that belong to them."""
+        # isolated examples belong to no other
         together = {
             conversation.name.folder
             for conversation in conversations
@@ -630,7 +630,7 @@ class Report:
 
     @property
     def agent_seconds(self) -> float:
-        """What the agents took for their replies."""
+        """Seconds that the agents took for their replies."""
         if self.result:
             return sum(
                 pace.asking.total
@@ -640,9 +640,9 @@ class Report:
         return 0.0
 
     def _read_timings(self) -> list[str]:
-        """Read what was timed; return what cannot be read of it, and what was sent again: only seconds depend on it."""
+        """Read the timings; return reading problems and retries, on which only seconds depend."""
         run = self._run.folder.path
-        # else it was over before any
+        # otherwise the run ended before any
         problems = [_timings.load_all_timings(run / TIMINGS)[1]] if self._noted else []
         retries = []
         for name, path in conversations_in(run, JOURNAL).items():
@@ -669,18 +669,18 @@ class Report:
 _NAMED = 3
 
 
-# --- Above pytest's summary: many failures in a line for each scenario; the right title
+# --- Above pytest's summary: many failures as one line per scenario; the right title
 # for an error in a body.
 
-# Up to this many failures are shown as pytest shows them; beyond it each scenario has a
+# Up to this many failures are shown in pytest's way; beyond it each scenario has a
 # line.
 LISTED = 20
 _AUTO, _LISTING = "auto", "fE"
-"""The values of `--tb` and `-r` unless given."""
+"""The default values of `--tb` and `-r`."""
 
 
 class Brevity:
-    """In place of many failures a line for each scenario, unless -v, -r or --tb ask for them."""
+    """Replaces many failures by a line per scenario, unless -v, -r or --tb ask for them."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -689,7 +689,7 @@ class Brevity:
     def pytest_terminal_summary(
         self, terminalreporter: Any, config: pytest.Config
     ) -> Generator[None, None, None]:
-        """Have pytest leave out what is too much to read, and say where an error was."""
+        """Make pytest omit excessive output, and locate errors."""
         option = config.option
         reporter = terminalreporter
         failed = len(reporter.stats.get("failed", ()))
@@ -735,16 +735,16 @@ class Brevity:
 
 
 # --- `--ltm-live`: the live view of this run, served by a process of its own that ends
-# with this one.
+# with the run.
 
 
 class LiveServer:
-    """The process, and the line that tells its link. Nothing that happens to it concerns the run."""
+    """The server process and the line with its link. Its failures do not affect the run."""
 
     PATIENCE = 30.0
-    """Seconds in which the server must say where it is."""
+    """Seconds in which the server must report its address."""
     GRACE = 10.0
-    """Seconds in which it must end, once the run has."""
+    """Seconds in which the server must end after the run."""
 
     def __init__(self, run: LtmRun) -> None:
         self._run = run
@@ -763,7 +763,8 @@ class LiveServer:
         command = [sys.executable, "-m", "pytest_ltm", *words]
         reply = b""
         with suppress(OSError):
-            # its stderr would run into the dots; Ctrl-C is for the run, which ends it
+            # its stderr would run into the dots; Ctrl-C is meant for the run, which
+            # ends the server
             pipes: Any = {
                 "stdin": subprocess.PIPE,
                 "stdout": subprocess.PIPE,
@@ -792,7 +793,7 @@ class LiveServer:
             reporter.write_line(text)
 
     def pytest_unconfigure(self) -> None:
-        """Tell the server that the run is over, and wait until it has told its pages."""
+        """Notify the server that the run is over, and wait until it has notified its pages."""
         process = self._process
         if process is None:
             return

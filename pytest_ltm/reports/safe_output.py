@@ -1,4 +1,4 @@
-"""What pytest shows of an LTM run has no secrets and drives no terminal: every report, and every line on the screen."""
+"""Sanitizes pytest's output of an LTM run: no secrets, no control sequences in reports or on screen."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ if TYPE_CHECKING:
     AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 
-# Columns that a shortened line is longer by where `...` stands for one sign.
+# Columns by which a shortened line is longer where `...` replaces one sign.
 _LONGER = 2
-# What pytest's own writer needs: colours, and to go back to the beginning of its line.
+# What pytest's own writer needs: colours, and returning to the beginning of its line.
 _PYTESTS = re.compile(rf"(\A(?:{COLOR.pattern[1:-1]})*\r|{COLOR.pattern[1:-1]})")
-# What stays of what others write with -s: colours, and bars that rewrite their line.
+# Kept in output of other code with -s: colours, and progress bars that rewrite their
+# line.
 _FOREIGN = re.compile(rf"(\r|{COLOR.pattern[1:-1]})")
 
 
 def underlying_file(file: Any) -> Any:
-    """Return the file itself, for what moves the cursor on purpose."""
+    """Return the unwrapped file, for code that moves the cursor on purpose."""
     return file.beneath if isinstance(file, Screen) else file
 
 
@@ -64,7 +65,7 @@ _DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 @contextmanager
 def keep_output_safe(config: pytest.Config) -> Iterator[None]:
-    """Register what sanitizes all that pytest shows of an LTM run, which is made within the block."""
+    """Sanitize all output of an LTM run that is created within the block."""
     manager = config.pluginmanager
     manager.register(Boundary(config), "ltm-boundary")
     manager.register(EarlyBoundary(), "ltm-early-boundary")
@@ -79,7 +80,7 @@ def keep_output_safe(config: pytest.Config) -> Iterator[None]:
 
 @contextmanager
 def _show_sanitized(config: pytest.Config) -> Iterator[None]:
-    """Within the block, before the session starts, show what foreign code prints only afterwards, and sanitized."""
+    """Before the session starts, delay the output of foreign code until after the block, and sanitize it."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
     if manager is None or config.option.capture != "fd":
         boundary = Boundary(config)
@@ -98,7 +99,7 @@ def _show_sanitized(config: pytest.Config) -> Iterator[None]:
 
 
 def _show_captured(manager: Any) -> None:
-    """Show what was captured and belongs to no report, sanitized."""
+    """Show captured output that belongs to no report, sanitized."""
     for name, text in zip(_DESCRIPTORS, manager.read_global_capture(), strict=True):
         if text:
             Screen(getattr(sys, name)).write(text)
@@ -106,10 +107,9 @@ def _show_captured(manager: Any) -> None:
 
 
 class _Descriptor:
-    """Where descriptor 1 or 2 leads while pytest does not capture: to a file, which is shown line by line, sanitized.
+    """Redirects descriptor 1 or 2 to a file while pytest does not capture; shows it line by line, sanitized.
 
-    `captured`: pytest's capture of the stream, if any; `terminal`: where pytest itself
-    writes.
+    `captured`: pytest's capture of the stream, if any; `terminal`: the file that pytest itself writes to.
     """
 
     def __init__(self, name: str, captured: Any) -> None:
@@ -131,13 +131,13 @@ class _Descriptor:
         self.redirect()
 
     def is_behind(self, file: Any) -> bool:
-        """Whether what is written to the file is written to this descriptor."""
+        """Whether the file writes to this descriptor."""
         with suppress(OSError, ValueError, AttributeError):
             return bool(file.fileno() == self.number)
         return False
 
     def drain(self, *, whole: bool = False) -> None:
-        """Show the lines that were written since; `whole`: also one that has not ended."""
+        """Show the lines written since the last call; with `whole` also an unfinished one."""
         if self.is_behind(self._old):
             with suppress(OSError, ValueError):
                 self._old.flush()
@@ -162,11 +162,11 @@ class _Descriptor:
             self.terminal.flush()
 
     def redirect(self) -> None:
-        """Let the descriptor lead to the file, also when pytest stops capturing."""
+        """Redirect the descriptor to the file, even after pytest stops capturing."""
         self._lead_to(self._file.fileno())
 
     def restore(self) -> None:
-        """Let the descriptor lead where it led before, for a debugger."""
+        """Point the descriptor at its original target, for a debugger."""
         self.drain(whole=True)
         self._lead_to(self.beneath)
 
@@ -178,7 +178,7 @@ class _Descriptor:
             os.dup2(descriptor, self.number)
 
     def close(self) -> None:
-        """Let the descriptor lead where it led before, for good."""
+        """Restore the descriptor and release the file."""
         self.restore()
         os.close(self.beneath)
         self._file.close()
@@ -187,7 +187,7 @@ class _Descriptor:
 
 
 class _ForeignScreen(Screen):
-    """sys.stdout or sys.stderr of foreign code; child processes that are handed it write to its descriptor."""
+    """sys.stdout or sys.stderr of foreign code; child processes that inherit it write to its descriptor."""
 
     descriptor: _Descriptor
 
@@ -197,7 +197,7 @@ class _ForeignScreen(Screen):
 
 
 class Boundary:
-    """Sanitizes all that pytest shows: terminal, live view, JUnit, pytest-html, what is sent to other processes."""
+    """Sanitizes all output of pytest: terminal, live view, JUnit, pytest-html, data for other processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -206,7 +206,7 @@ class Boundary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Sanitize the screen, --log-file, and what foreign code prints from now on."""
+        """Sanitize the screen, --log-file, and further output of foreign code."""
         self.install()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
@@ -226,14 +226,14 @@ class Boundary:
             self._swap(handler, "stream", Screen(handler.stream, _PYTESTS))
 
     def _descriptor_of(self, file: Any) -> _Descriptor | None:
-        """Return the descriptor that a file writes to, if it is one of ours."""
+        """Return the redirected descriptor that a file writes to, if any."""
         for descriptor in self._descriptors.values():
             if descriptor.is_behind(file):
                 return descriptor
         return None
 
     def install(self) -> None:
-        """Sanitize what foreign code prints from now on."""
+        """Redirect stdout and stderr of foreign code through the sanitizer."""
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
         for name in _DESCRIPTORS:
             captured = getattr(
@@ -242,7 +242,7 @@ class Boundary:
                 None,
             )
             old = getattr(sys, name)
-            with suppress(OSError):  # it is closed: nobody reads it
+            with suppress(OSError):  # closed, so nothing reads it
                 self._descriptors[name] = _Descriptor(name, captured)
             descriptor = self._descriptors.get(name)
             is_apart = descriptor is not None and descriptor.terminal is not old
@@ -261,31 +261,31 @@ class Boundary:
                     self._swap(owner, attribute, screen)
 
     def drain(self) -> None:
-        """Show what foreign code has written to descriptors."""
+        """Show the output that foreign code wrote to descriptors."""
         for descriptor in self._descriptors.values():
             descriptor.drain()
 
     pytest_runtest_logreport = drain
 
     def terminal(self, name: str) -> int:
-        """Return the descriptor of the terminal behind sys.stdout or sys.stderr, also while output is captured."""
+        """Return the terminal's descriptor behind sys.stdout or sys.stderr, even while output is captured."""
         descriptor = self._descriptors.get(name)
         return _DESCRIPTORS[name] if descriptor is None else descriptor.beneath
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_enter_pdb(self) -> None:
-        """Let a debugger have the terminal."""
+        """Give a debugger the terminal."""
         for descriptor in self._descriptors.values():
             descriptor.restore()
 
     def pytest_leave_pdb(self) -> None:
-        """Redirect them again."""
+        """Redirect the descriptors again."""
         for descriptor in self._descriptors.values():
             descriptor.redirect()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Clean the files that others wrote: they hold ids and parameters as they are."""
+        """Sanitize the files written by other plugins: they contain raw ids and parameters."""
         yield
         for option in _WRITTEN_BY_OTHERS:
             path_text = getattr(self._config.option, option, None)
@@ -297,15 +297,15 @@ class Boundary:
                     _clean_file(file)
 
     def pytest_unconfigure(self) -> None:
-        """Put everything back, once agents that nobody needs are gone."""
+        """Restore the streams after unused agents are collected."""
         gc.collect()
         manager: Any = self._config.pluginmanager.get_plugin("capturemanager")
-        # Pytest writes what is left there to the terminal as it is: a logger has kept
-        # the stream that it found when it was set up, and an agent logged in close().
-        # After an interrupt it has stopped capturing already.
+        # pytest writes remaining captured output to the terminal unsanitized, for
+        # example if a logger kept the stream from its setup and an agent logged in
+        # close(). After an interrupt, pytest has stopped capturing already.
         if getattr(manager, "_global_capturing", None) is not None:
             manager.suspend_global_capture(in_=False)
-            # An interrupted session has no capture any more, and pytest asserts one.
+            # After an interrupt there is no capture, which pytest asserts.
             with suppress(AssertionError):
                 _show_captured(manager)
         self.uninstall()
@@ -313,7 +313,7 @@ class Boundary:
         atexit.register(_sanitize_at_exit)
 
     def uninstall(self) -> None:
-        """Put back what was replaced, unless somebody else has replaced it since."""
+        """Restore the replaced streams, unless other code has replaced them since."""
         for owner, name, screen, old in self._swapped:
             if getattr(owner, name, None) is screen:
                 setattr(owner, name, old)
@@ -330,7 +330,7 @@ class Boundary:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Clean what was captured before reports of others read it, and what they add."""
+        """Sanitize captured output before other plugins read it, and the output that they add."""
         item._report_sections[:] = [
             (when, _clean_text(name), _clean_text(text))
             for when, name, text in item._report_sections
@@ -341,11 +341,11 @@ class Boundary:
     def pytest_make_collect_report(
         self,
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Clean why a file could not be collected."""
+        """Sanitize the error of a file that could not be collected."""
         return _clean_report((yield))
 
     def pytest_make_parametrize_id(self, val: object) -> str | None:
-        """Name a secret parameter by its variable; pytest keeps ids apart."""
+        """Name a secret parameter by its variable; pytest keeps ids unique."""
         text = val.decode("utf-8", "replace") if isinstance(val, bytes) else val
         if not isinstance(text, str) or redact_secrets(text) == text:
             return None
@@ -353,7 +353,7 @@ class Boundary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """Clean a warning; its category stays."""
+        """Sanitize a warning but keep its category."""
         text = str(warning_message.message)
         if (cleaned := _clean_text(text)) != text:
             warning_message.message = cleaned
@@ -362,23 +362,23 @@ class Boundary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: Any) -> None:
-        """Clean the traceback of an error of pytest or a plugin."""
+        """Sanitize the traceback of an error of pytest or a plugin."""
         _clean_deep(excrepr, _DEEPEST)
 
 
 class EarlyBoundary:
-    """Cleans how an item failed before reports of others read it."""
+    """Sanitizes item failures before other plugins read them."""
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_makereport(
         self,
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Clean a report as soon as it is made."""
+        """Sanitize a report as soon as it is created."""
         return _clean_report((yield))
 
 
 def _sanitize_at_exit() -> None:
-    """Sanitize what objects print that live as long as the process."""
+    """Sanitize the output of objects that live as long as the process."""
     for name in (*_DESCRIPTORS, *(f"__{name}__" for name in _DESCRIPTORS)):
         if (file := getattr(sys, name, None)) is not None and not isinstance(
             file, Screen
@@ -392,8 +392,8 @@ def _clean_file(path: Path) -> None:
         write_whole(path, for_file(text))
 
 
-# Levels of a representation: a report holds a chain of tracebacks, these entries, these
-# lines.
+# Levels of a representation: a report holds a chain of tracebacks, these hold entries,
+# and these lines.
 _DEEPEST = 12
 
 
@@ -413,7 +413,7 @@ def _clean_report(report: AnyReport) -> AnyReport:
 
 
 def _are_clean(content: str | list[tuple[str, object]]) -> bool:
-    """Return whether texts and numbers, looked through all at once, have nothing to clean; False of anything else."""
+    """Return whether texts and numbers, checked all at once, are clean; False for any other values."""
     pairs = [(content, "")] if isinstance(content, str) else content
     parts = [
         part
@@ -427,12 +427,12 @@ def _are_clean(content: str | list[tuple[str, object]]) -> bool:
 
 
 def _clean_text(text: str) -> str:
-    """Return a text that everybody may show; colours would be an escape sequence in JUnit."""
+    """Return the text sanitized; colours are removed because JUnit would show escape sequences."""
     return for_screen(COLOR.sub("", text))
 
 
 def _clean_deep(value: Any, levels: int) -> Any:
-    """Return a text cleaned, and a list or an object with its parts cleaned in place."""
+    """Return a text sanitized, or a list or object whose parts are sanitized in place."""
     if isinstance(value, str):
         return _clean_text(value)
     if not levels or value is None or isinstance(value, (int, float)):
@@ -442,16 +442,16 @@ def _clean_deep(value: Any, levels: int) -> Any:
     if isinstance(value, (list, tuple)):
         parts = [_clean_deep(part, levels - 1) for part in value]
         if all(part is original for part, original in zip(parts, value, strict=True)):
-            return value  # the properties of an item stand in each of its reports
+            return value  # the properties of an item are shared by its reports
         return parts if isinstance(value, list) else tuple(parts)
     for name, part in list(getattr(value, "__dict__", {}).items()):
-        # some are frozen
+        # some objects are frozen
         object.__setattr__(value, name, _clean_deep(part, levels - 1))
     return value
 
 
 def _clean_lines(lines: list[str]) -> list[str]:
-    """Return lines cleaned together: a private key has many."""
+    """Return lines sanitized together: a private key spans many."""
     cleaned = _clean_text("\n".join(lines)).split("\n")
     if len(cleaned) != sum(line.count("\n") + 1 for line in lines):
         return [_clean_text(line) for line in lines]

@@ -1,4 +1,4 @@
-"""Tables of a section: what stands under `tables` in its JSON, as the page and Markdown show it."""
+"""Tables of a section, read from `tables` in its JSON, for the page and for Markdown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class SectionTable(Struct, frozen=True):
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Each as long as the columns."""
+    """The rows, each as long as the columns."""
 
 
 def section_tables(section: Section) -> list[SectionTable]:
-    """Return the tables of a section; what cannot be read of them is left out."""
+    """Return the tables of a section; malformed ones are left out."""
     return list(_read_tables(section))
 
 

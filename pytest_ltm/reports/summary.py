@@ -1,4 +1,4 @@
-"""`summary.json`: the run in numbers, each defined beside them; and the properties of a pytest item."""
+"""`summary.json`: the figures of a run with their definitions; and the properties of a pytest item."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADDED = (*FIELDS, "sections")
 
 
 def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
-    """Return the properties of an example's pytest item: built-in types only; what is unknown is absent."""
+    """Return the user properties of an example's pytest item: built-in types only, without unknown values."""
     values: dict[str, object] = {
         "ltm_score": result.score,
         "ltm_upper": result.upper,
@@ -49,7 +49,7 @@ def user_properties(result: ScenarioResult) -> list[tuple[str, object]]:
         "ltm_skills": ",".join(result.skills) or None,
         **{f"ltm_metric_{metric.name}": metric.value for metric in result.metrics},
     }
-    # JUnit readers take any text for a value, so a missing one is no property at all.
+    # JUnit readers accept any text as a value, so a missing value is left out.
     return [(name, value) for name, value in values.items() if value is not None]
 
 
@@ -64,8 +64,8 @@ def summary_json(
 ) -> dict[str, Any]:
     """Return the run as JSON values.
 
-    `plan`: what else the run was made from (suite, filler, tokenizer, scoring ...),
-    JSON values. `added`: the fields of features, which may be those of `ADDED`.
+    `plan`: further settings of the run (suite, filler, tokenizer, scoring ...) as JSON values. `added`: fields of
+    features; they may be those of `ADDED`.
     """
     added = {"gate": None, "comparison": None} | dict(added or {})
     return {
@@ -111,12 +111,11 @@ def _cell_json(cell: ScenarioCell) -> dict[str, Any]:
 
 
 def rewrite_summary(run: RunResult, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a summary that was read from `summary.json` with the numbers of the run as it is now.
+    """Return a summary read from `summary.json` with its numbers updated to the current results.
 
-    What the results do not say (versions, seed, plan, wall times) is kept.
+    Values that the results lack (versions, seed, plan, wall times) are kept.
     """
-    # The results do not know how they came about; what the file says of that must
-    # survive an amendment.
+    # The results lack their own origin, so it must survive an amendment.
     origin: dict[str, Any] = {"pytest_ltm_version": "", "seed": 0, "plan": {}} | {
         name: summary[name]
         for name in (
@@ -161,7 +160,7 @@ VERDICTS_FILE = "verdicts.csv"
 
 
 def verdicts_csv(run: RunResult) -> str:
-    """Return every verdict as CSV, a line an example, with a heading; empty cells where there is nothing."""
+    """Return every verdict as CSV, a line per example below a heading; missing values are empty cells."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(VERDICTS)
@@ -182,17 +181,17 @@ def write_verdicts(folder: Path, run: RunResult) -> None:
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
-    """Write what `summary_json` returned, with the checksum of all of it."""
-    # From the text: what is written has no secrets, other than what was given.
+    """Write the result of `summary_json` with a checksum of its contents."""
+    # From the redacted text: the file contains no secrets, unlike the given values.
     written = parse_record(json_text(dict(summary)))
     sealed = {**written, "sum": summary_checksum(written)}
     write_whole(path, json_text(sealed).encode())
 
 
 def summary_checksum(summary: Mapping[str, Any]) -> str:
-    """Return the checksum of what `summary.json` says beside it (BLAKE2b, 16 bytes).
+    """Return the checksum of the other fields of `summary.json` (BLAKE2b, 16 bytes).
 
-    It shows accidents and edits, as those of a journal do; it needs no key.
+    Like a journal's checksums it reveals accidents and edits, without a key.
     """
     fields = {name: value for name, value in summary.items() if name != "sum"}
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
@@ -200,7 +199,7 @@ def summary_checksum(summary: Mapping[str, Any]) -> str:
 
 
 def refresh_summary(run: LoadedRun) -> None:
-    """Rewrite `summary.json` and `verdicts.csv` of a run that has them, with its amended verdicts."""
+    """Rewrite `summary.json` and `verdicts.csv` of a run with its amended verdicts, if it has these files."""
     if run.summary:
         write_summary(
             run.path / "summary.json", rewrite_summary(run.result, run.summary)
@@ -266,16 +265,16 @@ def _example_json(row: ScenarioResult) -> dict[str, Any]:
     return {**dict(user_properties(row)), **fields_of(row, *_OF_EXAMPLE), **automatic}
 
 
-# What `summary.json` may hold: `python tests/golden/refresh.py schema` writes the part
+# The schema of `summary.json`: `python tests/golden/refresh.py schema` writes the part
 # on columns.
 SCHEMA = Path(__file__).with_name("summary.schema.json")
 
 
 def summary_schema() -> dict[str, Any]:
-    """Return the JSON Schema of `summary.json`: what the file has, with the figures of columns as they are now."""
+    """Return the JSON Schema of `summary.json`, with the current figures of columns."""
     schema: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))
     result = schema["$defs"]["result"]
-    # Figures are declared once, in code: a schema written by hand would soon lack some.
+    # Figures are declared once, in code: a handwritten schema would soon lack some.
     own_properties = {
         name: result["properties"][name]
         for name in ("agent", "span_label", "span", "scenarios", "metrics")

@@ -1,4 +1,4 @@
-"""Whether the files about a whole run hold: `run.json`, summary, table of verdicts, what is known of its judge."""
+"""Checks the files about a whole run: `run.json`, summary, table of verdicts, known-answer checks."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from pytest_ltm.reports.summary import (
     verdicts_csv,
 )
 
-# Options by which a command chooses some of the conversations or examples.
+# Options that select some of the conversations or examples.
 _CHOOSING = {"keyword", "markexpr", "deselect", "ltm_shard"}
-# What every summary has, whatever version wrote it.
+# Fields of every summary, whatever version wrote it.
 _OF_SUMMARY = (
     "run_id",
     "pytest_ltm_version",
@@ -37,18 +37,18 @@ _OF_SUMMARY = (
     "conversations",
     "notices",
 )
-# What tells the entries of a list of conversations or results apart.
+# Fields that identify the entries of a list of conversations or results.
 _LABELS = ("agent", "span_label", "trial", "nodeid", "ltm_scenario")
 
 
 def check_run_file(path: Path) -> Iterator[Discrepancy]:
-    """Yield what keeps `run.json` from being read, where there is one."""
+    """Yield a discrepancy if `run.json` exists but cannot be read."""
     if path.is_file() and not isinstance(json.loads(read_regular(path)), dict):
         yield Discrepancy(path.name, "it is not a JSON object")
 
 
 def check_judge(run: Path) -> Iterator[Discrepancy]:
-    """Yield what known answers say against a judge."""
+    """Yield the known answers that a judge misjudged."""
     for check in judge_checks.judge_prechecks(run):
         if check.verdict == "wrong":
             problem = f"the judge misjudged known answers: {check.why}"
@@ -59,10 +59,10 @@ def check_judge(run: Path) -> Iterator[Discrepancy]:
 
 
 def check_settings(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepancy]:
-    """Yield which settings of a part of the run are not those that its conversations were played with."""
+    """Yield the settings of a part of the run that differ from those its conversations were played with."""
     settings = part["run"].get("settings", {})
     options = part["run"].get("options", {})
-    # A command that chose some did not ask for the others.
+    # A command that selected some did not ask for the others.
     if not part["run"].get("paths") and not options.keys() & _CHOOSING:
         yield from _unplayed_conversations(run, settings)
     for conversation in run.conversations:
@@ -82,7 +82,7 @@ def check_settings(run: LoadedRun, part: Mapping[str, Any]) -> Iterator[Discrepa
 def _unplayed_conversations(
     run: LoadedRun, settings: Mapping[str, Any]
 ) -> Iterator[Discrepancy]:
-    """Yield the conversations that a run asked for and does not have."""
+    """Yield the conversations that a run asked for but lacks."""
     played = {
         conversation.result.name.planned_name for conversation in run.conversations
     }
@@ -101,7 +101,7 @@ def _setting_pairs(
     plan: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> Mapping[str, tuple[object, object]]:
-    """Return what a run asked for and what a conversation was played with, by the name of the setting."""
+    """Return the requested and the played value of each setting, by its name."""
     name = conversation.result.name.planned_name
     # A plan adds the versions of the judge's questions.
     judge = str(plan.get("judge")).partition(" (")[0]
@@ -122,7 +122,7 @@ def _setting_pairs(
 
 
 def check_listing(run: LoadedRun) -> Iterator[Discrepancy]:
-    """Yield the conversations that the summary lists, found by their places, and that are not there."""
+    """Yield the conversations that the summary lists, identified by their places, but that are missing."""
     folders = {conversation.path.name for conversation in run.conversations}
     for entry in run.summary.get("conversations", ()):
         parts = [str(entry.get(part)) for part in ("agent", "span_label", "trial")]
@@ -138,7 +138,7 @@ def check_listing(run: LoadedRun) -> Iterator[Discrepancy]:
 def check_summary(
     run: LoadedRun, parts: Sequence[Mapping[str, Any]]
 ) -> Iterator[Discrepancy]:
-    """Yield what summary and table of verdicts say that does not follow from results and `run.json`."""
+    """Yield where summary and table of verdicts do not follow from the results and `run.json`."""
     summary = run.summary
     for problem in _run_file_differences(run, parts):
         yield Discrepancy(SUMMARY, problem)
@@ -161,14 +161,14 @@ def check_summary(
 def _run_file_differences(
     run: LoadedRun, parts: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield where summary and `run.json` differ."""
+    """Yield the differences between the summary and `run.json`."""
     summary = run.summary
     path = run.path / RUN_FILE
     begun_run = ""
     with suppress(OSError, ValueError, RecursionError, AttributeError):
         begun_run = str(json.loads(read_regular(path)).get("run", ""))
     run_id = summary.get("run_id")
-    # A copy that was amended has the name of its folder.
+    # An amended copy is named after its folder.
     if run_id not in (begun_run or run_id, run.path.resolve().name):
         yield f"it is that of run {run_id}, and {RUN_FILE} began run {begun_run}"
     if not path.is_file():
@@ -183,8 +183,8 @@ def _run_file_differences(
 
 
 def _value_differences(filed: object, rewritten: object, path: str) -> Iterator[str]:
-    """Yield where two JSON values differ; what another version did not write yet does not count."""
-    # Nearly always, and told much faster than by looking through both.
+    """Yield where two JSON values differ; fields that another version did not write yet do not count."""
+    # The usual case, and much faster than walking through both.
     if filed == rewritten:
         return
     if isinstance(filed, dict) and isinstance(rewritten, dict):
@@ -194,7 +194,7 @@ def _value_differences(filed: object, rewritten: object, path: str) -> Iterator[
     if isinstance(filed, list) and isinstance(rewritten, list):
         yield from _list_differences(filed, rewritten, path)
         return
-    # The order in which a mean is summed may change its last digit.
+    # The order of summation may change the last digit of a mean.
     is_close = (
         isinstance(filed, float)
         and isinstance(rewritten, float)
@@ -212,7 +212,7 @@ def _difference_text(path: str, filed: object, rewritten: object) -> str:
 def _list_differences(
     filed: Sequence[object], rewritten: Sequence[object], path: str
 ) -> Iterator[str]:
-    """Yield where the entries of two lists differ: imported runs list conversations in an order of their own."""
+    """Yield where the entries of two lists differ, matched by label: imported runs have another order."""
     if len(filed) != len(rewritten):
         yield _difference_text(path, filed, rewritten)
         return
@@ -227,7 +227,7 @@ def _list_differences(
 
 
 def _entry_label(entry: object, number: int) -> str:
-    """Return what tells an entry of a list apart: its names, else its number."""
+    """Return an identifier of a list's entry: its names, else its index."""
     if not isinstance(entry, dict):
         return str(number)
     names = [str(entry[name]) for name in _LABELS if name in entry]
@@ -238,7 +238,7 @@ def _entry_label(entry: object, number: int) -> str:
 
 
 def _has_verdicts(run: LoadedRun) -> bool:
-    """Return whether the table of verdicts, where there is one, is that of the results."""
+    """Return whether the table of verdicts, if there is one, matches the results."""
     path = run.path / VERDICTS_FILE
     if not path.is_file():
         return True
@@ -257,7 +257,7 @@ def _csv_rows(data: bytes) -> list[dict[str, str]]:
 def _agree_in_columns(
     filed: Sequence[Mapping[str, str]], rewritten: Sequence[Mapping[str, str]]
 ) -> bool:
-    """Return whether two tables have the same rows, in the columns that both have: another version has others."""
+    """Return whether two tables have equal rows in the columns that both versions have."""
     if not filed or not rewritten:
         return False
     columns = sorted(filed[0].keys() & rewritten[0].keys())

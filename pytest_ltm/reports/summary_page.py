@@ -1,4 +1,4 @@
-"""SummaryPage: the Markdown summary of a run, as a file, on the screen, and for a step of a CI job."""
+"""SummaryPage: the Markdown summary of a run: to a file, the screen or a CI job's step summary."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pathlib import Path
 from pytest_ltm.api.journal import RunResult, Section
 from pytest_ltm.api.storage import LtmError, for_file, write_output
 
-# The environment variable that names the summary of a CI job's step.
+# The environment variable with the path of a CI job's step summary.
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _ON_SCREEN = "-"
 
 
 class SummaryPage:
-    """What becomes of the Markdown summary."""
+    """Writes the Markdown summary to its destinations."""
 
     def __init__(self, path: Path | None) -> None:
-        """`path`: as `--ltm-summary` names it, which may be `-`."""
+        """`path` is the value of `--ltm-summary`, which may be `-`."""
         self._is_shown = path is not None and path.name == _ON_SCREEN
         self.path = None if self._is_shown else path
         """The file to write."""
         self.shown = ""
-        """What is printed in place of the tables."""
+        """The text printed in place of the tables."""
 
     def write(
         self, result: RunResult, sentences: Sequence[str], sections: Sequence[Section]
     ) -> list[str]:
-        """Write the summary wherever it is wanted; return what went wrong."""
+        """Write the summary to all requested places; return the problems."""
         if not (self.path or self._is_shown or os.environ.get(STEP_SUMMARY)):
             return []
         from pytest_ltm.reports.markdown import add_to_step_summary, run_markdown

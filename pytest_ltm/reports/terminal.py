@@ -64,13 +64,13 @@ from pytest_ltm.reports.agent_sentences import (
     rank_at_largest_span,
 )
 
-# How many reasons are listed; all are in the result files.
+# The most reasons listed; all are in the result files.
 MOST_REASONS = 8
 _PLACES = 2
 _FURTHER = "and {:,} more"
-# A provider's error may bring its whole web page along.
+# A provider's error may include its whole web page.
 _REASON = 200
-# By cause; `{s}` stands where several have an s.
+# By cause; `{s}` marks the plural ending.
 _KINDS = {
     "unscored": "unscored",
     "undecided": "undecided",
@@ -87,7 +87,7 @@ _KINDS = {
 
 
 def missing_lines(run: RunResult, width: int) -> list[str]:
-    """Return what has no score, grouped by reason, most frequent first; nothing if all have one."""
+    """Return the examples without a score, grouped by reason, most frequent first; empty if all have one."""
     missing = [row for row in run.scenarios if not row.scored]
     count = len(missing)
     lost_count = sum(row.is_lost for row in missing)
@@ -102,14 +102,14 @@ def missing_lines(run: RunResult, width: int) -> list[str]:
 
 
 def open_lines(run: RunResult, width: int) -> list[str]:
-    """Return what is neither proven right nor wrong, grouped in the same way; nothing if all is."""
+    """Return the examples left open, grouped in the same way; empty if there are none."""
     rows = [row for row in run.scenarios if row.upper is not None]
     examples = pluralize(len(run.scenarios), "example")
     return _reason_lines(rows, f"{len(rows):,} of {examples} {LEFT_OPEN}:", width)
 
 
 def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list[str]:
-    """Return a line for each reason, below a head; nothing without rows."""
+    """Return a line for each reason below a head; empty without rows."""
     if not rows:
         return []
     groups = _by_reason(rows)
@@ -126,7 +126,7 @@ def _reason_lines(rows: Sequence[ScenarioResult], head: str, width: int) -> list
 
 
 def _where_lost(rows: Sequence[ScenarioResult]) -> str:
-    """Return in which scenarios of which agents at which spans: the first few, and how many more."""
+    """Return the first few places (scenario, agent, span) of some rows, and how many more there are."""
     places = group_by(rows, lambda row: one_line(at_span(row.agent, row.span_label)))
     parts = []
     for place, place_rows in places.items():
@@ -136,7 +136,7 @@ def _where_lost(rows: Sequence[ScenarioResult]) -> str:
 
 
 def reasons_told(run: RunResult) -> frozenset[str]:
-    """Return the reasons that `missing_lines` tells in full."""
+    """Return the reasons that `missing_lines` shows in full."""
     listed = [group[0].reason for group in _unscored_groups(run)[:MOST_REASONS]]
     return frozenset(
         reason
@@ -146,7 +146,7 @@ def reasons_told(run: RunResult) -> frozenset[str]:
 
 
 def first_reason(run: RunResult) -> str:
-    """Return why most of what has no score has none; "" if all have one."""
+    """Return the most frequent reason for missing scores, or "" if none is missing."""
     groups = _unscored_groups(run)
     return _why_unscored(groups[0][0]) if groups else ""
 
@@ -172,7 +172,7 @@ def _why_unscored(row: ScenarioResult, *, plural: bool = False) -> str:
 
 
 def failing_lines(run: RunResult, width: int) -> list[str]:
-    """Return a line for each scenario that failed: `colours 0/3 at 32k: does not name 'ochre'`."""
+    """Return a line for each scenario that failed, such as `colours 0/3 at 32k: does not name 'ochre'`."""
     several_agents = len({row.agent for row in run.scenarios}) > 1
 
     def place_of(row: ScenarioResult) -> str:
@@ -194,8 +194,8 @@ def failing_lines(run: RunResult, width: int) -> list[str]:
                 parts.append(f"{passed}/{len(place_rows)} {one_line(place)}".rstrip())
                 reasons.append(failed[0].reason)
         if parts:
-            # One reason stands for all: the line is a place to begin, the failure texts
-            # are above it.
+            # One reason stands for all: the line is a starting point, and the failure
+            # texts are above it.
             places = ", ".join(first_and_rest(parts, _PLACES, _FURTHER))
             text = f"{one_line(name)} {places}: {one_line(reasons[0])}"
             lines.append(clip_text(text, width))
@@ -210,10 +210,9 @@ MOST_NOTICES = 12
 def summary_lines(
     run: RunResult, *, width: int, verbosity: int, color: bool
 ) -> list[str]:
-    """Return what the terminal says of a run, no line wider than `width` (at least 40).
+    """Return the terminal summary of a run, no line wider than `width` (at least 40).
 
-    `verbosity` is pytest's: below 0 one line for each agent and span, above 0 a few
-    more rows.
+    `verbosity` is pytest's: below 0 one line per agent and span, above 0 a few more rows.
     """
     columns = result_columns(run)
     width = max(width, NARROWEST)
@@ -244,7 +243,7 @@ def summary_lines(
 
 
 def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
-    """Return a line for each agent and span, and the notes."""
+    """Return a line per agent and span, and the notes."""
     texts = [
         *leading_sentences(run),
         *[_quiet_line(column) for column in columns],
@@ -254,7 +253,7 @@ def _quiet_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[
 
 
 def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list[str]:
-    """Return what the spread of a total is, or why there is none."""
+    """Return the explanation of a total's spread, or why there is none."""
     if any(column.spread for column in columns):
         return wrap_text(
             f"spread: standard deviation of the total, over {DRAWS:,} draws of one example each",
@@ -262,7 +261,7 @@ def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list
         )
     if not any(column.out_of for column in columns):
         return []
-    # Where figures are measured, the examples are the questions of a data set: there are
+    # With data set metrics, the examples are the questions of a data set, and there are
     # no others to ask for.
     way_out = "" if agent_metrics(run) else " (--ltm-examples=3 would tell)"
     return wrap_text(
@@ -271,7 +270,7 @@ def _spread_lines(run: RunResult, columns: Sequence[Column], width: int) -> list
 
 
 def _amendment_lines(columns: Sequence[Column], width: int) -> list[str]:
-    """Return how many verdicts a person has replaced; nothing without any."""
+    """Return how many verdicts a person has replaced; empty if none."""
     amended = sum(column.amended_verdicts for column in columns)
     if not amended:
         return []
@@ -308,11 +307,11 @@ def _checksum_lines(run: RunResult) -> list[str]:
 def _table_lines(
     columns: Sequence[Column], suite: str, width: int, *, verbosity: int, color: bool
 ) -> list[str]:
-    """Return the caption, the table, the columns it has no room for in one sentence, and what has no score."""
+    """Return the caption, the table, a sentence on columns that do not fit, and the missing scores."""
     table = _results_table(columns, verbosity, suite)
     folded: list[Column] = []
-    # Several tables below each other are hard to compare; the agents under test are
-    # what the reader looks for.
+    # Several tables below each other are hard to compare; readers look for the agents
+    # under test.
     if verbosity == 0 and not fits_width(table, width):
         shown_columns, folded = _ordered_columns(columns)
         table = _results_table(shown_columns, verbosity, suite)
@@ -323,7 +322,7 @@ def _table_lines(
 
 
 def _table_caption(columns: Sequence[Column]) -> str:
-    """Return what the table shows, and what the signs in it mean."""
+    """Return a description of the table and of the signs in it."""
     conversations = chain.from_iterable(column.conversations for column in columns)
     counts = frozenset(conversation.count for conversation in conversations)
     sentences = ["Mean score of each scenario; full marks = 1.00."]
@@ -341,7 +340,7 @@ def _table_caption(columns: Sequence[Column]) -> str:
 
 
 def _folded_sentence(folded: Sequence[Column]) -> list[str]:
-    """Return the shares of the columns that the table had no room for; nothing without any."""
+    """Return the shares of the columns that did not fit into the table; empty if all did."""
     if not folded:
         return []
     parts = []
@@ -354,7 +353,7 @@ def _folded_sentence(folded: Sequence[Column]) -> list[str]:
 
 
 def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
-    """Return the scenarios without any score, each group of columns that share them once."""
+    """Return the scenarios without any score, once for each group of columns that share them."""
     without = [column for column in columns if column.scenarios_without_score]
     groups = group_by(without, lambda column: column.scenarios_without_score)
     sentences = []
@@ -370,7 +369,7 @@ def _scoreless_sentences(columns: Sequence[Column]) -> list[str]:
 
 
 def _ordered_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
-    """Return the columns of agents under test, best at the largest memory span first, and those of all others."""
+    """Return the columns of agents under test, best at the largest span first, and the other columns."""
     sides = [AgentAtSpan(column.agent, column) for column in columns]
     tested = agents_under_test(sides)
     ranked = rank_at_largest_span(sides)
@@ -388,7 +387,7 @@ def _quiet_line(column: Column) -> str:
     parts = []
     if column.out_of:
         parts.append(f"total {column.total_with_spread}")
-        # What guessing would earn is worth a word only where it earns anything.
+        # The guessing score is worth mentioning only if it is above zero.
         if column.floor:
             parts.append(f"{column.floor:.2f} without memory")
         parts.append(f"accuracy {column.share}")
@@ -423,7 +422,7 @@ _COUNTS: Mapping[frozenset[Count], str] = {
 
 
 def scoreless_sentence(column: Column) -> list[str]:
-    """Return the sentence that names the scenarios without any score; nothing where all have one."""
+    """Return the sentence that names the scenarios without any score, or nothing if all have one."""
     names = join_words([one_line(name) for name in column.scenarios_without_score])
     if not names:
         return []
@@ -431,13 +430,13 @@ def scoreless_sentence(column: Column) -> list[str]:
 
 
 def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> TextTable:
-    """Return the scores of each scenario, with total and figures below."""
+    """Return the scores of each scenario, with totals and figures below."""
     rows = []
     for name in scenario_names(columns):
         scores = tuple(_score_cell(column, name) for column in columns)
         rows.append(TableRow(label=name, cells=scores))
     rows += _total_rows(columns, verbosity)
-    # Marks hang out to the right of every number: digits stay below each other.
+    # Marks hang to the right of each number, so that digits stay aligned.
     all_cells = chain.from_iterable(row.cells for row in rows)
     room = max(len(_number_marks(text)) for text, _ in all_cells)
     aligned = []
@@ -457,13 +456,13 @@ def _results_table(columns: Sequence[Column], verbosity: int, suite: str) -> Tex
 
 
 def _score_cell(column: Column, name: str) -> tuple[str, Style]:
-    """Return the mean of a scenario in a column, in a style that says how good it is."""
+    """Return the mean of a scenario in a column, styled by how good it is."""
     mean = column.cells[name].mean if name in column.cells else None
     return column.cell_text(name), _score_style(mean)
 
 
 def _score_style(mean: float | None) -> Style:
-    """Return how a score is painted."""
+    """Return the style of a score."""
     if mean is None:
         return "dim"
     if mean >= FULL_MARKS:
@@ -472,13 +471,13 @@ def _score_style(mean: float | None) -> Style:
 
 
 def _number_marks(text: str) -> str:
-    """Return what stands behind a number."""
+    """Return the marks after a number."""
     return text[len(text.rstrip(GUESSED + UNSCORED + HAMPERED)) :]
 
 
 def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
-    """Return the rows below the scenarios: the total, and the figures that any column has."""
-    # One maximum for all stands in the label, so that the cells stay narrow.
+    """Return the rows below the scenarios: the total, and the figures that some column has."""
+    # A common maximum goes into the label, so that the cells stay narrow.
     same = len({column.maximum_total for column in columns}) == 1
     cells: list[tuple[str, Style]] = []
     for column in columns:
@@ -508,12 +507,12 @@ def _total_rows(columns: Sequence[Column], verbosity: int) -> list[TableRow]:
 
 
 def _note_lines(notes: Iterable[str], width: int) -> list[str]:
-    """Return notes, wrapped."""
+    """Return the notes, wrapped."""
     return wrap_texts((f"note: {one_line(note)}" for note in notes), width, "      ")
 
 
 def _conversation_notes(run: RunResult) -> list[str]:
-    """Return the notes on conversations, each once: which of an agent at a span it is true of is said before it."""
+    """Return the notes on conversations, each once, prefixed with the agent and span it applies to."""
     told_above = {ended_early(reason) for reason in reasons_told(run)}
     trials: dict[tuple[str, str, str], list[str]] = {}
     conversations: Counter[tuple[str, str]] = Counter()
@@ -535,14 +534,13 @@ def _conversation_notes(run: RunResult) -> list[str]:
     return notes
 
 
-# --- What a run asked its judge, in one line; apart from what the agent used.
+# --- The judge's usage in one line, separate from the agent's.
 
 
 def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]:
-    """Return the line about the judge, none if nobody asked it.
+    """Return the line about the judge, or nothing if it was not asked.
 
-    `remembered`: for each reply that came from an earlier run what it had cost, in
-    dollars, where that is known.
+    `remembered`: the original cost in dollars of each reply reused from an earlier run, if known.
     """
     usage = _side_usage(run, "judge")
     if not usage:
@@ -557,13 +555,13 @@ def judge_lines(run: RunResult, remembered: Sequence[float | None]) -> list[str]
 
 
 def user_lines(run: RunResult) -> list[str]:
-    """Return the line about the models of simulated users, none if nobody asked one."""
+    """Return the line about the models of simulated users, or nothing if none was asked."""
     usage = _side_usage(run, "user")
     return [f"simulated users: {usage}"] if usage else []
 
 
 def _side_usage(run: RunResult, side: str) -> str:
-    """Return calls, tokens and dollars of what the examples asked, "" if they asked nothing."""
+    """Return calls, tokens and dollars of one side's requests, or "" without any."""
     rows = run.scenarios
     calls = sum(getattr(row, f"{side}_calls") for row in rows)
     if not calls:
@@ -584,7 +582,7 @@ def _side_usage(run: RunResult, side: str) -> str:
 
 
 def section_lines(section: Section, width: int) -> list[str]:
-    """Return what a feature says under a title of its own; nothing where it has none."""
+    """Return a feature's section below its title; empty if it has no title."""
     lines = [one_line(section.title)] if section.title else []
     sentences = [f"  {one_line(sentence)}" for sentence in section.sentences]
     return lines + wrap_texts(sentences, width, "  ")

@@ -1,4 +1,4 @@
-"""Scores over time: what runs and baselines earned, a series for each agent and span, a line for each plan."""
+"""Scores over time: those of runs and baselines, a series per agent and span, a segment per plan."""
 
 from __future__ import annotations
 
@@ -37,78 +37,78 @@ if TYPE_CHECKING:
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
-    """What one agent earned at one memory span, at one time."""
+    """The score of one agent at one memory span and one time."""
 
     name: str
-    """The run's id, the baseline's name."""
+    """The run's id, or the baseline's name."""
     kind: str
-    """run or baseline."""
+    """Either run or baseline."""
     at: datetime | None
-    """When the run was begun, when the baseline was committed."""
+    """When the run began, or when the baseline was committed."""
     commit: str = ""
     branch: str = ""
     standing: HistoricalScore
     facts: Callable[[], Iterable[PlanFacts]] = tuple
-    """Reads the facts of the plans, to explain how two of them differ."""
+    """Reads the facts of the plans, to explain how two plans differ."""
 
     @property
     def share(self) -> float | None:
-        """The share of full marks, None where it says too little about memory."""
+        """The share of full marks; None if it is no measure of memory."""
         if self.standing.unmeasured:
             return None
         return self.standing.share
 
     @property
     def total(self) -> str:
-        """`8.50 of 11`."""
+        """The total as text, such as `8.50 of 11`."""
         if self.standing.low is None:
             return NOTHING
         return f"{self.standing.points} of {self.standing.full}"
 
     @property
     def date(self) -> str:
-        """In UTC, to the minute."""
+        """The date in UTC, to the minute."""
         if self.at is None:
             return "date unknown"
         return f"{self.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
 
     @property
     def place(self) -> str:
-        """The first digits of the commit."""
+        """The first digits of the commit hash."""
         return one_line(self.commit)[:7]
 
 
 class TrendSegment(NamedTuple):
-    """The points of one plan: only these can be compared."""
+    """The points of one plan: only these are comparable."""
 
     number: int
-    """Of the plan within its series, from 1; the last is that of the newest result."""
+    """The number of the plan within its series, from 1; the plan of the newest result comes last."""
     points: tuple[TrendPoint, ...]
-    """In the order of time."""
+    """The points, oldest first."""
 
     @property
     def drawn_points(self) -> tuple[TrendPoint, ...]:
-        """Those that say enough."""
+        """The points that measure memory."""
         return tuple(point for point in self.points if point.share is not None)
 
 
-# Plans of a series that a terminal shows and explains: the last ones.
+# The last plans of a series, which a terminal shows and explains.
 MOST_PLANS = 5
 
 
 class TrendSeries(NamedTuple):
-    """One agent at one memory span."""
+    """The scores of one agent at one memory span."""
 
     agent: str
     span_label: str
     lines: tuple[TrendSegment, ...]
 
     def difference(self, line: TrendSegment) -> str:
-        """Return in what one of the last plans differs from the one before; "" where that is unknown."""
+        """Return how one of the last plans differs from the one before, or "" if unknown."""
         if line.number == 1 or line.number <= len(self.lines) - MOST_PLANS:
             return ""
         previous = self.lines[line.number - 2]
-        # The neighbouring results: they differ least in anything but their plans.
+        # Neighbouring results differ least in anything but their plans.
         theirs = self._facts_of(previous.points[-1])
         ours = self._facts_of(line.points[0])
         unequal = unequal_plans(theirs, ours)
@@ -122,17 +122,17 @@ class TrendSeries(NamedTuple):
         return text.replace("this run", "this plan")
 
     def _facts_of(self, point: TrendPoint) -> list[PlanFacts]:
-        """Return the facts of the plans of a result at this span."""
+        """Return the facts of a result's plans at this span."""
         return [facts for facts in point.facts() if facts.span_label == self.span_label]
 
     @property
     def label(self) -> str:
-        """`bot at 32k`."""
+        """The name of the series, such as `bot at 32k`."""
         return at_span(self.agent, self.span_label)
 
     @property
     def points(self) -> list[tuple[int, TrendPoint]]:
-        """All points with the numbers of their plans, in the order of time."""
+        """All points with the numbers of their plans, oldest first."""
         numbered: list[tuple[int, TrendPoint]] = []
         for line in self.lines:
             numbered += [(line.number, point) for point in line.points]
@@ -140,7 +140,7 @@ class TrendSeries(NamedTuple):
 
 
 def of_run(past: Past) -> list[TrendPoint]:
-    """Return the points of a run; none of one that goes on, or cannot be read."""
+    """Return the points of a run; empty if it is in progress or cannot be read."""
     if past.state == "in progress":
         return []
     if past.source:
@@ -156,8 +156,8 @@ def of_run(past: Past) -> list[TrendPoint]:
         except LtmError:
             return ()
 
-    # Read only where two plans differ: it takes longer than all else that a trend reads
-    # of a run.
+    # Read only where two plans differ: it takes longer than everything else that a
+    # trend reads of a run.
     return [
         TrendPoint(
             name=past.name,
@@ -175,9 +175,9 @@ def of_run(past: Past) -> list[TrendPoint]:
 def series_of(
     points: Iterable[TrendPoint], agents: Sequence[str] = (), spans: Sequence[str] = ()
 ) -> tuple[TrendSeries, ...]:
-    """Return a series for each agent and span, by name and length; of the agents under test where there are any.
+    """Return a series per agent and span, by name and length, of the agents under test if there are any.
 
-    `agents`, `spans`: the labels that are wanted; none: all.
+    `agents`, `spans`: the labels to include; all if empty.
     """
     chosen = [
         point
@@ -211,8 +211,8 @@ def series_of(
 def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
     """Return the points of each plan, numbered from 1."""
     plans = list(group_by(points, lambda point: point.standing.plan).values())
-    # The plan of the newest result comes last: a project that goes back to an old plan
-    # goes on with its line.
+    # The plan of the newest result comes last: a project that returns to an old plan
+    # continues its segment.
     plans.sort(key=lambda plan_points: _point_order(plan_points[-1]))
     return tuple(
         TrendSegment(number, tuple(plan_points))
@@ -221,7 +221,7 @@ def _segments(points: Sequence[TrendPoint]) -> tuple[TrendSegment, ...]:
 
 
 def _point_order(point: TrendPoint) -> tuple[Any, ...]:
-    """Order points by time."""
+    """Sort points by time."""
     return (
         point.at or datetime(1, 1, 1, tzinfo=timezone.utc),
         point.kind,
@@ -230,12 +230,12 @@ def _point_order(point: TrendPoint) -> tuple[Any, ...]:
     )
 
 
-# --- In a terminal: time goes down, scores go to the right; each plan has a chart of
-# its own.
+# --- In a terminal: time goes down, scores go to the right; each plan has its own
+# chart.
 
 
 class Signs(NamedTuple):
-    """What a chart is drawn with."""
+    """The characters of a chart."""
 
     run: str = "●"
     baseline: str = "◆"
@@ -245,9 +245,9 @@ class Signs(NamedTuple):
 
 
 UNICODE_SIGNS = Signs()
-# For terminals that show ASCII only.
+# For terminals limited to ASCII.
 PLAIN = Signs(run="o", baseline="#", interval="-", edge="|", steps="_.:-=+*#")
-# Points of a plan that are listed, unless all are asked for: the last ones.
+# The last points of a plan, which are listed unless all are requested.
 MOST_ROWS = 30
 _DATE = len("2026-01-05 10:15")
 _BAR = (16, 60)
@@ -263,7 +263,7 @@ def trend_lines(
     signs: Signs = UNICODE_SIGNS,
     is_complete: bool = False,
 ) -> list[str]:
-    """Return the series as charts, no line wider than `width` (at least 80); `is_complete`: every plan and result."""
+    """Return the series as charts, no line wider than `width` (at least 80); `is_complete`: list everything."""
     lines: list[str] = []
     for series in trends:
         if lines:
@@ -294,7 +294,7 @@ def trend_lines(
 
 
 class _SegmentChart:
-    """The results of one plan, a line each: date, commit, total, a bar, name."""
+    """The results of one plan as lines: date, commit, total, bar, name."""
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class _SegmentChart:
         self._signs = signs
         self._points = segment.points if is_complete else segment.points[-MOST_ROWS:]
         self._total_width = max(columns_of(point.total) for point in self._points)
-        # Everything but bar and name has a fixed width; names give way first, then the
+        # All but bar and name have a fixed width; names are shortened first, then the
         # bar.
         fixed = _DATE + 7 + self._total_width + 4 + 4 * len(_GAP) + 2
         room = width - fixed - len(_GAP)
@@ -320,7 +320,7 @@ class _SegmentChart:
         self._bar_width = min(max(room - self._name_width, _BAR[0]), _BAR[1])
 
     def lines(self, *, color: bool) -> Iterator[str]:
-        """Yield the head, why the plan differs from the one before, and the results."""
+        """Yield the head, the difference from the previous plan, and the results."""
         yield self._head()
         difference = self._series.difference(self._segment)
         if difference:
@@ -334,7 +334,7 @@ class _SegmentChart:
             yield clip_text(self._point_line(point), self._width).rstrip()
 
     def _head(self) -> str:
-        """Return which plan it is, the number of results, and a sparkline."""
+        """Return the plan's number, the number of results, and a sparkline."""
         plans = len(self._series.lines)
         plan = f"plan {self._segment.number} of {plans}, " if plans > 1 else ""
         head = f"{plan}{pluralize(len(self._segment.points), 'result')}"
@@ -353,7 +353,7 @@ class _SegmentChart:
         return _GAP.join(heads).rstrip()
 
     def _point_line(self, point: TrendPoint) -> str:
-        """Return a result, with its bar or why it has none."""
+        """Return a result with its bar, or with the reason why it has none."""
         cells = [
             pad_right(point.date, _DATE),
             pad_right(point.place, 7),
@@ -372,7 +372,7 @@ class _SegmentChart:
 
 
 def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
-    """Return a bar with the score at its place, and the interval around it."""
+    """Return a bar with a mark at the score and the interval around it."""
 
     def place_share(share: float) -> int:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
@@ -389,17 +389,17 @@ def _score_bar(point: TrendPoint, width: int, signs: Signs) -> str:
 
 
 def draw_sparkline(shares: Sequence[float | None], width: int, signs: Signs) -> str:
-    """Return a sign for each of the last shares that fit, the lowest for 0, the highest for full marks."""
+    """Return a character for each of the last shares that fit: the lowest for 0, the highest for 1."""
     drawn = [share for share in shares if share is not None][-max(width, 1) :]
     if len(drawn) < 2:
-        # A single mark shows no direction, so it is left out.
+        # A single mark shows no direction.
         return ""
     top = len(signs.steps) - 1
     return "".join(signs.steps[round(share * top)] for share in drawn)
 
 
 def trend_json(trends: Sequence[TrendSeries]) -> list[dict[str, Any]]:
-    """Return the series as JSON values; `plan` is equal where results can be compared."""
+    """Return the series as JSON values; results are comparable if `plan` is equal."""
     records = []
     for series in trends:
         points = [_point_json(point) for _, point in series.points]

@@ -1,7 +1,7 @@
-"""Verification: whether results, summary and definitions follow from the journals beside them, and those are whole.
+"""Verifies that results, summary and definitions follow from undamaged journals.
 
-Nothing is played here: `ltm verify` scores a run again as well. Who writes a journal
-wholly anew can compute its checksums, too, so what passes is consistent, not proven.
+Nothing is played here; `ltm verify` also scores a run again. Anyone who rewrites a whole journal can compute its
+checksums as well, so a passing run is consistent, not proven genuine.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from pytest_ltm.reports.summary_check import (
     check_summary,
 )
 
-# How the notice of a run begins that does not hold.
+# The beginning of a notice about a discrepancy.
 DIFFERS = "does not hold"
-_MOST_SHOWN = 2  # of one file, beside other things
+_MOST_SHOWN = 2  # per file, in notices
 
 
 def find_discrepancies(run: LoadedRun) -> list[Discrepancy]:
-    """Return what does not hold in a run folder, by what `read_run` has read of it."""
+    """Return the discrepancies in a run folder, given what `read_run` has read from it."""
     discrepancies = _check_conversations(run)
     path = run.path / RUN_FILE
     discrepancies += run_check(RUN_FILE, partial(check_run_file, path))
@@ -73,28 +73,28 @@ def _check_conversations(run: LoadedRun) -> list[Discrepancy]:
     return discrepancies
 
 
-# --- How a reader of the run is told.
+# --- Notices to readers of the run.
 
 
 def read_marked_run(run: Path | LoadedRun) -> LoadedRun:
-    """Return what stands in a run folder, with a notice for each thing that does not hold; LtmError as `read_run`."""
+    """Read a run folder, adding a notice for each discrepancy; raises LtmError like `read_run`."""
     loaded = run if isinstance(run, LoadedRun) else read_run(run)
     marked = _add_marks(loaded, discrepancy_sentences(loaded))
-    # All examples once more: nothing but the comparison reads them there, and they take
-    # as much room as the results.
+    # A second copy of all examples: only the comparison reads it, and it is as large as
+    # the results.
     summary = dict(loaded.summary)
     summary.pop("conversations", None)
     return structs.replace(marked, summary=summary)
 
 
 def mark_discrepancies(run: LoadedRun) -> LoadedRun:
-    """Return a run with a notice for each file in its folder that does not hold."""
-    # Read again: a run that goes on was given results that are in none of its files.
+    """Return a run with a notice for each of its files that has discrepancies."""
+    # Read again: an ongoing run was given results that are in none of its files.
     return _add_marks(run, discrepancy_sentences(read_run(run.path)))
 
 
 def discrepancy_notices(runs: Iterable[LoadedRun]) -> list[str]:
-    """Return the notices of runs on what does not hold."""
+    """Return the notices on discrepancies in some runs."""
     notices = chain.from_iterable(run.result.notices for run in runs)
     return [notice for notice in notices if notice.startswith(DIFFERS)]
 
@@ -111,7 +111,7 @@ def _add_marks(run: LoadedRun, sentences: Iterable[str]) -> LoadedRun:
 
 
 def discrepancy_sentences(run: LoadedRun) -> Iterator[str]:
-    """Yield the first things that do not hold of each file of a run, and how many more: one change has many effects."""
+    """Yield the first discrepancies per file of a run, and how many more: one change has many effects."""
     finished = [
         discrepancy
         for discrepancy in find_discrepancies(run)

@@ -1,1 +1,1 @@
-"""What leaves for other tools: runs as plain rows and frames (`load`), and in the formats of others (`ltm export`)."""
+"""Exports of runs: plain rows and frames (`load`), and formats of other tools (`ltm export`)."""

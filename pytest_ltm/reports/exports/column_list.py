@@ -1,4 +1,4 @@
-"""Column list: the columns of all exported tables, each with the words that stand where it is declared."""
+"""Column list: the columns of all exported tables, described by their docstrings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ltm.reports.exports import result_rows
 
 
 def column_lines() -> Iterator[str]:
-    """Yield each table with a line for every column of its own; first those that all tables begin with."""
+    """Yield each table with a line per column of its own, starting with the columns that all tables share."""
     tree = ast.parse(inspect.getsource(result_rows))
     nodes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     yield "every table"

@@ -1,4 +1,4 @@
-"""Runs in the form of Every Eval Ever: an aggregate for each agent and span, and a line for each example and trial.
+"""Exports runs in the format of Every Eval Ever: an aggregate per agent and span, a line per example and trial.
 
 Files have the paths that its datastore asks for:
 `data/COLLECTION/DEVELOPER/MODEL/UUID.json`. A model page's block of results is beside
@@ -26,12 +26,12 @@ from pytest_ltm.reports.html.details import expected_answers, plan_definitions
 from pytest_ltm.reports.verification import discrepancy_notices
 
 SCHEMA_VERSION = "0.2.2"
-# Nothing says which model an agent calls, and how.
+# A run does not record which model an agent calls, or how it is deployed.
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return an aggregate, its instances and a model page's block for each agent and span within `to`."""
+    """Return an aggregate, its instances and a model card's block per agent and span, all below `to`."""
     targets: list[ExportTarget] = []
 
     def write_instances(path: Path, part: RunSlice) -> None:
@@ -63,7 +63,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
 
 
 def _file_names(part: RunSlice) -> tuple[str, str]:
-    """Return the paths of aggregate and instances: the same for the same run, though they look random, as they must."""
+    """Return the paths of aggregate and instances: UUIDs by format, but stable for a given run."""
     name = UUID(bytes=sha256(part.id.encode()).digest()[:16], version=4)
     folder = f"data/pytest-ltm/{_model_id(part)}"
     return f"{folder}/{name}.json", f"{folder}/{name}_samples.jsonl"
@@ -74,7 +74,7 @@ def _write_text(text: str, path: Path) -> None:
 
 
 def aggregate_json(part: RunSlice) -> dict[str, Any]:
-    """Return the aggregate of one agent at one span: the total, the mean of each scenario, metrics beside them."""
+    """Return the aggregate of one agent at one span: total, mean of each scenario, other metrics."""
     column = part.column
     facts = part.facts()
     differs = discrepancy_notices([part.run])
@@ -141,7 +141,7 @@ def _result(name: str, details: dict[str, Any], *, most: int) -> dict[str, Any]:
 
 
 def instance_rows(part: RunSlice) -> Iterator[dict[str, Any]]:
-    """Yield a line for each example that was asked something and has a score; gaps and trials are metadata."""
+    """Yield a line per example that asked a question and has a score; gaps and trials are metadata."""
     for conversation in part.conversations:
         record = conversation.record() or ConversationRecord()
         expected = expected_answers(plan_definitions(conversation.plan()))
@@ -220,7 +220,7 @@ def _talk(
 
 
 def model_results(part: RunSlice) -> str:
-    """Return the results as the block that model pages read (`model-index`), as YAML."""
+    """Return the results as a `model-index` block in YAML, as model cards use it."""
     column = part.column
     quoted = json.dumps
     lines = ["model-index:", f"- name: {quoted(column.agent)}", "  results:"]
@@ -269,5 +269,5 @@ def _plain(name: str) -> str:
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
-    """Return values as texts, which is what metadata holds; what is not known is left out."""
+    """Return the values as strings, as metadata requires; None is omitted."""
     return {name: text_of(value) for name, value in values.items() if value is not None}

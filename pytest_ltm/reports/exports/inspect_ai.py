@@ -1,4 +1,4 @@
-"""Runs as logs of Inspect: an `.eval` file for each agent and span, a sample for each example and trial."""
+"""Exports runs as Inspect logs: an `.eval` file per agent and span, a sample per example and trial."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORER = "ltm"
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return a log for each agent and span in the folder `to`; LtmError where inspect_ai is absent."""
+    """Return a log per agent and span in the folder `to`; LtmError if inspect_ai is not installed."""
     log = import_library("inspect_ai.log", extra="inspect", user="--to inspect")
 
     def write(path: Path, part: RunSlice) -> None:
@@ -41,7 +41,7 @@ def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
         task = _PLAIN.sub("-", f"{part.column.agent}-{part.column.span_label}")[
             :80
         ].strip("-.")
-        # `inspect view` lists logs by such names: time, task, id.
+        # `inspect view` lists logs by names of this form: time, task, id.
         name = f"{part.begin_time:%Y-%m-%dT%H-%M-%S+00-00}_{task}_{part.id}.eval"
         targets.append(ExportTarget(to / name, partial(write, part=part)))
     return targets
@@ -51,7 +51,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def _eval_log(part: RunSlice) -> dict[str, Any]:
-    """Return the log as JSON values; the only NaN is Inspect's sign of a sample without a score."""
+    """Return the log as JSON values; NaN appears only as Inspect's mark for a sample without a score."""
     facts = part.facts()
     column = part.column
     counts: dict[str, Any] = {
@@ -62,7 +62,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     samples = list(_eval_samples(part))
     figures = part.figures()
     unscored = column.unscored_examples
-    # Trials are epochs of one sample, so its id counts once.
+    # Trials are epochs of one sample, so each id counts once.
     names = list(dict.fromkeys(sample["id"] for sample in samples))
     shown_figures = {
         name: {"name": name, "value": value}
@@ -114,7 +114,7 @@ def _eval_log(part: RunSlice) -> dict[str, Any]:
     }
 
 
-# The figures at the head of a log; the others are counts, in its metadata.
+# Figures shown in a log's header; counts go into its metadata.
 _SHOWN = ("accuracy", "total", "out_of", "pass_rate", "floor")
 
 
@@ -123,7 +123,7 @@ def _model_name(agent: str) -> str:
 
 
 def _model_usage(used: Usage, agent: str) -> dict[str, Any]:
-    """Return the usage by model; of tokens in, Inspect counts those from the cache apart."""
+    """Return the usage by model; Inspect counts cached input tokens separately."""
     tokens = {
         "input_tokens": used.input_tokens - used.cached_tokens,
         "input_tokens_cache_read": used.cached_tokens,
@@ -134,7 +134,7 @@ def _model_usage(used: Usage, agent: str) -> dict[str, Any]:
 
 
 def _eval_samples(part: RunSlice) -> Iterator[dict[str, Any]]:
-    """Yield a sample for each example; those of further trials are further epochs."""
+    """Yield a sample per example; further trials are further epochs."""
     epochs: Counter[str] = Counter()
     for conversation in part.conversations:
         record = conversation.record() or ConversationRecord()
@@ -182,7 +182,7 @@ def _eval_sample(
         "amended": result.automatic is not None,
     }
     score = {
-        # Inspect's own sign of a sample without a score.
+        # Inspect's own mark for a sample without a score.
         "value": math.nan if result.score is None else result.score,
         "answer": answer,
         "explanation": result.reason,
@@ -190,7 +190,7 @@ def _eval_sample(
     }
     failed = dict.fromkeys(("message", "traceback", "traceback_ansi"), result.reason)
     return {
-        "id": escape_unprintable(result.id),  # it names a file in the log
+        "id": escape_unprintable(result.id),  # becomes a file name in the log
         "input": question.text
         if question
         else next((message["content"] for message in messages), ""),
@@ -219,7 +219,7 @@ _FIELDS = (
 def _sample_messages(
     exchanges: Iterable[Exchange], record: ConversationRecord, agent: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield what the example said and was replied; how much lies before a message stands in its metadata."""
+    """Yield the messages and replies of an example; the distance before a message is in its metadata."""
     former: Exchange | None = None
     for exchange in exchanges:
         facts = {
@@ -246,7 +246,7 @@ def _sample_messages(
 
 
 def _tool_messages(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """Yield the calls of tools before a reply, and each result."""
+    """Yield the tool calls made before a reply, each with its result."""
     for number, call in enumerate(exchange.calls):
         name = {"id": f"{exchange.number}.{number}", "function": call.name}
         tool_call = {**name, "type": "function", "arguments": dict(call.arguments)}

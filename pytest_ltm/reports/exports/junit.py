@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return one file: a test suite for each run, a test case for each example."""
+    """Return one file: a test suite per run, a test case per example."""
 
     def write(path: Path) -> None:
         top = ET.Element("testsuites", name="pytest-ltm")
@@ -63,8 +63,7 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
                 result.nodeid
                 or f"{result.scenario}::{result.scenario}[{result.conversation}-{result.example}]"
             )
-            # Parameters may hold `::` and slashes of their own, so they are set apart
-            # first.
+            # Parameters may contain `::` and slashes, so split them off first.
             address, bracket, parameters = nodeid.partition("[")
             file, *names = address.split("::")
             *classes, name = [file.removesuffix(".py").replace("/", "."), *names]
@@ -94,7 +93,7 @@ def _case_elements(run: LoadedRun) -> Iterator[ET.Element]:
                             result, record.transcript if record else (), command
                         )
                     )
-            # Only the example's own exchanges: the filler between them belongs to all
+            # Only the example's own exchanges: the filler between them is shared by all
             # examples.
             case.set(
                 "time",
@@ -107,5 +106,5 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 def _xml_safe_text(text: str) -> str:
-    """Return a text without secrets, and without characters that XML cannot hold."""
+    """Return the text without secrets or characters that XML forbids."""
     return _NOT_XML.sub(lambda result: f"\\u{ord(result[0]):04x}", for_screen(text))

@@ -1,4 +1,4 @@
-"""`pytest_ltm.load`: runs as tables of plain rows, and as pandas frames; and the parts that exports are made of."""
+"""`pytest_ltm.load`: reads runs into tables of rows, pandas frames and the slices used by exports."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ AnyRow = TypeVar("AnyRow", bound=PlacedRow)
 
 
 class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
-    """Rows of one kind, in the order in which they were planned or said."""
+    """Rows of one kind, in planned or spoken order."""
 
     def __init__(self, kind: type[AnyRow], rows: Iterable[AnyRow]) -> None:
         self._kind = kind
@@ -91,12 +91,12 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
 
     @cached_property
     def columns(self) -> Mapping[str, type]:
-        """The columns of frames and files, with what their cells hold if they are not empty."""
+        """The columns of frames and files, with the type of their non-empty cells."""
         types: dict[str, type] = {}
         for field in structs.fields(self._kind):
             if field.name == METRICS:
                 continue
-            # Texts of a fixed choice are texts, and any cell may be empty.
+            # Literals are stored as strings, and any cell may be empty.
             if get_origin(field.type) is Literal:
                 types[field.name] = str
             else:
@@ -108,8 +108,8 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         return types
 
     def records(self) -> list[dict[str, Any]]:
-        """Return each row as a dictionary with every column; texts without secrets, and valid as UTF-8."""
-        clean = cache(for_library)  # many cells say the same
+        """Return each row as a dictionary with every column; texts contain no secrets and are valid UTF-8."""
+        clean = cache(for_library)  # many cells hold the same text
         rows = []
         for row in self._rows:
             fields = structs.asdict(row)
@@ -123,10 +123,9 @@ class ResultTable(Sequence[AnyRow], Generic[AnyRow]):
         return rows
 
     def frame(self) -> Any:
-        """Return a pandas.DataFrame with a row for each of these.
+        """Return a pandas.DataFrame with one row per record.
 
-        Whole numbers that may be missing have the type `Int64`, times `datetime64[ns,
-        UTC]`.
+        Integers that may be missing have the type `Int64`, times `datetime64[ns, UTC]`.
 
         Raises:
             LtmError: pandas is not installed: `pip install 'pytest-ltm[data]'`.
@@ -156,44 +155,44 @@ _OF_PANDAS: Mapping[type, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Results:
-    """What `load` found: five tables, each a sequence of rows with a method `frame` that returns a pandas.DataFrame."""
+    """The result of `load`: five tables of rows, each with a method `frame` for a pandas.DataFrame."""
 
     runs: tuple[LoadedRun, ...]
-    """The runs, with the conversations that were not finished; for the exports of this package."""
+    """The runs, including their unfinished conversations; used by this package's exports."""
     lost: tuple[str, ...] = ()
-    """Why conversations or whole runs are not there, or not to their end."""
+    """Why conversations or whole runs are missing or incomplete."""
 
     def __repr__(self) -> str:
         return f"<results of {', '.join(run.result.run_id for run in self.runs)}: {len(self.examples):,} examples>"
 
     @property
     def examples(self) -> ResultTable[ExampleRow]:
-        """A row for each example: score, outcome, distances, cost."""
+        """One row per example: score, outcome, distances, cost."""
         return self._results[0]
 
     @property
     def questions(self) -> ResultTable[QuestionRow]:
-        """A row for each question asked for credit, with its answer and the nearest needle."""
+        """One row per question asked for credit, with its answer and the nearest needle."""
         return self._results[1]
 
     @property
     def verdicts(self) -> ResultTable[VerdictRow]:
-        """A row for each verdict, and one for what a person has put in its place."""
+        """One row per verdict, and one for each correction by a person."""
         return self._results[2]
 
     @property
     def exchanges(self) -> ResultTable[ExchangeRow]:
-        """A row for each message and its reply, filler included; the journals are read when it is first asked for."""
+        """One row per message and reply, filler included; the journals are read on first access."""
         return self._journals[0]
 
     @property
     def calls(self) -> ResultTable[CallRow]:
-        """A row for each call of a tool that a scenario offered, from the journals as well."""
+        """One row per call of a tool that a scenario offered; also read from the journals."""
         return self._journals[1]
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Sentences on what is missing: conversations that were not finished, what cannot be read."""
+        """Sentences about missing data: unfinished conversations and unreadable files."""
         return self.lost + self._journals[2]
 
     @cached_property
@@ -245,10 +244,9 @@ def _result_table(kind: type[AnyRow], rows: Iterable[PlacedRow]) -> ResultTable[
 
 
 def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
-    """Return what runs hold as tables of plain rows, and as pandas frames.
+    """Load runs as tables of plain rows that convert to pandas frames.
 
-    Conversations of a run that was killed, or that goes on, are in it as far as they
-    came.
+    Conversations of an interrupted or ongoing run are included as far as they got.
 
     Args:
         runs: run folders, folders of such (`.ltm/runs`), ids of runs, or `latest`, the
@@ -274,12 +272,12 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
                     loaded_runs[path.resolve()], open_ = _read_loaded_run(path)
                     problems += open_
             except LtmError as error:
-                if not inside:  # the one that was named must be there; one of many must not hide the others
+                if not inside:  # only one of many may be bad
                     raise
                 problems.append(str(error))
     id_counts = Counter(run.result.run_id for run in loaded_runs.values())
     for path, run in loaded_runs.items():
-        # A run whose id another has, too, goes by its path.
+        # If two runs share an id, each goes by its path.
         if id_counts[run.result.run_id] > 1:
             result = structs.replace(run.result, run_id=str(run.path))
             loaded_runs[path] = structs.replace(run, result=result)
@@ -287,7 +285,7 @@ def load(*runs: str | Path, ltm_dir: str | Path = ".ltm") -> Results:
 
 
 def _runs_within(folder: Path) -> list[Path]:
-    """Return the runs in a folder such as `.ltm` or `.ltm/runs`, in the order of their ids."""
+    """Return the runs in a folder such as `.ltm` or `.ltm/runs`, sorted by id."""
     above = folder / "runs" if (folder / "runs").is_dir() else folder
     return [path for path in sorted(above.iterdir()) if path.is_dir() and _is_run(path)]
 
@@ -297,7 +295,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
-    """Return a run with its unfinished conversations, and what is missing; LtmError if nothing of it can be read."""
+    """Read a run with its unfinished conversations, and list what is missing; LtmError if unreadable."""
     unfinished: list[ConversationFolder] = []
     problems: list[str] = []
     for journal in sorted(path.glob(f"*/{JOURNAL}")):
@@ -325,22 +323,22 @@ def _read_loaded_run(path: Path) -> tuple[LoadedRun, list[str]]:
     return structs.replace(run, result=result, conversations=folders), problems
 
 
-# --- Conversations without results, such as those of a run that was killed.
+# --- Conversations without results, such as those of a killed run.
 
 
 NOT_OVER = "the conversation is not finished"
 
 
 def results_so_far(folder: Path) -> ConversationResult:
-    """Return what is known of the examples of a conversation without results, verdicts that were given among it.
+    """Return the results of a conversation's examples so far, including verdicts already given.
 
     LtmError if plan or journal cannot be read.
     """
     name = ConversationName.of_folder(folder.name)
     if name is None:
         raise LtmError(f"{folder}: its name is not that of a conversation")
-    # The plan comes from its own file: the journal of a run that was killed early may
-    # lack its header.
+    # The plan comes from its own file: the journal of a run killed early may have no
+    # header.
     record = ConversationRecord.read_record(folder / JOURNAL)
     path = folder / "plan.json"
     try:
@@ -389,7 +387,7 @@ def _example(
     questions = []
     for message in record.messages.values():
         is_question = message.by == planned.key and message.kind == "ask"
-        # Without the replies to a question and its needles there are no distances.
+        # Distances need the replies to the question and to its needles.
         if is_question and {message.exchange, *message.about} <= record.replies.keys():
             credited = CreditedQuestion(message.exchange, message.about)
             questions.append(question_result(credited, record.transcript))
@@ -417,7 +415,7 @@ def _example(
     )
 
 
-# --- Parts of runs that other tools show side by side: one agent at one memory span,
+# --- Slices of runs that other tools show side by side: one agent at one memory span,
 # with its figures.
 
 
@@ -431,21 +429,21 @@ class RunSlice:
 
     @property
     def name(self) -> str:
-        """`full at 32k`."""
+        """The slice's name, such as `full at 32k`."""
         return at_span(self.column.agent, self.column.span_label)
 
     @property
     def id(self) -> str:
-        """The same for the same run, agent and span, whenever they are exported: 22 letters and digits."""
+        """A stable id for this run, agent and span: 22 letters and digits."""
         names = (self.run.result.run_id, self.column.agent, self.column.span_label)
-        # The tools find a run again by it, and export over it, on whichever machine.
+        # Other tools use it to recognize a run that is exported again, on any machine.
         return hashlib.sha256(
             "\n".join(names).encode(errors="backslashreplace")
         ).hexdigest()[:22]
 
     @property
     def begin_time(self) -> datetime:
-        """When the run was begun; for one that nobody timed, when its folder was written."""
+        """When the run began, or when its folder was written if there are no timings."""
         first = next(
             (
                 timing.at
@@ -460,7 +458,7 @@ class RunSlice:
 
     @property
     def end_time(self) -> datetime:
-        """When the run had ended, by the time that it took; where that is not known, when it began."""
+        """When the run ended, by its recorded duration; the begin time if that is unknown."""
         seconds = self.run.summary.get("wall_seconds")
         return self.begin_time + timedelta(
             seconds=seconds if isinstance(seconds, int | float) else 0
@@ -475,7 +473,7 @@ class RunSlice:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what it was made from, JSON values: names and plan of the run, the agent's spec, fingerprints."""
+        """Return the slice's provenance as JSON values: names and plan of the run, agent spec, fingerprints."""
         first = self.conversations[0].result
         summary = self.run.summary
         plan = summary["plan"] if isinstance(summary.get("plan"), dict) else {}
@@ -491,7 +489,7 @@ class RunSlice:
             "trials": len(trials),
             "suite": self.run.result.suite,
             **{name: summary.get(name) for name in ("seed", "pytest_ltm_version")},
-            # Agents, spans and suite stand beside it.
+            # Agents, spans and suite have fields of their own.
             "plan": {
                 name: value
                 for name, value in plan.items()
@@ -501,10 +499,9 @@ class RunSlice:
         }
 
     def figures(self) -> dict[str, float]:
-        """Return its figures by the names that `summary.json` has for them; what is unknown is absent.
+        """Return the slice's figures under their names in `summary.json`, without unknown ones.
 
-        The means of scenarios are `scenario/NAME`, those of metrics beside the score
-        `metric/NAME`.
+        Means of scenarios are named `scenario/NAME`, those of additional metrics `metric/NAME`.
         """
         column = self.column
         scenarios = {
@@ -521,7 +518,7 @@ class RunSlice:
 
 
 def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
-    """Return what returns the examples of a part by column."""
+    """Return a function that maps a slice to its examples by column."""
     records = group_by(
         results.examples.records(), itemgetter("run", "agent", "span_label")
     )
@@ -539,7 +536,7 @@ def examples_of(results: Results) -> Callable[[RunSlice], dict[str, list[Any]]]:
 
 
 def run_slices(results: Results) -> Iterator[RunSlice]:
-    """Yield the parts of all runs, in the order of their tables."""
+    """Yield the slices of all runs, in the order of their tables."""
     for run in results.runs:
         for column in result_columns(run.result):
             folders = run.conversations_of(column.agent, column.span_label)

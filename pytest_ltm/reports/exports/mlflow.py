@@ -1,4 +1,4 @@
-"""Runs in a store of MLflow: one for each agent and span."""
+"""Exports runs to an MLflow store: one entry per agent and span."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from pytest_ltm.reports.exports.loaded import (
 )
 from pytest_ltm.reports.exports.output import ExportTarget, import_library
 
-# By column.
+# Values by column name.
 Examples: TypeAlias = "dict[str, list[Any]]"
 EXPERIMENT = "pytest-ltm"
 DATABASE = "mlflow.db"
-# Says which agent, span and run it is: what is exported again is found by it.
+# Identifies agent, span and run, so that a repeated export finds its entry.
 _TAG = "ltm.part"
-# What no part of a name in MLflow may hold: names may become paths.
+# Characters that MLflow names must not contain: names may become paths.
 _UNFIT = re.compile(r"[^A-Za-z0-9_\- ]")
 _LONGEST_NAME, _LONGEST = 250, 6_000
 """Characters of a name, and of a parameter's value."""
 
 
 def outputs(results: Results, to: Path) -> Sequence[ExportTarget]:
-    """Return an entry for each agent and span in the store in the folder `to`; LtmError where mlflow is absent."""
+    """Return an entry per agent and span in the store in folder `to`; LtmError if mlflow is not installed."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import_library("mlflow", extra="mlflow", user="--to mlflow")
-    # Both report each step of making a database, which is nobody's concern here.
+    # Both log every step of creating a database.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     stored: set[str] = set()
-    # Asking a store that is not there would make one.
+    # Querying a store that does not exist would create one.
     if (to / DATABASE).is_file():
         client, experiment = _open_store(to)
         stored = {
@@ -90,7 +90,7 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
     ).info.run_id
     entities = import_library("mlflow.entities", extra="mlflow", user="")
     facts = part.facts()
-    # MLflow has no nested values: those of the plan get names such as `plan/filler`.
+    # MLflow has no nested values, so plan fields get names such as `plan/filler`.
     plan = {f"plan/{name}": value for name, value in facts.pop("plan").items()}
     parameters = {
         name: value
@@ -115,6 +115,6 @@ def _write_mlflow_run(part: RunSlice, examples: Examples, store: Path) -> None:
 
 
 def mlflow_name(name: str) -> str:
-    """Return a name as MLflow can have it."""
+    """Return the name with the characters that MLflow forbids replaced."""
     kind, slash, remainder = name.partition("/")
     return f"{_UNFIT.sub('_', kind)}{slash}{_UNFIT.sub('_', remainder)}"[:_LONGEST_NAME]

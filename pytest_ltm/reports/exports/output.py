@@ -1,4 +1,4 @@
-"""What an export writes: all of it, or nothing where a part of it is there already."""
+"""Writes an export completely, or not at all if a part of it already exists."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pytest_ltm.api.storage import LtmError, build_folder
 
 
 class ExportTarget(Struct, frozen=True):
-    """One file, or one entry of a store, and what writes it."""
+    """A file or store entry to export, with the function that writes it."""
 
     path: Path
-    """The file; the store's folder."""
+    """The file, or the store's folder."""
     write: Callable[[Path], None]
-    """Takes the path; whatever was there before is replaced."""
+    """Called with the path; replaces what was there before."""
     entry: str = ""
-    """The name of the entry; "" for a file."""
+    """The name of the store entry; "" for a file."""
     is_there: bool = False
-    """Whether the store has such an entry."""
+    """Whether the store already has this entry."""
 
     def exists(self) -> bool:
-        """Return whether it is there before anything is written."""
+        """Return whether the target already exists."""
         return self.is_there if self.entry else self.path.exists()
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class ExportTarget(Struct, frozen=True):
 
 
 def write_all(outputs: Sequence[ExportTarget], *, force: bool) -> None:
-    """Write everything; LtmError if it cannot be written, or if any is there already and not to be overwritten."""
+    """Write all targets; LtmError if writing fails, or if one exists and `force` is not set."""
     existing = [output for output in outputs if output.exists()]
     if existing and not force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
@@ -75,7 +75,7 @@ def _write_each(outputs: Sequence[ExportTarget]) -> None:
 
 
 def import_library(name: str, *, extra: str, user: str) -> Any:
-    """Return a library; LtmError, with the command that installs it, if it is absent."""
+    """Import a library; LtmError with the install command if it is absent."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -1,11 +1,11 @@
-"""Rows: what a run holds as flat structs, one class for each table; every cell is a text, a number, a flag or a time.
+"""Rows: a run's data as flat structs, one class per table; cells are texts, numbers, flags or times.
 
-Structs, not dictionaries: a wrong name is an error, editors know the columns, and each
-is described where it is declared. Units are in the names or in the descriptions.
+Structs, not dictionaries: a wrong name is an error, editors know the columns, and each column is described where it is
+declared. Units are in the names or the descriptions.
 """
 
-# Annotations are evaluated here, because they say what the columns of frames and files
-# hold.
+# Annotations are evaluated here because they define the column types of frames and
+# files.
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ class PlacedRow(Struct, frozen=True, kw_only=True):
     """Where something was played: the columns that every table begins with."""
 
     run: str
-    """The run's id: the name of its folder; its path where two runs have the same."""
+    """The run's id, which is the name of its folder; its path if two runs share an id."""
     conversation: str
     """The name of the conversation's folder, as in `full~32k~0`: unique in a run."""
     agent: str
@@ -46,78 +46,78 @@ class PlacedRow(Struct, frozen=True, kw_only=True):
     span_label: str
     """The memory span as in node ids: `32k`, `isolated`."""
     span: int | None
-    """The memory span in tokens; None where examples are isolated."""
+    """The memory span in tokens; None for isolated examples."""
     trial: str
     """The trial, or `<trial>.<thread>` where a trial has several conversations."""
 
 
 class ExampleRow(PlacedRow, frozen=True, kw_only=True):
-    """How one example of a scenario went: one pytest item."""
+    """The result of one example of a scenario, which is one pytest item."""
 
     scenario: str
     """The scenario's name."""
     example: str
     """The example's name within its scenario."""
     nodeid: str
-    """The pytest item; "" in a conversation that was not finished."""
+    """The pytest item; "" in an unfinished conversation."""
     agent_spec: str
-    """What was given to `--ltm-agent`."""
+    """The value given to `--ltm-agent`."""
     role: Literal["agent", "yardstick", "control"]
-    """Whether the agent is one under test, an embedded one to compare with, or a control that is never ranked."""
+    """Whether the agent is under test, a bundled yardstick, or a control that is never ranked."""
     skills: str
-    """The letters of the memory skills that it needs, joined by commas."""
+    """The letters of the memory skills that the example needs, joined by commas."""
     outcome: Outcome
     """`passed`, `failed`, `error` or `skipped`."""
     score: float | None
-    """The share of full marks, 0 to 1; None if there is none, which is not a zero."""
+    """The share of full marks, 0 to 1; None if there is no score, which is not a zero."""
     upper: float | None
-    """The same if what is open passed; None where nothing is."""
+    """The score if all open checks passed; None if none is open."""
     threshold: float
     """The lowest score that passes."""
     floor: float
     """The score that an agent without memory may earn."""
     cause: Cause
-    """Why there is no score, in a word; "" where there is one."""
+    """Why there is no score, in a word; "" if there is one."""
     reason: str
-    """One sentence: why this score, or why there is none."""
+    """Why the example has this score, or none, in one sentence."""
     amended: bool
-    """A person has corrected the verdict."""
+    """Whether a person corrected the verdict."""
     questions: int
     """Questions asked for credit."""
     gap: int | None
-    """Tokens from the nearest needle to the last question; None if that depends on none."""
+    """Tokens from the nearest needle to the last question; None if that question depends on no needle."""
     told_gap: int | None
-    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    """The tokens of the gap that the agent received, without those it generated itself."""
     measured_span: int | None
-    """Tokens from its start to the start of its last question."""
+    """Tokens from the example's start to the start of its last question."""
     overrun: bool
-    """It was stretched over more than its memory span."""
+    """Whether the example exceeded its memory span."""
     tokens: int
-    """Tokens of its own exchanges."""
+    """Tokens of the example's own exchanges."""
     cost_usd: float | None
-    """Dollars for the agent's replies in its own exchanges; None where unknown."""
+    """Dollars for the agent's replies in the example's own exchanges; None if unknown."""
     estimated: bool
-    """Some of that cost was not reported: it is an estimate."""
+    """Whether some of that cost was not reported and is estimated."""
     judge_calls: int
     """Calls of the judge, votes and cached replies included."""
     judge_tokens: int
-    """Tokens of those, by the provider's count."""
+    """Tokens of the judge calls, as counted by the provider."""
     judge_cost_usd: float | None
-    """Dollars for those; None where unknown."""
+    """Dollars for the judge calls; None if unknown."""
     judge_estimated: bool
-    """Some of the judge's tokens were not reported."""
+    """Whether some of the judge's tokens were not reported."""
     user_calls: int
     """Calls of the models of simulated users."""
     user_tokens: int
-    """Tokens of those, by the provider's count."""
+    """Tokens of the users' calls, as counted by the provider."""
     user_cost_usd: float | None
-    """Dollars for those; None where unknown."""
+    """Dollars for the users' calls; None if unknown."""
     user_estimated: bool
-    """Some of the users' tokens were not reported."""
+    """Whether some of the users' tokens were not reported."""
     acted: float | None
-    """The share of the checks of calls and files that passed; None without any."""
+    """The share of checks of calls and files that passed; None without any."""
     metrics: Mapping[str, float]
-    """Figures beside the score, by name; in frames and files a column `metric_NAME` each."""
+    """Additional metrics by name; in frames and files one column `metric_NAME` each."""
 
 
 class QuestionRow(PlacedRow, frozen=True, kw_only=True):
@@ -128,36 +128,36 @@ class QuestionRow(PlacedRow, frozen=True, kw_only=True):
     example: str
     """The example's name within its scenario."""
     number: int
-    """Its exchange in the conversation."""
+    """The number of the question's exchange in the conversation."""
     text: str
-    """What was asked."""
+    """The text of the question."""
     answer: str
-    """What the agent replied."""
+    """The agent's reply."""
     needles: int
-    """Needles that the answer depends on."""
+    """Number of needles that the answer depends on."""
     needle_number: int | None
     """The exchange of the nearest needle; None if there is none, as in the columns below."""
     needle: str | None
-    """What was said there."""
+    """The text of the nearest needle."""
     gap: int | None
     """Tokens from the end of the nearest needle's message to the start of the question's."""
     told_gap: int | None
-    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    """The tokens of the gap that the agent received, without those it generated itself."""
     seconds_passed: float | None
-    """Seconds of the conversation's time from the nearest needle to the question."""
+    """Seconds of conversation time from the nearest needle to the question."""
     retrieved: int | None
-    """Texts that the agent says it retrieved for the answer; None where it does not say."""
+    """Number of texts retrieved for the answer; None if the agent does not report them."""
     needles_retrieved: int | None
-    """The needles that are in those texts; None where that is not known."""
+    """Number of needles found in those texts; None if unknown."""
     rank: int | None
-    """The best place of a needle among those texts, from 1; None if none is there, or it is not known."""
+    """The best rank of a needle among those texts, from 1; None if there is none, or if unknown."""
 
 
 class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
     """One message to the agent and its reply, from the journal."""
 
     number: int
-    """Its number in the conversation, from 0; a message without a reply has one, too."""
+    """The exchange's number in the conversation, from 0; messages without a reply are numbered too."""
     scenario: str
     """The scenario that spoke; "" for opening, filler and history."""
     example: str
@@ -165,15 +165,15 @@ class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
     kind: Kind
     """`opening`, `say`, `ask`, `reset`, `filler` or `history`."""
     told: bool
-    """The agent was told this exchange: the reply is not its own."""
+    """Whether the agent was given this exchange, so the reply is not its own."""
     message: str
-    """What the agent was sent or told."""
+    """The message that the agent was sent or given."""
     reply: str
-    """What it replied, or was told that it replied; "" if there is no reply."""
+    """The reply, or the one that the agent was given as its own; "" if there is none."""
     replied: bool
-    """Whether there is a reply; a message without one is in none of a run's totals."""
+    """Whether there is a reply; messages without one are in none of a run's totals."""
     fault: str
-    """What the agent did instead of replying; "" if it did not fail."""
+    """How the agent failed to reply; "" if it did not fail."""
     start: int
     """Tokens of the conversation before the message."""
     message_tokens: int
@@ -183,42 +183,42 @@ class ExchangeRow(PlacedRow, frozen=True, kw_only=True):
     time: datetime
     """The conversation's time when the message was sent."""
     seconds: float | None
-    """Seconds on the wall until the reply had come; None where it was not timed."""
+    """Wall-clock seconds until the reply arrived; None if it was not timed."""
     input_tokens: int | None
-    """Tokens that the agent's provider counted as sent for it; None where the agent does not report it."""
+    """Input tokens counted by the agent's provider; None if the agent does not report them."""
     output_tokens: int | None
-    """Tokens that the provider counted as generated."""
+    """Output tokens counted by the provider."""
     cached_tokens: int | None
-    """Of the input tokens, those from the provider's cache."""
+    """The input tokens that came from the provider's cache."""
     calls: int | None
-    """Requests to models that it took; 0: the agent does not say."""
+    """Number of model requests for the reply; 0 if the agent does not report it."""
     cost_usd: float | None
-    """Dollars for the reply; None where unknown."""
+    """Dollars for the reply; None if unknown."""
     hypothetical: bool
-    """Nothing was spent: usage and dollars are what it would be."""
+    """Whether nothing was spent, so that usage and dollars are hypothetical."""
     retrieved: int | None
-    """Texts that the agent says it retrieved for the reply; None where it does not say."""
+    """Number of texts retrieved for the reply; None if the agent does not report them."""
 
 
 class CallRow(PlacedRow, frozen=True, kw_only=True):
     """One call of a tool that a scenario offered, from the journal."""
 
     scenario: str
-    """The scenario that offered it."""
+    """The scenario that offered the tool."""
     example: str
-    """The example that offered it."""
+    """The example that offered the tool."""
     exchange: int
-    """Number of the exchange in which it was called."""
+    """The number of the exchange in which the tool was called."""
     place: int
-    """Its place among the calls of that exchange, from 1."""
+    """The call's position among those of its exchange, from 1."""
     name: str
     """The tool's name."""
     arguments: str
-    """Its arguments, as a JSON object."""
+    """The call's arguments, as a JSON object."""
     result: str
-    """The result that the agent was told."""
+    """The result returned to the agent."""
     refused: bool
-    """There is no such tool, or the arguments are not what it takes: no check counts it."""
+    """Whether the tool does not exist or does not accept the arguments; no check counts such a call."""
     tokens: int
     """Tokens of name and arguments, by the run's tokenizer."""
     result_tokens: int
@@ -226,7 +226,7 @@ class CallRow(PlacedRow, frozen=True, kw_only=True):
 
 
 class VerdictRow(PlacedRow, frozen=True, kw_only=True):
-    """What was decided about an example, and by whom: two rows where a person has corrected the first."""
+    """One verdict on an example, and who gave it: two rows if a person corrected the first."""
 
     scenario: str
     """The scenario's name."""
@@ -235,29 +235,29 @@ class VerdictRow(PlacedRow, frozen=True, kw_only=True):
     nodeid: str
     """The pytest item; "" in a conversation that was not finished."""
     by: Literal["rules", "judge", "person"]
-    """Who decided: rules alone, rules that asked the judge, or a person who amended it."""
+    """Who decided: rules alone, rules that consulted the judge, or a person who amended the verdict."""
     counts: bool
-    """Whether it is the verdict that reports show; False for one that was amended."""
+    """Whether reports show this verdict; False for one that was amended."""
     score: float | None
     """The share of full marks, 0 to 1; None if there is none."""
     upper: float | None
-    """The same if what is open passed; None where nothing is."""
+    """The score if all open checks passed; None if none is open."""
     outcome: Outcome
     """`passed`, `failed`, `error` or `skipped`."""
     reason: str
-    """One sentence."""
+    """The reason for the verdict, in one sentence."""
     rule: str
-    """Name and version of the rule, as in `colours/1`; "" for a person, and for checks in the scenario itself."""
+    """Name and version of the rule, as in `colours/1`; "" for a person, and for a scenario's own checks."""
     evidence: str
-    """The part of an answer that decided; "" where the rule names none, and for a person."""
+    """The part of an answer that decided; "" for a person, or if the rule names none."""
     checks: int
-    """Parts of the score; 0 if it has none, and for a person."""
+    """Number of checks that make up the score; 0 if it has none, and for a person."""
     checks_passed: int
-    """Those that passed."""
+    """Number of checks that passed."""
     failed_checks: str
-    """The sentences of those that failed, joined by `; `."""
+    """The sentences of the failed checks, joined by `; `."""
     open_checks: str
-    """The sentences of those that are open."""
+    """The sentences of the open checks."""
 
 
 TABLES: Mapping[str, type[PlacedRow]] = {
@@ -273,7 +273,8 @@ def of_results(
     conversation: ConversationResult, run: str, folder: str
 ) -> Iterator[PlacedRow]:
     """Yield the examples, questions and verdicts of one conversation."""
-    # Where both have a field of one name, it means the same; what differs follows.
+    # Fields with the same name in both classes have the same meaning; the others are
+    # set below.
     shared = {*ExampleRow.__struct_fields__} & {
         field.name for field in fields(ScenarioResult)
     }
@@ -312,8 +313,8 @@ def of_results(
 
 def _question_row(question: QuestionResult, place: Mapping[str, Any]) -> QuestionRow:
     nearest = min(question.needles, key=lambda needle: needle.gap, default=None)
-    # Rank 0: the agent says what it retrieved, and the needle is not in it; None: it
-    # does not say.
+    # Rank 0: the agent reports its retrieval, and the needle is not in it; None: it
+    # does not report.
     ranks = [needle.rank for needle in question.needles if needle.rank is not None]
     near: dict[str, Any] = {
         name: getattr(nearest, name, None) for name in ("told_gap", "seconds_passed")
@@ -355,7 +356,7 @@ def _verdict_rows(
         open_checks="; ".join(check.label for check in result.checks if check.open),
     )
     if result.automatic is not None:
-        # A person goes by no rule and no checks, so the amended row must not carry
+        # A person applies no rule and no checks, so the amended row must not carry
         # those of the first.
         nothing = {
             "rule": "",
@@ -377,9 +378,9 @@ def _verdict_rows(
 def of_journal(
     folder: Path, place: Mapping[str, Any]
 ) -> tuple[list[ExchangeRow | CallRow], str]:
-    """Return the exchanges and calls of a conversation, and why those after the last are missing; "" if none is.
+    """Return a conversation's exchanges and calls, and why later ones are missing ("" if none are).
 
-    A conversation without a journal has none.
+    Without a journal there are none.
     """
     record = ConversationRecord()
     paid = dict[int, events.ReplyReceived | events.FillerSent]()
@@ -390,7 +391,7 @@ def of_journal(
             if isinstance(event, (events.ReplyReceived, events.FillerSent)):
                 paid[event.exchange] = event
     except LtmError as error:
-        # What stands before a damaged line is sound: it is kept, and the caller says
+        # Lines before a damaged one are sound: they are kept, and the caller reports
         # what is missing.
         problem = str(error)
     timed = seconds_of(folder)
@@ -446,7 +447,7 @@ def seconds_of(folder: Path) -> dict[int, float]:
     }
 
 
-# What columns and fields have the same names for.
+# Columns that have the same names as fields.
 _OF_EXCHANGE = (
     "number",
     "kind",

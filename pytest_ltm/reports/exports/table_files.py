@@ -1,4 +1,4 @@
-"""Tables as CSV, JSON Lines and Parquet, a file each; and one for a paper, in LaTeX and Markdown."""
+"""Writes tables as CSV, JSON Lines and Parquet, and a table for papers in LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class PaperTable(NamedTuple):
     """Accuracy by agent and memory span."""
 
     spans: Sequence[str]
-    """From the shortest; isolated examples first."""
+    """From the shortest span; isolated examples come first."""
     rows: Sequence[tuple[str, Sequence[Column | None]]]
     """Each agent with its column at each span."""
     caption: str
 
 
 def paper_table(runs: Sequence[LoadedRun]) -> PaperTable:
-    """Return the table of all agents of some runs; equal labels of several runs are told apart by the run."""
+    """Return the table of all agents of some runs; labels that several runs share are qualified."""
     run_columns: list[tuple[str, Column]] = []
     for run in runs:
         run_columns += [
@@ -128,7 +128,7 @@ def paper_markdown(runs: Sequence[LoadedRun]) -> str:
 
 
 def _cell(column: Column | None, *, small: bool) -> str:
-    """Return `54.2 [41.0, 66.1]`; where scores are open, the accuracy that counts them as missed."""
+    """Return a cell such as `54.2 [41.0, 66.1]`; open scores count as missed."""
     if column is None or column.accuracy_lower_bound is None:
         return NOTHING
     text = f"{100 * column.accuracy_lower_bound:.1f}"
@@ -152,11 +152,11 @@ def _escape_latex(text: str) -> str:
 def outputs(
     results: Results, to: Path, kind: str, only: str = ""
 ) -> Sequence[ExportTarget]:
-    """Return a file for each table in the folder `to`, or the file `to` for the table that `only` names.
+    """Return one file per table in the folder `to`, or the file `to` for the single table named by `only`.
 
-    `kind`: csv, jsonl or parquet. LtmError where the library for it is absent.
+    `kind` is csv, jsonl or parquet. LtmError if the library it needs is absent.
     """
-    # Before anything is written: a missing library must not leave half an export.
+    # Checked before writing: a missing library must not leave half an export behind.
     if kind == "parquet":
         import_library("pyarrow.parquet", extra="parquet", user="--to parquet")
     if only:
@@ -192,8 +192,8 @@ def _write_table(path: Path, kind: str, table: ResultTable[PlacedRow]) -> None:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.columns)
-        # A cell that begins with `=` would be a formula to a spreadsheet, whoever wrote
-        # it.
+        # A spreadsheet would evaluate a cell that begins with `=` as a formula, whoever
+        # wrote it.
         for record in records:
             writer.writerow(csv_cell(_time_as_text(value)) for value in record.values())
         text = file.getvalue()

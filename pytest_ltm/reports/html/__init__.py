@@ -1,4 +1,4 @@
-"""The report file of our own: one HTML page about one or many runs, which opens offline."""
+"""The HTML report: one self-contained page about one or more runs, which opens offline."""
 
 from __future__ import annotations
 

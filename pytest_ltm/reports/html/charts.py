@@ -1,4 +1,4 @@
-"""The one place where charts are made: accuracy against span and cost, and shades; the templates draw them."""
+"""Computes all charts (accuracy against span and cost) and score shades; the templates draw them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pytest_ltm.reports.html.report_data import Material, ResultSeries
 
 
-# Strokes in the style sheet, for the best agents at the largest memory span; all others
-# are thin and grey.
+# Agents with a colour in the style sheet: the best at the largest memory span. All
+# others are thin and grey.
 COLOURS = 8
 
 
@@ -33,7 +33,7 @@ class Tick(NamedTuple):
 
 
 class ChartFrame(NamedTuple):
-    """The size of a chart, and its margins, in the order in which templates unpack them."""
+    """The size of a chart and its margins, in the order in which templates unpack them."""
 
     width: int
     height: int
@@ -43,7 +43,7 @@ class ChartFrame(NamedTuple):
     bottom: int
 
     def y(self, share: float) -> float:
-        """Return where a share of full marks stands."""
+        """Return the y coordinate of a share of full marks."""
         height = self.height - self.top - self.bottom
         return self.top + (1 - min(max(share, 0.0), 1.0)) * height
 
@@ -68,7 +68,7 @@ class ChartPoint(NamedTuple):
 
 
 def path_through(points: Sequence[ChartPoint]) -> str:
-    """Return the path of a line through the points; "" for none."""
+    """Return the SVG path of a line through the points, or "" if there are none."""
     if not points:
         return ""
     return "M" + "L".join(f"{point.x:.1f} {point.y:.1f}" for point in points)
@@ -82,13 +82,13 @@ class ChartLine(NamedTuple):
 
     agent: str
     colour: int
-    """From 0; COLOURS: one of many."""
+    """Index from 0; COLOURS stands for all agents without a colour of their own."""
     path: str
     points: Sequence[ChartPoint]
 
 
 class Band(NamedTuple):
-    """An area that no line of an agent under test can explain."""
+    """An area outside the range that memory can explain: a ceiling or a floor."""
 
     name: str
     """`ceiling` or `floor`."""
@@ -97,12 +97,12 @@ class Band(NamedTuple):
 
 
 class AccuracyChart(NamedTuple):
-    """Accuracy of all agents against something; the template `_macros.html.j2` draws it."""
+    """Accuracy of all agents against some quantity; drawn by the template `_macros.html.j2`."""
 
     lines: Sequence[ChartLine]
     ticks: Sequence[Tick]
     axis: str
-    """What the x axis measures."""
+    """The quantity on the x axis."""
     title: str
     bands: Sequence[Band] = ()
     size: ChartFrame = FRAME
@@ -113,13 +113,13 @@ class AccuracyChart(NamedTuple):
         return [line for line in self.lines if line.colour < COLOURS]
 
 
-# Where points may begin; isolated examples stand there, and the memory spans a little
-# further to the right.
+# The leftmost point: isolated examples are placed here, memory spans a little further
+# to the right.
 _BEGIN = FRAME.left + 20
 
 
 def score_by_span(material: Material) -> AccuracyChart | None:
-    """Return accuracy against memory span, log scale, isolated examples first; None for less than two places."""
+    """Return accuracy against span (log scale), isolated examples first; None for fewer than two places."""
     scored = [series for series in material.series if series.column.out_of]
     scored_by_span = sorted(scored, key=lambda series: series.column.span or 0)
     labels = {series.column.span: series.column.span_label for series in scored_by_span}
@@ -147,7 +147,7 @@ def score_by_span(material: Material) -> AccuracyChart | None:
 def _bands(
     scored: Sequence[ResultSeries], place_span: Callable[[int | None], float]
 ) -> list[Band]:
-    """Return what nobody under test is measured against: more than all others earn, and what takes no memory."""
+    """Return the ceiling and the floor: the best of the bundled agents, and the score without memory."""
     tested = agents_under_test(scored)
     other_columns = [series.column for series in scored if series.agent not in tested]
     ceiling = [
@@ -170,7 +170,7 @@ def _bands(
 
 
 def score_by_cost(material: Material) -> AccuracyChart | None:
-    """Return accuracy against cost, log scale; None unless two series report their cost."""
+    """Return accuracy against cost on a log scale; None unless two series report their cost."""
     priced = [
         series
         for series in material.series
@@ -203,7 +203,7 @@ def score_by_cost(material: Material) -> AccuracyChart | None:
 
 
 def _round_amounts(low: float, high: float) -> Sequence[float]:
-    """Return about six round amounts between two, which stand themselves where none lies between them."""
+    """Return about six round amounts between two amounts, or these two if no round one lies between them."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [
         factor * 10.0**exponent for exponent, factor in product(exponents, (1, 2, 5))
@@ -217,7 +217,7 @@ def _chart_lines(
     scored: Sequence[ResultSeries],
     place_series: Callable[[ResultSeries], tuple[float, str]],
 ) -> list[ChartLine]:
-    """Return a line for each agent under test; `place_series`: where one stands on the x axis, and how that is said."""
+    """Return a line per agent under test; `place_series` returns a series' x coordinate and its label."""
     tested = agents_under_test(scored)
     best = rank_sides(material.series_at(largest_span_label(scored)))
     ranked = [series.agent for series in best if series.agent in tested]
@@ -237,7 +237,7 @@ def _chart_lines(
 
 
 def _chart_point(series: ResultSeries, x: float, place: str) -> ChartPoint:
-    """Return the result of a series with its interval; without one, with what open scores leave undecided."""
+    """Return a series' chart point with its interval, or else with the range that open scores leave."""
     column = series.column
     score = column.accuracy_lower_bound or 0.0
     interval = column.interval
@@ -268,7 +268,7 @@ def _highest_scores(places: Sequence[tuple[float, float]]) -> dict[float, float]
 def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
     """Return the outline between the highest score at each place and an edge of the chart."""
     points = sorted(_highest_scores(places).items())
-    # to both sides of the chart: a band at one memory span is a band, too
+    # extend to both sides of the chart, so that a single memory span yields a band too
     outer = [
         (FRAME.left, points[0][1]),
         *points,
@@ -282,7 +282,7 @@ def _area_outline(places: Sequence[tuple[float, float]], edge: float) -> str:
 
 
 def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float]:
-    """Return where an amount between `low` and `high` stands on the x axis, which it fills from `begin` on."""
+    """Return a log scale for amounts between `low` and `high` that fills the x axis from `begin` on."""
     bottom = math.log(low)
     top = math.log(high)
     room = FRAME.width - FRAME.right - 20 - begin
@@ -296,7 +296,7 @@ def _log_scale(begin: float, low: float, high: float) -> Callable[[float], float
 
 
 def section_charts(section: Section) -> list[AccuracyChart]:
-    """Return a chart for each axis of a section's curves that has two places or more."""
+    """Return a chart for each axis of a section's curves that has at least two places."""
     axes = group_by(section.curves, lambda curve: curve.axis)
     charts = [_curves_chart(section.title, curves) for curves in axes.values()]
     return [chart for chart in charts if len(chart.ticks) > 1]
@@ -325,7 +325,7 @@ def _share_point(name: str, x: float, share: float) -> ChartPoint:
     return ChartPoint(x, y, y, y, f"{name}: {share:.0%}")
 
 
-# --- The shade of a score: eleven steps that the style sheet gives their colours, in
+# --- The shade of a score: eleven steps whose colours are in the style sheet, for
 # light, dark and print.
 
 # The class of a cell without a score.
@@ -333,7 +333,7 @@ NONE = "hx"
 
 
 def shade_class(score: float | None) -> str:
-    """Return `h0` (nothing) to `h10` (full marks); only full marks are `h10`, only nothing is `h0`."""
+    """Return `h0` (nothing) to `h10` (full marks); only exact scores get `h0` and `h10`."""
     if score is None:
         return NONE
     if score >= FULL_MARKS:
@@ -350,6 +350,6 @@ class Shaded(NamedTuple):
     shade: str
     title: str
     more: str = ""
-    """In small type."""
+    """Additional text in small type."""
     link: int | None = None
-    """The example that it stands for."""
+    """The example that the cell links to."""

@@ -1,4 +1,4 @@
-"""What is shown of one example when it is opened: verdict, questions with their needles, its own exchanges."""
+"""The opened view of one example: verdict, questions with their needles, its own exchanges."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def example_details(
     damage: str,
     unanswered: Iterable[Exchange],
 ) -> dict[str, Any]:
-    """Return JSON values for the page.
+    """Return the details as JSON values for the page.
 
-    `expected`: what the definition says of right answers; `damage`: what is wrong with
-    the journal; `unanswered`: the conversation's messages without a reply.
+    `expected`: the right answers by the definition; `damage`: the journal's damage, if any; `unanswered`: the
+    conversation's messages without a reply.
     """
     exchanges: list[dict[str, Any]] = []
     missing = ""
@@ -79,7 +79,7 @@ def example_details(
 
 
 def _span_text(result: ScenarioResult) -> str:
-    """Return how far an example was stretched; "" where that is unknown."""
+    """Return the distance that an example was stretched over, or "" if unknown."""
     if result.measured_span is None:
         return ""
     tokens = pluralize(result.measured_span, "token")
@@ -95,7 +95,7 @@ _POINT = lazy_pattern(r"(?P<curve>\w+)_(?P<place>[1-9]\d*)")
 def metric_curves(
     metrics: Sequence[ExampleMetric],
 ) -> Iterator[tuple[str, list[float]]]:
-    """Yield name and values of each row of shares that are numbered from 1 on, as `lesson_1` and `lesson_2`."""
+    """Yield name and values of each series of metrics numbered from 1, such as `lesson_1` and `lesson_2`."""
     pairs = [
         (match["curve"], int(match["place"]), metric.value)
         for metric in metrics
@@ -108,7 +108,7 @@ def metric_curves(
 
 
 def _question_json(question: QuestionResult) -> dict[str, Any]:
-    """Return a question, its answer and what it depends on."""
+    """Return a question with its answer and needles."""
     return {
         "n": question.number,
         "q": question.text,
@@ -119,7 +119,7 @@ def _question_json(question: QuestionResult) -> dict[str, Any]:
 
 
 def _needle_json(needle: NeedleRef) -> dict[str, Any]:
-    """Return a message that a question depends on, and how far back it was told."""
+    """Return a needle of a question, and how far back it was sent."""
     distance = format_distance(needle.gap, timedelta(seconds=needle.seconds_passed))
     parts = [f"{distance} before the question"]
     if needle.told_gap < needle.gap:
@@ -138,10 +138,9 @@ def _needle_json(needle: NeedleRef) -> dict[str, Any]:
 def own_exchanges(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[Exchange]:
-    """Return what an example said, was asked for credit and got no reply to, in order.
+    """Return an example's exchanges in order: its messages, its questions and those without a reply.
 
-    `unanswered`: those of the record, which makes them anew whenever it is asked for
-    them.
+    `unanswered`: those of the record, which builds them on every access.
     """
     by_number = {
         exchange.number: exchange
@@ -150,7 +149,7 @@ def own_exchanges(
     for exchange in unanswered:
         if exchange.by == result.id:
             by_number[exchange.number] = exchange
-    # Most of what was asked for credit is an exchange of its own.
+    # Most questions asked for credit are exchanges of the example itself.
     for question in result.questions:
         question_exchange = record.exchange(question.number)
         if question_exchange:
@@ -161,7 +160,7 @@ def own_exchanges(
 def _exchanges_json(
     result: ScenarioResult, record: ConversationRecord, unanswered: Iterable[Exchange]
 ) -> list[dict[str, Any]]:
-    """Return an example's own exchanges, each with how far it is from the one before."""
+    """Return an example's own exchanges, each with its distance from the previous one."""
     kinds: dict[int, str] = {}
     for question in result.questions:
         kinds |= {needle.number: "needle" for needle in question.needles}
@@ -190,12 +189,12 @@ def _exchanges_json(
 
 
 def retrieval_json(retrieved: tuple[str, ...] | None) -> dict[str, list[str]]:
-    """Return what an agent retrieved, where it says so, for the page."""
+    """Return the texts that an agent retrieved, if it reports them, for the page."""
     return {} if retrieved is None else {"found": list(retrieved)}
 
 
 def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each example's definition, by example (`colours/0`), from a plan's JSON values."""
+    """Return each example's definition, keyed by example (`colours/0`), from a plan's JSON values."""
     examples = plan.get("examples")
     if not isinstance(examples, list):
         return {}
@@ -207,7 +206,7 @@ def plan_definitions(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
-    """Return what each example's definition says of right answers, as text; "" where it says nothing."""
+    """Return the right answers by each example's definition, as text; "" if it has none."""
     texts = {}
     for name, definition in definitions.items():
         if isinstance(definition, dict):
@@ -216,24 +215,24 @@ def expected_answers(definitions: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
-# --- A conversation as a time line: a lane for each example, marks at their tokens,
-# needles joined to questions.
+# --- A conversation as a time line: a lane per example, marks at their token positions,
+# needles linked to questions.
 
-# Characters of a filler's message.
+# The most characters shown of a filler message.
 FILLER_SHOWN = 600
-# The lane of opening message and filler.
+# The lane of the opening message and filler.
 OTHERS = -1
 
 
 def timeline_json(
     rows: Sequence[ExampleEntry], record: ConversationRecord
 ) -> dict[str, Any]:
-    """Return JSON values for the page; lanes in the order in which their examples began."""
+    """Return the time line as JSON values; lanes are in the order in which their examples began."""
     examples = {row.key: record.examples.get(row.result.id, Example()) for row in rows}
 
     def order_of(row: ExampleEntry) -> tuple[float, int]:
         begin = examples[row.key].begin
-        # An example that never began stands below all others.
+        # An example that never began is placed below all others.
         return inf if begin is None else begin, row.key
 
     ordered = sorted(rows, key=order_of)
@@ -247,7 +246,7 @@ def timeline_json(
     marks = []
     texts = {}
     for exchange in exchanges:
-        # What no example said is nowhere else in the page.
+        # Texts outside examples appear nowhere else in the page.
         if exchange.by not in lanes:
             texts[str(exchange.number)] = [
                 _filler_text(exchange),
@@ -277,7 +276,7 @@ def timeline_json(
 
 
 def _jumps_json(record: ConversationRecord) -> Iterator[list[Any]]:
-    """Yield where the time of a conversation jumped; jumps with no token between them are one."""
+    """Yield the jumps in conversation time; jumps with no token between them are merged."""
     by_position = group_by(record.jumps, lambda jump: jump.position)
     for position, jumps in by_position.items():
         end = jumps[-1].to
@@ -286,7 +285,7 @@ def _jumps_json(record: ConversationRecord) -> Iterator[list[Any]]:
 
 
 def _links_json(rows: Iterable[ExampleEntry]) -> Iterator[list[Any]]:
-    """Yield each needle with its question, and its rank among what was retrieved."""
+    """Yield each needle with its question, and its rank among the retrieved texts."""
     for row in rows:
         for question in row.result.questions:
             for needle in question.needles:
@@ -294,7 +293,7 @@ def _links_json(rows: Iterable[ExampleEntry]) -> Iterator[list[Any]]:
 
 
 def _filler_text(exchange: Exchange) -> str:
-    """Return a message that no example said; the journal has all of a long filler."""
+    """Return a message outside examples; long filler is shortened, as the journal has the full text."""
     message = exchange.message
     more = len(message) - FILLER_SHOWN
     if exchange.kind != "filler" or more <= 0:
@@ -303,7 +302,7 @@ def _filler_text(exchange: Exchange) -> str:
 
 
 def _lane_json(row: ExampleEntry, example: Example) -> dict[str, Any]:
-    """Return the lane of an example: its score, and from where to where it goes."""
+    """Return the lane of an example: its score, begin and end."""
     result = row.result
     fields = {
         "k": row.key,

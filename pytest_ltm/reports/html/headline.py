@@ -1,4 +1,4 @@
-"""The answers that a reader wants within seconds, as sentences computed from the data."""
+"""The headline answers of a report, as sentences computed from the data."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class SeriesDifference(NamedTuple):
-    """What one series has over another, on the examples in which both have a score."""
+    """The difference of two series on the examples for which both have a score."""
 
     gain: float
     """In points: sum over scenarios of the mean difference of their examples."""
     comparison: ComparisonText
-    """What may be said of it."""
+    """The comparison in words."""
 
 
 def series_difference(
     first: ResultSeries, second: ResultSeries
 ) -> SeriesDifference | None:
-    """Return what `first` has over `second`; None if they share no example with a score."""
+    """Return the difference of `first` over `second`; None if they share no scored example."""
     compared = compare_pairwise(first, second)
     if compared is None:
         return None
@@ -56,7 +56,7 @@ _FEW = 3
 
 
 class HeadlineAnswer(NamedTuple):
-    """One question of the reader's, and its answer."""
+    """One question that readers ask, with its answer."""
 
     question: str
     short: str
@@ -64,11 +64,11 @@ class HeadlineAnswer(NamedTuple):
     text: str
     """One to three sentences."""
     state: str = ""
-    """Of a gate: `passed`, `failed` or `unmeasurable`."""
+    """The state of a gate: `passed`, `failed` or `unmeasurable`."""
 
 
 def headline_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return what others earn there, whether the best two differ, how far all remember, what it cost, what to mind."""
+    """Return the answers on yardsticks, the best two agents, effective spans, costs and caveats."""
     answers = _yardstick_answers(material)
     ranked = material.ranked
     if len(ranked) > 1:
@@ -79,7 +79,7 @@ def headline_answers(material: Material) -> list[HeadlineAnswer]:
 
 
 def _yardstick_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return what agents of this package earn where others are tested: they show what is possible."""
+    """Return what the bundled agents earn if others are under test: they show what is possible."""
     ranked = material.ranked
     yardsticks = [
         series
@@ -97,7 +97,7 @@ def _yardstick_answers(material: Material) -> list[HeadlineAnswer]:
 
 
 def _effective_span_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return how far each agent remembers that was tested isolated and at a memory span."""
+    """Return the effective span of each agent that was tested both isolated and at a memory span."""
     spans = {}
     for agent, series in group_by(material.series, lambda series: series.agent).items():
         if len({part.column.span is None for part in series}) > 1:
@@ -112,10 +112,10 @@ def _effective_span_answers(material: Material) -> list[HeadlineAnswer]:
 
 
 def agent_sentences(material: Material) -> list[AgentSentence]:
-    """Return a sentence on each agent under test, beside the baseline where a gate has compared it with one."""
+    """Return a sentence on each agent under test, including its comparison with a gate's baseline."""
     sentences: dict[str, str] = {}
-    # A baseline knows agents by their labels; here those of several runs have the run's
-    # name, too.
+    # A baseline knows agents by their labels; in a report on several runs the labels
+    # include the run's name.
     for number in range(len(material.runs)):
         names = {
             series.column.agent: series.agent
@@ -130,7 +130,7 @@ def agent_sentences(material: Material) -> list[AgentSentence]:
 
 
 def trust_line(material: Material) -> list[str]:
-    """Return what the figures rest on, a few words each."""
+    """Return short phrases on how well supported the figures are."""
     results = [row.result for row in material.rows]
     missing = [result for result in results if not result.scored]
     words = [pluralize(len(results), "example")]
@@ -166,7 +166,7 @@ def trust_line(material: Material) -> list[str]:
 
 
 def _most_trials(material: Material) -> int:
-    """Return the number of trials of the series that has most, isolated ones aside."""
+    """Return the highest number of trials of any series, isolated ones aside."""
     columns = [series.column for series in material.series]
     trials = [
         len(column.conversations) for column in columns if column.span is not None
@@ -175,9 +175,9 @@ def _most_trials(material: Material) -> int:
 
 
 def _reply_share(material: Material) -> float:
-    """Return the share of the tokens that agents wrote; 0 where it is unknown."""
-    # Imported runs hold only part of their conversations: of their tokens no share is
-    # known.
+    """Return the share of tokens that agents wrote; 0 if unknown."""
+    # Imported runs contain only part of their conversations, so the share is unknown
+    # for them.
     columns = [
         series.column
         for series in material.series
@@ -194,7 +194,7 @@ _HELD = {"passed": "Yes", "failed": "No", "unmeasurable": "Could not be measured
 
 
 def gate_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return what the gate of each run said, in the words of the terminal, with each rule that did not hold."""
+    """Return the gate's result for each run, worded as in the terminal, with each rule that did not hold."""
     answers = []
     for run in material.runs:
         gate = run.summary.get("gate")
@@ -223,16 +223,16 @@ def _gate_text(gate: Mapping[str, Any]) -> str:
 
 
 def _finding_text(finding: Mapping[str, Any]) -> str:
-    """Return what a rule found, and where."""
+    """Return the finding of a rule, and where it applies."""
     place = finding["agent"]
-    # A finding without a span is about an agent as a whole.
+    # A finding without a span concerns an agent as a whole.
     if finding["span_label"]:
         place = at_span(place, finding["span_label"])
     return ": ".join(filter(None, (place, finding["sentence"])))
 
 
 def leading_metric_answers(material: Material) -> list[HeadlineAnswer]:
-    """Return the metric that a data set publishes, for each agent and span: it comes first on its page."""
+    """Return the metric that a data set publishes, per agent and span: it comes first on its page."""
     metrics: list[tuple[str, dict[str, str]]] = []
     for run in material.runs:
         metrics += leading_metrics(run.result)
@@ -257,7 +257,7 @@ def _significance(
     text = result.comparison.text
     plans = _plans_of(material, first)
     if result.gain and plans.isdisjoint(_plans_of(material, second)):
-        # A gain on other questions may come from the questions.
+        # With different questions, the gain may come from the questions.
         text += (
             " Their plans differ, so they were asked different things; that may be why."
         )
@@ -265,7 +265,7 @@ def _significance(
 
 
 def _plans_of(material: Material, series: ResultSeries) -> set[str]:
-    """Return the fingerprints of what a series was asked."""
+    """Return the fingerprints of the plans that a series was given."""
     return {
         conversation.folder.result.plan_fingerprint
         for conversation in material.conversations
@@ -274,7 +274,7 @@ def _plans_of(material: Material, series: ResultSeries) -> set[str]:
 
 
 def _cost_answer(material: Material) -> HeadlineAnswer:
-    """Return what the runs cost in all, and what of it the agents did not."""
+    """Return the total cost of the runs, and the part not caused by agents."""
     question = "What did it cost?"
     if all(run.result.is_imported for run in material.runs):
         return HeadlineAnswer(
@@ -285,7 +285,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
     columns = [series.column for series in material.series]
     tokens = sum(column.tokens for column in columns)
     sentences = [_exchanged_tokens(material), *_other_costs(material)]
-    # Controls have a price as well, that of the model they imitate, but nobody pays it.
+    # Controls have the price of the model they imitate, but it is never paid.
     paid = [
         column
         for column in columns
@@ -305,7 +305,7 @@ def _cost_answer(material: Material) -> HeadlineAnswer:
 
 
 def _exchanged_tokens(material: Material) -> str:
-    """Say how many tokens were exchanged, and how many of them were filler."""
+    """Return how many tokens were exchanged, and how many of them were filler."""
     columns = [series.column for series in material.series]
     tokens = sum(column.tokens for column in columns)
     conversations = pluralize(len(material.conversations), "conversation")
@@ -319,7 +319,7 @@ def _exchanged_tokens(material: Material) -> str:
 
 
 def _other_costs(material: Material) -> list[str]:
-    """Say what controls, judge, simulated users and failed attempts cost."""
+    """Return the cost of controls, judge, simulated users and failed attempts."""
     columns = [series.column for series in material.series]
     results = [row.result for row in material.rows]
     hypothetical = sum(
@@ -346,7 +346,7 @@ def _other_costs(material: Material) -> list[str]:
 
 
 def _agent_costs(paid: Sequence[Column]) -> list[str]:
-    """Say which series cost most, and what of all was estimated, and went to filler."""
+    """Return which series cost most, how much was estimated, and how much went to filler."""
     dearest = max(paid, key=lambda column: column.cost_usd or 0.0)
     dollars = format_dollars(dearest.cost_usd or 0.0)
     sentences = [f"Most of it for {dearest.label}: ${dollars}."]
@@ -359,16 +359,16 @@ def _agent_costs(paid: Sequence[Column]) -> list[str]:
 
 
 class _Caveat(NamedTuple):
-    """One thing that a reader should know before believing the figures."""
+    """One caveat about the figures."""
 
     number: int
     label: str
-    """Says in a few words what is counted."""
+    """A few words on what is counted."""
     sentences: list[str]
 
 
 def _caveats(material: Material) -> list[HeadlineAnswer]:
-    """Return what a reader should know before believing the figures, in one answer; nothing where all is well."""
+    """Return the caveats about the figures in one answer, or nothing if there are none."""
     caveats = [
         _missing_scores(material),
         _open_verdicts(material),
@@ -385,7 +385,7 @@ def _caveats(material: Material) -> list[HeadlineAnswer]:
 
 
 def _missing_scores(material: Material) -> _Caveat:
-    """Say which examples have no score, and whose fault that is."""
+    """Return which examples have no score, and why."""
     missing = [row.result for row in material.rows if not row.result.scored]
     faults = sum(result.infrastructure for result in missing)
     lost_count = sum(result.is_lost for result in missing)
@@ -408,28 +408,28 @@ def _missing_scores(material: Material) -> _Caveat:
 
 
 def _open_verdicts(material: Material) -> _Caveat:
-    """Say how many verdicts the rules left open."""
+    """Return how many verdicts the rules left open."""
     count = sum(row.result.upper is not None for row in material.rows)
     examples = pluralize(len(material.rows), "example")
     return _Caveat(count, "open", [f"{count:,} of {examples} {LEFT_OPEN}."])
 
 
 def _overruns(material: Material) -> _Caveat:
-    """Say how many examples are longer than their memory span."""
+    """Return how many examples exceed their memory span."""
     count = sum(row.result.overrun for row in material.rows)
     sentence = f"{pluralize(count, 'example')} went on past the memory span."
     return _Caveat(count, "past the span", [sentence])
 
 
 def _amendments(material: Material) -> _Caveat:
-    """Say how many verdicts a person has replaced."""
+    """Return how many verdicts a person has replaced."""
     count = sum(row.result.automatic is not None for row in material.rows)
     verdicts = pluralize(len(material.rows), "verdict")
     return _Caveat(count, "amended", [f"Amended by hand: {count:,} of {verdicts}."])
 
 
 def _guesses(material: Material) -> _Caveat:
-    """Say where agents under test are not shown to earn more than guessing does: everywhere, or in which scenarios."""
+    """Return where agents under test do not beat guessing: everywhere, or in which scenarios."""
     tested = [
         series
         for series in material.series
@@ -457,7 +457,7 @@ def _guesses(material: Material) -> _Caveat:
 
 
 def _few_labels(series: Iterable[ResultSeries]) -> str:
-    """Return the labels of the first few, and how many more there are."""
+    """Return the labels of the first few series, and how many more there are."""
     labels = [part.label for part in series]
     return join_words(first_and_rest(labels, _FEW, "{:,} more"))
 

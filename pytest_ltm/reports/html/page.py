@@ -1,4 +1,4 @@
-"""The report file: everything is read, worded and escaped here; the page only folds, sorts, filters and draws."""
+"""Builds the HTML report: reads, words and escapes everything; the page only folds, sorts and draws."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def script_json(value: object) -> str:
-    r"""Return JSON that is safe inside a script element: ASCII without `<`, `>` and `&`; texts are harmless."""
+    r"""Return JSON that is safe in a script element: ASCII without `<`, `>` and `&`; texts are sanitized."""
     # A `</script>` inside a text would end the element.
     return _dump_redacted(value).translate(_ESCAPES)
 
 
 def pack_json(value: object) -> str:
-    """Return the JSON value compressed, in base64; equal values give equal parcels."""
-    # mtime=0: equal runs give equal files. 5: 9 takes more than twice the time for one
-    # percent.
+    """Return the JSON value compressed and in base64; equal values give equal strings."""
+    # mtime=0 keeps the output reproducible. Level 9 takes more than twice as long as 5
+    # and saves one percent.
     packed = gzip.compress(_dump_redacted(value).encode(), 5, mtime=0)
     return base64.b64encode(packed).decode()
 
@@ -112,9 +112,9 @@ def escape_controls(value: Any) -> Any:
 
 
 def _dump_redacted(value: object) -> str:
-    """Return JSON without secrets, and with harmless texts."""
+    """Return JSON without secrets and with sanitized texts."""
     dump = partial(json.dumps, separators=(",", ":"), allow_nan=False)
-    # Nearly all texts are harmless as they are, and JSON tells it faster than a walk
+    # Nearly all texts are harmless, and checking the JSON is faster than walking
     # through its values.
     text = dump(value, ensure_ascii=False)
     is_harmless = text.isprintable() and not _CONTROL.search(text)
@@ -125,21 +125,21 @@ def _dump_redacted(value: object) -> str:
 _CONTROL = re.compile(r"\\[bfrtu]")
 
 
-# --- What of a large run stands in the file: all of it counts, but a page of a hundred
-# thousand examples opens nowhere.
+# --- What the file contains of a large run: every example counts, but browsers cannot
+# open a page that lists a hundred thousand.
 
-# The most examples listed, as long as each scenario has one: Chromium opens them in
+# The most examples listed, if each scenario has at least one: Chromium opens them in
 # about a second.
 MOST_EXAMPLES = 10_000
-# The most bytes of time lines in the file; the first is always there.
+# The most bytes of time lines in the file; the first is always included.
 LINES = 12_000_000
 
 
 def worst_examples(material: Material, most: int) -> frozenset[int]:
-    """Return the keys of the examples that are listed.
+    """Return the keys of the listed examples.
 
-    Where they are too many: of each scenario equally many, those that went worst in any
-    column, in all columns, so that columns can be compared.
+    If there are too many: equally many per scenario, the ones with the lowest score in any column, listed for all
+    columns so that columns can be compared.
     """
     if len(material.rows) <= most:
         return frozenset(row.key for row in material.rows)
@@ -167,7 +167,7 @@ def _worst_first(rows: Sequence[ExampleEntry]) -> list[list[ExampleEntry]]:
 
 
 def _lowest_score(rows: Sequence[ExampleEntry]) -> float:
-    """Return the lowest score of an example in any column; 0 without any."""
+    """Return the lowest score of an example in any column, or 0 without any."""
     scores = [row.result.score for row in rows if row.result.score is not None]
     return min(scores, default=0.0)
 
@@ -175,7 +175,7 @@ def _lowest_score(rows: Sequence[ExampleEntry]) -> float:
 def list_failures_first(
     material: Material, shown_keys: AbstractSet[int]
 ) -> list[tuple[ResultSeries, ExampleEntry]]:
-    """Return the examples that are listed: what failed, what has no score, what passed, each by column."""
+    """Return the listed examples, failures first, then those without a score, then passes, each by column."""
     rows = [
         (material.series[row.series], row)
         for row in material.rows
@@ -185,39 +185,39 @@ def list_failures_first(
 
 
 def _urgency(row: ExampleEntry) -> int:
-    """Return where an example stands in the list: 0 at its top."""
+    """Return the sort key of an example in the list, 0 for its top."""
     if not row.result.scored:
         return 1
     return 0 if row.result.outcome == "failed" else 2
 
 
-# --- Parcels: what stays compressed in the page until it is opened: examples, and the
-# time lines of conversations.
+# --- Parcels: examples and time lines that stay compressed in the page until they are
+# opened.
 
-# Examples packed into one parcel: they have much in common, so they compress well.
+# Examples per parcel: they have much in common, so they compress well together.
 TOGETHER = 16
 
 
 @dataclass(slots=True)
 class Parcels:
-    """What stays compressed until it is opened."""
+    """The compressed parts of the page."""
 
     shown: frozenset[int]
-    """The examples that are listed."""
+    """The keys of the listed examples."""
     room: int
-    """Bytes for further time lines."""
+    """Bytes left for further time lines."""
     ids: list[str] = field(default_factory=list)
-    """Of elements: `e<conversation>.<number>` has TOGETHER examples, by key, `c<conversation>` a time line."""
+    """Element ids: `e<conversation>.<number>` holds TOGETHER examples, by key, `c<conversation>` a time line."""
     texts: TextFile = field(default_factory=TextFile)
-    """What is packed, an element each: on disk, because it is most of the page."""
+    """The packed elements, on disk because they are most of the page."""
     fingerprints: dict[int, str] = field(default_factory=dict)
-    """Of each example's definition, short: equal texts have equal ones."""
+    """Short fingerprints of the examples' definitions: equal texts have equal ones."""
     lines: set[int] = field(default_factory=set)
     """The conversations whose time line is in the file."""
     left_out: set[int] = field(default_factory=set)
-    """Those for whose time line there was no room."""
+    """The conversations whose time line did not fit."""
     asked: dict[int, int] = field(default_factory=dict)
-    """How many tokens came before the last question of examples, by key."""
+    """Tokens before the last question of each example, by key."""
 
     def add(self, conversation: ConversationEntry) -> None:
         """Pack a conversation."""
@@ -233,7 +233,7 @@ class Parcels:
     def _add_fingerprints(
         self, conversation: ConversationEntry, definitions: Mapping[str, Any]
     ) -> None:
-        """Note by which examples of other conversations can be told to be the same."""
+        """Record fingerprints that identify the same example in other conversations."""
         digests = {
             name: hashlib.sha256(
                 json.dumps(definition, sort_keys=True).encode()
@@ -249,7 +249,7 @@ class Parcels:
         definitions: Mapping[str, Any],
         record: ConversationRecord | None,
     ) -> None:
-        """Pack the examples that are listed, TOGETHER at a time."""
+        """Pack the listed examples, TOGETHER at a time."""
         damage = "" if record else conversation.folder.damage()
         unanswered = list(record.unanswered.values()) if record else []
         expected = expected_answers(definitions)
@@ -272,7 +272,7 @@ class Parcels:
     def _add_timeline(
         self, conversation: ConversationEntry, record: ConversationRecord
     ) -> None:
-        """Pack a time line, where there is room for it; the first always has."""
+        """Pack a time line if there is room; the first always fits."""
         packed = ""
         if not self.left_out:
             packed = pack_json(timeline_json(conversation.rows, record))
@@ -285,7 +285,7 @@ class Parcels:
             self.left_out.add(conversation.key)
 
     def packed(self) -> Iterator[tuple[str, str]]:
-        """Return what is packed, each after its element's id."""
+        """Yield the packed elements, each with its id."""
         return zip(self.ids, self.texts, strict=True)
 
 
@@ -323,24 +323,23 @@ def build_report(
     most: int = MOST_EXAMPLES,
     lines: int = LINES,
 ) -> None:
-    """Write one self-contained HTML file about the runs in these folders, of which some may have been read already.
+    """Write one self-contained HTML file about these runs, given as folders or already loaded.
 
-    `most`: the most examples listed; `lines`: the most bytes of time lines.
-    What does not hold is noted at the head of the page.
-    Raises LtmError if a folder holds no results, or if the file cannot be written.
+    `most`: the most examples listed; `lines`: the most bytes of time lines. Discrepancies found in a run folder are
+    noted at the head of the page. Raises LtmError if a folder holds no results, or if the file cannot be written.
     """
     material = report_material([read_marked_run(run) for run in runs])
     write_output(out, render_page(material, most, lines))
 
 
 def render_page(material: Material, most: int, lines: int) -> bytes:
-    """Return the page."""
+    """Return the page as bytes."""
     style = read_assets(STYLES)
     script = read_assets(SCRIPTS)
     shown_keys = worst_examples(material, most)
     parcels = Parcels(shown_keys, lines)
-    # The first of each column, then the second: where time lines are left out, each
-    # column still shows one.
+    # The first of each column, then the second: even if time lines are left out, each
+    # column shows one.
     columns = group_by(material.conversations, lambda entry: entry.series).values()
     for entries in zip_longest(*columns):
         for entry in entries:
@@ -386,14 +385,14 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             averages=list(
                 chain.from_iterable(agent_metrics(run.result) for run in material.runs)
             ),
-            # The first facts alone: results.json has what a memory made of each.
+            # Only the first facts: results.json has the memory ledger of each.
             needles=needle_rows(row.result for row in material.rows)[:2_000],
             first_rows=FIRST_ROWS,
             rules=deciding_rules(material),
             origins=[run_origin(run) for run in material.runs],
             marks=discrepancy_notices(material.runs),
             graded=[row.result for row in material.rows if row.result.is_contested],
-            # The first contested answers alone: the run's folder has all.
+            # Only the first contested answers: the run's folder has all.
             most_graded=200,
             reasons=unscored_reasons(material),
             metrics=read_definitions(),
@@ -406,8 +405,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
             policy=content_policy(style, script),
         )
     )
-    # A large page has half a million parts, each of which takes more room than its
-    # text.
+    # A large page has half a million parts, and each takes more memory than its text.
     parts.enable_buffering(100)
     page = BytesIO()
     parts.dump(page, "utf-8")
@@ -415,7 +413,7 @@ def render_page(material: Material, most: int, lines: int) -> bytes:
 
 
 def render_sections(title: str, about: str, sections: Sequence[Section]) -> bytes:
-    """Return the page of a suite that holds no conversation: what features say of it."""
+    """Return the page of a suite without conversations, with the sections that features add."""
     style = read_assets(
         ("colours.css", "page.css", "charts.css", "tables.css", "print.css")
     )
@@ -432,7 +430,7 @@ def render_sections(title: str, about: str, sections: Sequence[Section]) -> byte
 
 
 def _first_compared(material: Material) -> tuple[int, int]:
-    """Return what is compared at first: the best two at the largest span, else two spans of one agent."""
+    """Return the series compared at first: the best two at the largest span, else two spans of one agent."""
     ranked = material.ranked
     if len(ranked) > 1:
         return ranked[0].key, ranked[1].key
@@ -444,14 +442,14 @@ def _first_compared(material: Material) -> tuple[int, int]:
     return first.key, second.key
 
 
-# Thousands of cells show the same few texts. Forgotten for each page, as other things
-# may be secret by then.
+# Thousands of cells show the same few texts. Cleared for each page, as the set of
+# secrets may have changed.
 _show_text = lru_cache(1 << 14)(for_screen)
 
 
 @cache
 def template_environment() -> Environment:
-    """Return what renders our templates: everything is escaped, and made harmless where it is shown."""
+    """Return the template environment, which escapes everything and sanitizes the texts it shows."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
@@ -485,15 +483,14 @@ def template_environment() -> Environment:
 
 
 def read_assets(names: Sequence[str]) -> str:
-    """Return the text of some assets, one after the other."""
+    """Return the concatenated text of some assets."""
     folder = files("pytest_ltm.reports.html") / "assets"
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def content_policy(style: str, script: str) -> str:
-    """Return a policy under which the page's own style and script work, nothing else, and no request is made."""
-    # By their hashes: a style or a script that somebody's answer smuggles in has
-    # another one.
+    """Return a content security policy that allows only the page's own style and script, and no requests."""
+    # Allowed by hash: a style or script smuggled in by an answer has a different one.
     sources = ""
     for kind, text in (("script", script), ("style", style)):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -505,9 +502,9 @@ def content_policy(style: str, script: str) -> str:
 
 
 def _page_index(material: Material) -> dict[str, Any]:
-    """Return what the page's script must know at once."""
-    # Tests of all pairs grow with the square of the series.
-    # With more series, only those against the best of their span are tested.
+    """Return the data that the page's script needs on load."""
+    # The number of pairwise tests grows with the square of the series, so with many
+    # series only those against the best of their span are run.
     if len(material.series) <= 12:
         pairs = list(combinations(material.series, 2))
     else:
@@ -541,7 +538,7 @@ def _page_index(material: Material) -> dict[str, Any]:
 
 
 def _against_best(material: Material) -> dict[int, str]:
-    """Return for each series its distance to the best of its span, and how probable that is by chance."""
+    """Return for each series its difference from the best of its span, and the p-value of that difference."""
     distances: dict[int, str] = {}
     for span_label in material.spans:
         ranked = material.ranked_at(span_label)

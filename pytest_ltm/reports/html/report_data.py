@@ -1,4 +1,4 @@
-"""What a report is made of: the conversations and examples of its runs, numbered; a series for each agent and span."""
+"""The data of a report: numbered conversations and examples of its runs; a series per agent and span."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pytest_ltm.reports.agent_sentences import rank_at_largest_span, rank_sides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleEntry:
-    """One example."""
+    """One example in the report."""
 
     key: int
-    """Its number in the report."""
+    """The example's number in the report."""
     series: int
     conversation: int
     result: ScenarioResult
@@ -33,12 +33,12 @@ class ExampleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationEntry:
-    """One conversation."""
+    """One conversation in the report."""
 
     key: int
     series: int
     label: str
-    """`full at 32k`, with the trial where there are several."""
+    """Such as `full at 32k`, with the trial if there are several."""
     folder: ConversationFolder
     rows: tuple[ExampleEntry, ...]
 
@@ -50,19 +50,19 @@ class ResultSeries:
     key: int
     run: int
     agent: str
-    """The agent's label, with the run where several runs have an agent of this label."""
+    """The agent's label, qualified by the run if several runs have an agent of this label."""
     column: Column
     rows: tuple[ExampleEntry, ...]
 
     @property
     def label(self) -> str:
-        """`full at 32k`."""
+        """The series' name, such as `full at 32k`."""
         return at_span(self.agent, self.column.span_label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Everything a report may show."""
+    """All data that a report may show."""
 
     runs: tuple[LoadedRun, ...]
     series: tuple[ResultSeries, ...]
@@ -70,7 +70,7 @@ class Material:
 
     @property
     def suites(self) -> str:
-        """The suites of the runs with their versions; "" where none is known."""
+        """The suites of the runs with their versions; "" if none is known."""
         names = dict.fromkeys(run.result.suite for run in self.runs if run.result.suite)
         if names:
             return f"suite{'s' if len(names) > 1 else ''} {join_words(list(names))}"
@@ -88,7 +88,7 @@ class Material:
 
     @property
     def spans(self) -> tuple[str, ...]:
-        """The labels of the memory spans, from the shortest to the longest, isolated ones last."""
+        """The labels of the memory spans, shortest first, isolated last."""
         lengths = {
             series.column.span_label: series.column.span for series in self.series
         }
@@ -108,23 +108,23 @@ class Material:
 
     @property
     def ranked(self) -> list[ResultSeries]:
-        """Those at the largest memory span, where agents differ most."""
+        """The series at the largest memory span, where agents differ most, ranked."""
         return rank_at_largest_span(self.series)
 
     def comparison(self, run: int) -> dict[str, Any]:
-        """Return what the summary of a run says of the one it was compared with; empty where it was not."""
+        """Return the comparison recorded in a run's summary; empty if there is none."""
         return _as_mapping(self.runs[run].summary.get("comparison"))
 
 
 def report_material(runs: Sequence[LoadedRun]) -> Material:
-    """Return what the runs hold."""
+    """Collect the report data of some runs."""
     run_counts: Counter[str] = Counter()
     for run in runs:
         run_counts.update({folder.result.agent for folder in run.conversations})
     all_series: list[ResultSeries] = []
     conversations: list[ConversationEntry] = []
-    # One count for the whole page: links, parcels and the page's address name an
-    # example by it.
+    # One counter for the whole page: links, parcels and the page's address name
+    # examples by it.
     keys = count()
     for number, run in enumerate(runs):
         for column in result_columns(run.result):
@@ -164,7 +164,7 @@ def report_material(runs: Sequence[LoadedRun]) -> Material:
     )
 
 
-# --- Where verdicts come from, what a run was made of, and the command that repeats it.
+# --- The deciding rules, the origin of a run, and the command that repeats it.
 
 _OPTIONS = (
     "suite",
@@ -186,9 +186,9 @@ _DEFAULTS = {
     "judge": "none",
     "time": "simulated",
 }
-# What only a conversation's plan tells.
+# Settings recorded only in a conversation's plan.
 _OF_THE_PLAN = ("filler", "judge", "judge_votes", "opening")
-# What the node ids of the built-in suite begin with.
+# The prefix of node ids in the built-in suite.
 BUILT_IN = "ltm/"
 
 
@@ -196,7 +196,7 @@ class Decider(NamedTuple):
     """One rule that decided verdicts."""
 
     name: str
-    """With its version: `colours/1`."""
+    """Name and version, such as `colours/1`."""
     scenarios: str
     verdicts: int
     unscored: int
@@ -204,7 +204,7 @@ class Decider(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What one run was made of."""
+    """The settings and versions behind one run."""
 
     run_id: str
     command: str
@@ -213,7 +213,7 @@ class Origin(NamedTuple):
 
 
 def deciding_rules(material: Material) -> list[Decider]:
-    """Return the rules that decided, by name; rows without one are checks of the scenario itself."""
+    """Return the deciding rules by name; rows without a rule are checks in the scenario itself."""
     results = [
         row.result for row in material.rows if row.result.rule or row.result.scored
     ]
@@ -232,7 +232,7 @@ def deciding_rules(material: Material) -> list[Decider]:
 
 
 def run_origin(run: LoadedRun) -> Origin:
-    """Return what a run was made of, from its summary."""
+    """Return a run's settings and versions from its summary."""
     summary = run.summary
     first = run.conversations[0].plan()
     plan = _as_mapping(summary.get("plan"))
@@ -269,7 +269,7 @@ def run_origin(run: LoadedRun) -> Origin:
 def repeat_command_of(
     rows: Sequence[ScenarioResult], plan: Mapping[str, Any], seed: object
 ) -> str:
-    """Return the command that has the same run again; options that have their defaults are left out."""
+    """Return the command that repeats the run, without options that have their defaults."""
     words = ["pytest"]
     for label, spec in _as_mapping(plan.get("agents")).items():
         plain = re.sub(r"[^\w.]", "_", str(spec))
@@ -282,15 +282,16 @@ def repeat_command_of(
         value = plan.get(name)
         if value not in (None, _DEFAULTS.get(name)):
             words.append(f"--ltm-{name}={value}")
-    # Files on the command line switch the default suite off, so a run that had both
-    # must name it.
+    # Files on the command line disable the default suite, so a run that had both must
+    # name it.
     if (
         own_files
         and plan.get("suite") == _DEFAULTS["suite"]
         and len(own_files) < len(files)
     ):
         words.append(f"--ltm-suite={plan['suite']}")
-    # A seed that is not a number was made from a text: the command needs that text.
+    # A seed that is not a number was derived from a text, which the command must
+    # repeat.
     if seed not in (None, 0):
         words.append(
             f"--ltm-seed={seed if isinstance(seed, int) else plan.get('seed_source')}"
@@ -299,7 +300,7 @@ def repeat_command_of(
 
 
 def unscored_reasons(material: Material) -> list[tuple[str, str, int]]:
-    """Return why examples have no score: cause, reason, how many; most frequent first."""
+    """Return why examples have no score, as cause, reason and count, most frequent first."""
     missing = [row.result for row in material.rows if not row.result.scored]
     counts = Counter(
         (result.cause or result.outcome, result.reason) for result in missing

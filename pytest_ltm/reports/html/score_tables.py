@@ -1,4 +1,4 @@
-"""The report's tables: scores by agent and span, all figures, gaps, where agents break, the depth of needles."""
+"""The report's tables: scores by agent and span, figures, gaps, where agents break, depth of needles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 
 
-# Where one class of gaps ends and the next begins, in tokens.
+# The boundaries between classes of gaps, in tokens.
 GAPS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
 SKILLS = {
     "R": "recall",
@@ -42,11 +42,11 @@ class FigureCell(NamedTuple):
 
     text: str
     value: float | None
-    """What it is sorted by."""
+    """The sort key of the cell."""
 
 
 class Grid(NamedTuple):
-    """A table of shaded cells; None: there is nothing of that kind."""
+    """A table of shaded cells; None marks an absent one."""
 
     heads: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Shaded | None]]]
@@ -57,7 +57,7 @@ def score_grid(material: Material) -> Grid:
     by_place = {
         (series.agent, series.column.span_label): series for series in material.series
     }
-    # An agent that is not ranked, such as a control, is below those that are.
+    # Unranked agents, such as controls, come below the ranked ones.
     ranked = [series.agent for series in material.ranked]
     rows = []
     for agent in dict.fromkeys([*ranked, *material.agents]):
@@ -67,7 +67,7 @@ def score_grid(material: Material) -> Grid:
 
 
 def _total_cell(series: ResultSeries | None) -> Shaded | None:
-    """Return the total of a series; None where there is none."""
+    """Return the total of a series as a cell, or None without a series."""
     if series is None:
         return None
     column = series.column
@@ -82,17 +82,17 @@ def _total_cell(series: ResultSeries | None) -> Shaded | None:
 
 
 class FigureTable(NamedTuple):
-    """The figures of all series; only those that any series has."""
+    """The figures of all series, limited to those that some series has."""
 
     heads: Sequence[tuple[str, str]]
-    """Heading and definition."""
+    """Headings with their definitions."""
     rows: Sequence[tuple[ResultSeries, Sequence[FigureCell]]]
     notes: Sequence[str]
-    """What signs in the cells mean."""
+    """Explanations of the signs in the cells."""
 
 
 def figure_table(material: Material) -> FigureTable:
-    """Return the figures of all series."""
+    """Return the table of figures of all series."""
     columns = [series.column for series in material.series]
     figures = shown_figures(columns, "html")
     rows: list[tuple[ResultSeries, list[FigureCell]]] = [
@@ -111,14 +111,14 @@ def figure_table(material: Material) -> FigureTable:
 
 
 def worst_scenarios(series: ResultSeries) -> str:
-    """Return what an agent forgets most at a span, in a few words."""
+    """Return the scenarios that an agent forgets most at a span, in a few words."""
     losses = forgotten_scenarios(series.column)
     worst = ", ".join(f"{name} {score_text(score)}" for name, score in losses[:3])
     return f"{worst} …" if len(losses) > 3 else worst or NOTHING
 
 
 def by_gap(material: Material) -> Grid | None:
-    """Return the mean score of each agent by how far back the nearest needle lies, over all spans."""
+    """Return the mean score of each agent by distance of the nearest needle, over all spans."""
     scores: dict[tuple[str, int], list[float]] = {}
     for row in material.rows:
         gap = row.result.gap
@@ -140,12 +140,12 @@ def by_gap(material: Material) -> Grid | None:
 
 
 def _gap_class(gap: int) -> int:
-    """Return the number of the class of a gap in tokens, from 0 for the nearest."""
+    """Return the index of the class of a gap in tokens, 0 for the shortest."""
     return sum(gap >= limit for limit in GAPS)
 
 
 def _gap_cell(agent: str, gap_class: int, scores: Sequence[float]) -> Shaded | None:
-    """Return the mean of the scores of an agent at gaps of one class; None without any."""
+    """Return the mean score of an agent at gaps of one class, or None without scores."""
     mean = mean_or_none(scores)
     if mean is None:
         return None
@@ -154,7 +154,7 @@ def _gap_cell(agent: str, gap_class: int, scores: Sequence[float]) -> Shaded | N
 
 
 def _gap_label(gap_class: int) -> str:
-    """Return the bounds of a class of gaps: `4k to 16k`."""
+    """Return the bounds of a class of gaps, such as `4k to 16k`."""
     ends = [f"{tokens // 1_000}k" for tokens in GAPS[:-1]]
     ends.append(f"{GAPS[-1] // 1_000_000}M")
     if gap_class == 0:
@@ -164,25 +164,25 @@ def _gap_label(gap_class: int) -> str:
     return f"{ends[gap_class - 1]} to {ends[gap_class]}"
 
 
-# --- Where agents break: scenario, and skill, by memory span for each agent, what loses
-# most first.
+# --- Where agents break: scenarios and skills by memory span for each agent, largest
+# loss first.
 
-# Scenarios shown of each agent: those that lose most.
+# The most scenarios shown per agent, those with the largest losses.
 MOST_ROWS = 40
 
 
 class BreakRow(NamedTuple):
-    """One scenario, or one skill, of one agent."""
+    """One scenario or skill of one agent."""
 
     name: str
     cells: Sequence[Shaded | None]
-    """One for each memory span; None: it was not played there."""
+    """One cell per memory span; None if it was not played there."""
     lost: float | None
-    """The share of full marks that is missing, over the spans with a score; None where there is no score."""
+    """The share of full marks lost, over the spans with a score; None without any score."""
 
     @property
     def whole(self) -> bool:
-        """Whether it has full marks at every span with a score."""
+        """Whether the row has full marks at every span with a score."""
         return self.lost is not None and self.lost <= 1 - FULL_MARKS
 
 
@@ -191,24 +191,24 @@ class Breaks(NamedTuple):
 
     agent: str
     tested: bool
-    """It is under test: neither a control nor, beside others, one of this package."""
+    """Whether the agent is under test: neither a control nor a bundled agent among others."""
     spans: Sequence[str]
     rows: Sequence[BreakRow]
-    """The scenarios that lose points, those that lose most first."""
+    """The scenarios that lose points, largest loss first."""
     further: int
-    """Number of further scenarios that lose points."""
+    """Number of scenarios that lose points but are not in `rows`."""
     whole: Sequence[str]
     """The scenarios with full marks at every span that has a score."""
     unscored: Sequence[str]
-    """Those without any score."""
+    """The scenarios without any score."""
     skills: Sequence[BreakRow]
-    """The skills that scenarios need, those that lose most first."""
+    """The skills that scenarios need, largest loss first."""
 
 
 def breaking_points(material: Material, shown_keys: Collection[int]) -> list[Breaks]:
-    """Return where each agent breaks, those under test first, in the order of the first screen.
+    """Return where each agent breaks, agents under test first, in the order of the headline.
 
-    `shown_keys`: the examples that a cell can open.
+    `shown_keys`: the examples that a cell can link to.
     """
     tested = agents_under_test(material.series) or frozenset(material.agents)
     ranked = [series.agent for series in material.ranked]
@@ -253,7 +253,7 @@ def _agent_breaks(
 def _scenario_rows(
     material: Material, series: Sequence[ResultSeries], shown_keys: Collection[int]
 ) -> list[BreakRow]:
-    """Return a row for each scenario of an agent, by name; `series`: the agent at each of its spans."""
+    """Return a row for each scenario of an agent, by name; `series` holds the agent at each of its spans."""
     entries = [group_by(part.rows, lambda row: row.result.scenario) for part in series]
     earlier = [_compared_scores(material, part) for part in series]
     rows = []
@@ -313,12 +313,12 @@ def _lost_share(examples: Sequence[Sequence[ExampleEntry]]) -> float | None:
 
 
 def _most_first(row: BreakRow) -> tuple[float, str]:
-    """Order rows by what they lose, those that lose most first."""
+    """Order rows by loss, largest first."""
     return -(row.lost or 0.0), row.name
 
 
 def _mean_score(rows: Sequence[ExampleEntry]) -> float | None:
-    """Return the mean of the scores; None without any."""
+    """Return the mean score, or None without scores."""
     return mean_or_none(
         [row.result.score for row in rows if row.result.score is not None]
     )
@@ -332,9 +332,9 @@ def _shaded_cell(
     text: str = "",
     earlier: float | None = None,
 ) -> Shaded:
-    """Return the mean of some examples of a series; it opens the one that went worst."""
+    """Return the mean of some examples of a series as a cell that links to the worst of them."""
     score = _mean_score(rows)
-    # What has no score goes behind everything that has one.
+    # Examples without a score sort last.
     worst = min(
         (row for row in rows if row.key in shown_keys),
         key=lambda row: (row.result.score is None, row.result.score or 0.0),
@@ -345,7 +345,7 @@ def _shaded_cell(
     change = ""
     if score is not None and earlier is not None:
         title += f"; {score_text(earlier)} in the run it was compared with"
-        # A smaller change of a mean is not shown.
+        # Smaller changes of a mean are not shown.
         if abs(score - earlier) >= 0.005:
             change = f"{score - earlier:+.2f}"
     return Shaded(
@@ -358,11 +358,10 @@ def _shaded_cell(
 
 
 def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
-    """Return what the page must know of each series to put another beside it.
+    """Return the data that the page needs to compare each series with another.
 
-    Its span, whether it is under test (0), a yardstick (1) or a control (2), and the
-    series that is its baseline: that of the run it was compared with, else of the same
-    agent in another run; None where the report has neither.
+    For each series: its span, whether it is under test (0), a yardstick (1) or a control (2), and its baseline series:
+    that of the run it was compared with, else of the same agent in another run; None if the report has neither.
     """
     columns = []
     for series in material.series:
@@ -374,7 +373,7 @@ def comparable_columns(material: Material) -> list[tuple[str, int, int | None]]:
 
 
 def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | None:
-    """Return the series at the same span that another is compared with; None where there is none."""
+    """Return the baseline of a series at the same span, or None if there is none."""
     comparison = material.comparison(series.run)
     column = series.column
     at_same_span = [
@@ -401,22 +400,22 @@ def _baseline_of(material: Material, series: ResultSeries) -> ResultSeries | Non
     return candidates[0] if candidates else None
 
 
-# --- Depth: how the score depends on where in the conversation the needle stands.
+# --- Depth: how the score depends on the position of the needle in the conversation.
 
 # Rows from the beginning of a conversation to the question.
 BANDS = 10
-# In tokens: shorter distances have one row or column together.
+# In tokens: shorter conversations share one row or column.
 _UNIT = 1_000
 
 
 class DepthSpot(NamedTuple):
-    """An example with a score: where the nearest needle of its last question was told."""
+    """A scored example with the position of the nearest needle of its last question."""
 
     agent: str
     length: int
-    """Of the conversation before the question, as `power` has it."""
+    """Length of the conversation before the question, as returned by `span_power`."""
     band: int
-    """The share of it before the needle, in steps of 1 / BANDS."""
+    """The share of that length before the needle, in steps of 1 / BANDS."""
     row: ExampleEntry
     score: float
 
@@ -424,7 +423,7 @@ class DepthSpot(NamedTuple):
 def asked_at(
     rows: Iterable[ExampleEntry], record: ConversationRecord
 ) -> dict[int, int]:
-    """Return how many tokens came before the last question of each example that has a score and a needle, by key."""
+    """Return the tokens before the last question of each example that has a score and a needle, by key."""
     starts = {}
     for row in rows:
         result = row.result
@@ -438,7 +437,7 @@ def asked_at(
 def depth_spots(
     material: Material, question_starts: Mapping[int, int]
 ) -> Iterator[DepthSpot]:
-    """Yield the examples of which it is known where they asked."""
+    """Yield the examples whose question position is known."""
     for row in material.rows:
         start = question_starts.get(row.key)
         gap = row.result.gap
@@ -451,19 +450,19 @@ def depth_spots(
 
 
 def span_power(tokens: int) -> int:
-    """Return the nearest power of two thousands of tokens, as an exponent; -1 for what is shorter."""
+    """Return the exponent of the nearest power of two thousands of tokens; -1 for shorter lengths."""
     return max(round(log2(max(tokens, 1) / _UNIT)), -1)
 
 
 def power_label(power: int) -> str:
-    """Return `32k` for 5."""
+    """Return the label of an exponent, such as `32k` for 5."""
     if power < 0:
         return f"< {_UNIT // 1_000}k"
     return f"{2**power}k" if power < 10 else f"{2 ** (power - 10)}M"
 
 
 def band_label(band: int) -> str:
-    """Return `30%` for 3."""
+    """Return the label of a band, such as `30%` for 3."""
     return f"{100 * band // BANDS}%"
 
 
@@ -473,10 +472,9 @@ def depth_maps(
     order: Sequence[Breaks],
     shown_keys: Collection[int],
 ) -> list[tuple[str, Grid]]:
-    """Return the heat maps of the agents under test, in the order of where they break.
+    """Return the heat maps of the agents under test, in the order given by `order`.
 
-    Nothing where all needles lie in one square. `shown_keys`: the examples that a square can
-    open.
+    Empty if all needles fall into one square. `shown_keys`: the examples that a square can link to.
     """
     spots = list(depth_spots(material, question_starts))
     by_square = group_by(spots, lambda spot: (spot.agent, spot.length, spot.band))
@@ -504,7 +502,7 @@ def depth_maps(
 def _depth_cell(
     spots: Sequence[DepthSpot], shown_keys: Collection[int]
 ) -> Shaded | None:
-    """Return the mean score of one square; it opens the example that went worst. None for an empty one."""
+    """Return the mean score of one square, linked to its worst example, or None if it is empty."""
     score = mean_or_none([spot.score for spot in spots])
     if score is None:
         return None

@@ -1,1 +1,1 @@
-"""Pictures for papers and slides: `content` says what is in each, `drawing` draws it with matplotlib."""
+"""Plots for papers and slides: `plot_data` computes the contents, `drawing` draws them in matplotlib."""

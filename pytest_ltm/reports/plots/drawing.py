@@ -1,7 +1,7 @@
-"""Pictures drawn with matplotlib: equal contents give equal bytes, and nothing of pyplot's global state is used.
+"""Draws plots with matplotlib: equal contents give equal bytes, without pyplot's global state.
 
-Colours are those of Okabe and Ito, which colour-blind readers tell apart; in grey,
-markers and dashes do. Heat maps are in cividis, whose lightness grows with the score.
+Colours are those of Okabe and Ito, which are safe for colour-blind readers; in grey, markers and dashes distinguish the
+lines. Heat maps use cividis, whose lightness grows with the score.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from pytest_ltm.reports.plots.plot_data import (
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """How a picture is to look."""
+    """The format, size and fonts of a plot."""
 
     suffix: str
-    """svg, pdf or png."""
+    """One of svg, pdf or png."""
     size: tuple[float, float] | None = None
-    """Width and height in inches; None: as its content needs."""
+    """Width and height in inches; None to fit the content."""
     fonts: tuple[str, ...] = ()
-    """Families, the first of which has the most say."""
+    """Font families in order of preference."""
     title: str = ""
     dpi: int = 200
 
 
 class RenderedPlot(Struct, frozen=True, kw_only=True):
-    """A picture."""
+    """A drawn plot."""
 
     data: bytes
     problems: tuple[str, ...]
-    """What a person must know of it, a sentence each."""
+    """Warnings about the plot, a sentence each."""
 
 
-# A number for each memory span; None is isolated examples.
+# A coordinate for each memory span; None stands for isolated examples.
 _Places: TypeAlias = "Mapping[int | None, float]"
 _COLOURS = (
     "#0072B2",
@@ -76,24 +76,24 @@ _GREY = "#767676"
 _PALE = "#E6E6E6"
 _INK = "#222222"
 _MAP = "cividis"
-# Longer names are shortened, in columns of a terminal.
+# Longer names are shortened to this many terminal columns.
 _LONGEST = 34
 _BODY, _NOTE = 9.0, 7.0
-"""Sizes of texts, and of the notes below a picture, in points, where there is room."""
+"""Sizes of texts, and of the notes below a plot, in points, if there is enough room."""
 _SMALLEST, _CROWDED = 0.75, 0.55
-"""Texts become smaller with the picture, down to this share; at that share of the room it is crowded."""
+"""Texts shrink with the plot down to this share; below it the plot is crowded."""
 _NO_ROOM = "the picture has no room at this size: make it larger"
-# In inches: in narrower pictures the legend stands below.
+# In inches: in narrower plots the legend is placed below.
 _NARROW = 5.0
 
 
 def _scaled_points(size: float) -> float:
-    """Return a size in points as it is in this picture."""
+    """Scale a size in points to this plot."""
     return size * float(mpl.rcParams["font.size"]) / _BODY
 
 
 def draw_plot(content: Content, look: Look) -> RenderedPlot:
-    """Return the picture. LtmError if a font is missing, or if the size leaves no room."""
+    """Draw a plot. LtmError if a font is missing, or if the size is too small."""
     fits = _wanted_size(
         content, narrow=look.size is not None and look.size[0] < _NARROW
     )
@@ -159,7 +159,7 @@ def _draw_accuracy_axis(axes: Any) -> None:
 
 @contextmanager
 def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
-    """Set what makes pictures equal wherever they are drawn: a matplotlibrc file has no say."""
+    """Apply fixed settings for reproducible plots, ignoring any matplotlibrc file."""
     with mpl.rc_context():
         mpl.rcdefaults()
         for family in fonts:
@@ -202,7 +202,7 @@ def _own_settings(fonts: Sequence[str], scale: float) -> Iterator[None]:
 
 
 def _plot_text(text: str, longest: int = 0) -> str:
-    """Return a text of a run as a picture may show it: a line without secrets, and without control characters."""
+    """Return a single line that is safe to show: without secrets and control characters."""
     if not longest:
         line = for_screen(text)
     else:
@@ -211,7 +211,7 @@ def _plot_text(text: str, longest: int = 0) -> str:
 
 
 def _titled_part(figure: Figure, title: str, notes: Sequence[str]) -> SubFigure:
-    """Write a title above, and notes below; return the part between them."""
+    """Write a title above and notes below; return the part in between."""
     width, height = figure.get_size_inches()
     texts = []
     for text, size in (
@@ -243,7 +243,7 @@ def _size_in_inches(part: SubFigure) -> tuple[float, float]:
 
 
 def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
-    """Return the width and height in inches that a picture's content asks for; `narrow`: with its legend below."""
+    """Return the width and height in inches that the content needs; `narrow`: with the legend below."""
     match content:
         case Curve():
             tested = sum(not line.reference for line in content.lines)
@@ -284,21 +284,21 @@ def _wanted_size(content: Content, *, narrow: bool) -> tuple[float, float]:
 
 
 def _panel_grid(panels: int, columns: int) -> tuple[int, int]:
-    """Return how many panels with this many columns fit beside and below each other."""
-    # At most 24 columns, over all panels, stand beside each other.
+    """Return the number of panel columns and rows for panels with this many columns each."""
+    # At most 24 columns over all panels side by side.
     wide = max(1, min(panels, 24 // max(columns, 1), ceil(sqrt(panels * 1.5))))
     high = ceil(panels / wide)
     return ceil(panels / high), high
 
 
 _CURVE, _FOREST = 4, 8
-"""How many of those a panel of curves takes, and one of differences."""
+"""How many such columns a panel of curves takes, and one of differences."""
 
 
 def _panel_axes(
     part: SubFigure, count: int, columns: int, *, same_rows: bool = True
 ) -> list[Any]:
-    """Return the axes of the panels; only those at the left and at the bottom have labels."""
+    """Return the axes of the panels; only the outermost ones at the left and bottom have labels."""
     wide, high = _panel_grid(count, columns)
     axes = part.subplots(high, wide, squeeze=False, sharex=True, sharey=same_rows)
     panels = [axes[number // wide][number % wide] for number in range(wide * high)]
@@ -312,7 +312,7 @@ def _panel_axes(
 
 
 def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> int:
-    """Return how many characters the title of a panel may have; `beside`: those of the longest label of a row."""
+    """Return how many characters a panel title may have; `beside` is the length of the longest row label."""
     wide, _ = _panel_grid(panels, columns)
     return max(
         8,
@@ -326,13 +326,12 @@ def _title_room(part: SubFigure, panels: int, columns: int, beside: int = 0) -> 
 
 # --- Score over span.
 
-# More agents than this have a panel each.
+# More agents than this get a panel each.
 _TOGETHER = 8
 
 
 def _draw_curve(part: SubFigure, content: Curve) -> None:
-    # Where each span stands; isolated examples have no length, so they have a place
-    # before the others.
+    # Isolated examples have no length, so they are placed before the others.
     x_by_span: dict[int | None, float] = {
         span: log2(span) for span in content.spans if span
     }
@@ -378,7 +377,7 @@ def _draw_curve(part: SubFigure, content: Curve) -> None:
 def _beside_each_other(
     axes: Any, lines: Sequence[AccuracyCurve], x_by_span: _Places, step: float
 ) -> list[tuple[Any, str]]:
-    """Draw lines, each moved a little so that intervals do not hide each other; the best at its last span first."""
+    """Draw lines, slightly offset so that their intervals do not overlap; the best at its last span first."""
     apart = min(0.3 / max(len(lines), 1), 0.06) * step
     drawn = []
     for number, line in enumerate(lines):
@@ -502,7 +501,7 @@ def _draw_line(
         axes.errorbar(places, scores, reach, fmt="none", color=style["color"], **bar)
     alone = line.spots[0].span is None and len(line.spots) > 1
     if alone:
-        # isolated examples have no length: nothing leads from them to the first span
+        # isolated examples have no length, so no line connects them to the first span
         axes.plot(x[:1], y[:1], **{**style, "linestyle": "none"}, clip_on=False)
     [handle] = axes.plot(x[alone:], y[alone:], **style, clip_on=False)
     return handle
@@ -517,7 +516,7 @@ def _shade_band(
     top: float,
     hatch: str,
 ) -> Any:
-    """Shade what lies between an edge, by span, and the top or bottom."""
+    """Shade the area between an edge, by span, and the top or bottom."""
     levels = list(edge.values())
     x = [ends[0], *(x_by_span[span] for span in edge), ends[1]]
     levels = [levels[0], *levels, levels[-1]]
@@ -546,7 +545,7 @@ def _draw_legend(part: SubFigure, entries: Sequence[tuple[Any, str]]) -> None:
         ncols=1 + (narrow and short),
     )
     for text, (_, name) in zip(box.get_texts(), entries, strict=True):
-        # set here, a label that begins with `_` is one like others
+        # set here, because matplotlib hides labels that begin with `_`
         text.set_text(_plot_text(name, _LONGEST))
 
 
@@ -562,8 +561,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
     width, height = _size_in_inches(part)
     labels = max(map(len, content.rows))
     cell = (width - 0.9 - 0.07 * min(labels, _LONGEST)) * 72 / wide / (columns + 0.5)
-    # Below three points nobody reads a number, above eight it would be larger than the
-    # labels.
+    # Numbers are illegible below three points and would exceed the labels above eight.
     size = max(
         3.0, min(cell / 3.1, height * 72 / high / (rows + 2) / 2.2, _scaled_points(8.0))
     )
@@ -588,7 +586,7 @@ def _draw_heatmap(part: SubFigure, content: Heat) -> None:
                         (x - 0.5, y - 0.5), 1, 1, linewidth=0.6, **look
                     )
                 )
-                # The lower half of the colours is too dark for black.
+                # The lower half of the colours is too dark for black text.
                 if square.score is not None and square.score < 0.55:
                     ink = "white"
                 else:
@@ -708,7 +706,7 @@ def _draw_timeline(part: SubFigure, content: Timeline) -> None:
     axes.set_ylim(lanes - 0.4, -1.6)
     axes.set_xlim(0, max(content.tokens, 1) * 1.01)
     room = _size_in_inches(part)[1] * 72 / (lanes + 6)
-    # Names of lanes with less room than this, in points, could not be read.
+    # Names of lanes with less room than this, in points, would be illegible.
     if room > 2.5:
         names = [_plot_text(name, _LONGEST) for name, _ in content.lanes]
     else:

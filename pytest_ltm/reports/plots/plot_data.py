@@ -1,4 +1,4 @@
-"""What each picture shows, as plain data: the numbers are those of tables, report file and `ltm compare`."""
+"""The contents of each plot as plain data, with the numbers of tables, report file and `ltm compare`."""
 
 from __future__ import annotations
 
@@ -50,40 +50,40 @@ from pytest_ltm.reports.html.score_tables import (
 
 
 class PlottedScore(Struct, frozen=True, kw_only=True):
-    """One agent at one memory span."""
+    """The score of one agent at one memory span."""
 
     span: int | None
-    """In tokens; None where examples are isolated."""
+    """The memory span in tokens; None for isolated examples."""
     score: float
     """The accuracy, with 0 for each example whose score is open."""
     low: float
-    """Where its interval begins, or the bounds that open scores leave; the score itself where neither is known."""
+    """The lower end of its interval, else of the range that open scores leave, else the score itself."""
     high: float
 
 
 class AccuracyCurve(Struct, frozen=True, kw_only=True):
-    """One agent over all spans."""
+    """The scores of one agent over all spans."""
 
     agent: str
     reference: bool
-    """A control, or an agent of this package beside others: never ranked."""
+    """Whether the agent is a control, or a bundled agent among others, and so never ranked."""
     spots: tuple[PlottedScore, ...]
     """By span, isolated examples first."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """Score over span."""
+    """Score over memory span."""
 
     lines: tuple[AccuracyCurve, ...]
     """Agents under test in the order of the run, then the others."""
     spans: Mapping[int | None, str]
     """Labels, isolated examples first."""
     ceiling: Mapping[int | None, float]
-    """The best of the reference agents that listen, by span; empty where there is none."""
+    """The best score of the reference agents that read messages, by span; empty without any."""
     floor: Mapping[int | None, float]
-    """What is earned without memory by guessing or cheating, by span; empty where that is nothing."""
+    """The score earned without memory by guessing or cheating, by span; empty if that is nothing."""
     across: str
-    """What the spans are."""
+    """The label of the span axis."""
     notes: tuple[str, ...]
 
 
@@ -92,13 +92,13 @@ class Square(Struct, frozen=True, kw_only=True):
 
     text: str
     score: float | None
-    """None: there is no score."""
+    """The score; None if there is none."""
     more: str = ""
-    """In small type."""
+    """Additional text in small type."""
 
 
 class Panel(Struct, frozen=True, kw_only=True):
-    """One agent's or one scenario's cells; None: nothing of that kind was played."""
+    """The cells of one agent or one scenario; None marks cells that were not played."""
 
     name: str
     rows: tuple[tuple[Square | None, ...], ...]
@@ -111,61 +111,61 @@ class Heat(Struct, frozen=True, kw_only=True):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     across: str
-    """What the columns are."""
+    """The label of the columns."""
     down: str
-    """What the rows are."""
+    """The label of the rows."""
     notes: tuple[str, ...]
 
 
 class ExchangeMark(Struct, frozen=True, kw_only=True):
-    """One exchange of a conversation."""
+    """One exchange in the plot of a conversation."""
 
     lane: int
-    """-1: opening and filler."""
+    """The index of the lane; -1 for opening and filler."""
     kind: str
     start: int
     tokens: int
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """One conversation over its tokens."""
+    """One conversation along its tokens."""
 
     label: str
     lanes: tuple[tuple[str, float | None], ...]
     """Name and score of each example, in the order in which they began."""
     extent: tuple[tuple[int, int] | None, ...]
-    """From where to where each of them went, in tokens."""
+    """Begin and end of each lane, in tokens."""
     marks: tuple[ExchangeMark, ...]
     links: tuple[tuple[int, int, int], ...]
-    """Lane, and the tokens at which a needle was told and its question was asked."""
+    """The links from needles to questions: lane, end of the needle and start of the question, in tokens."""
     jumps: tuple[int, ...]
-    """Where the conversation's time jumped."""
+    """Positions of jumps in the conversation's time."""
     tokens: int
     notes: tuple[str, ...]
 
 
 class PlottedDifference(Struct, frozen=True, kw_only=True):
-    """What the later side has over the earlier one."""
+    """The difference of the later side over the earlier one."""
 
     name: str
     value: float
     interval: tuple[float, float] | None
     pairs: str
-    """How many examples are better, worse and equal."""
+    """The number of examples that are better, worse and equal."""
 
 
 class Forest(Struct, frozen=True, kw_only=True):
-    """Paired differences by scenario, a panel for each agent and memory span of the later side."""
+    """Paired differences by scenario, a panel per agent and memory span of the later side."""
 
     across: str
-    """What is shown: the difference from whom."""
+    """The label of the axis, with the side compared with."""
     panels: tuple[tuple[str, tuple[PlottedDifference, ...]], ...]
-    """The first of each panel is the mean over its scenarios."""
+    """The panels; the first row of each is the mean over its scenarios."""
     notes: tuple[str, ...]
 
 
 class FrontierSpot(PlottedScore, frozen=True, kw_only=True):
-    """One agent at one memory span: what a reply of its cost, and its accuracy."""
+    """Cost per reply and accuracy of one agent at one memory span."""
 
     agent: str
     cost: float
@@ -177,12 +177,12 @@ class FrontierPanel(Struct, frozen=True, kw_only=True):
     across: str
     spots: tuple[FrontierSpot, ...]
     steps: tuple[CostPoint, ...]
-    """The spots that none beats, the cheapest first."""
+    """The Pareto-optimal spots, cheapest first."""
     published: tuple[CostPoint, ...] = ()
 
 
 class Frontier(Struct, frozen=True, kw_only=True):
-    """Accuracy against seconds, and against tokens where they are known."""
+    """Accuracy against seconds, and against tokens if known."""
 
     panels: tuple[FrontierPanel, ...]
     notes: tuple[str, ...]
@@ -194,12 +194,12 @@ Content: TypeAlias = "Curve | Heat | Timeline | Forest | Frontier"
 def chosen_material(
     runs: Sequence[LoadedRun], agents: Sequence[str] = (), spans: Sequence[str] = ()
 ) -> Material:
-    """Return what the runs hold of these agents and memory spans; of all of them where none is named.
+    """Return the report data limited to these agents and memory spans; empty sequences mean all.
 
     LtmError if there is no such agent or span.
     """
     all_material = report_material(runs)
-    # By the labels that users gave, without the run that is added where several runs
+    # Match labels as users gave them, without the run that is added if several runs
     # share one.
     labels = {series.column.agent for series in all_material.series}
     _check_names("agent", agents, labels)
@@ -222,7 +222,7 @@ def chosen_material(
 
 
 def _check_names(kind: str, names: Sequence[str], existing: Collection[str]) -> None:
-    """Raise LtmError for a name that is not there."""
+    """Raise LtmError for a name that does not exist."""
     for name in names:
         if name not in existing:
             choices = sorted(existing)
@@ -235,7 +235,7 @@ def _check_names(kind: str, names: Sequence[str], existing: Collection[str]) -> 
 
 
 def accuracy_curves(material: Material) -> Curve:
-    """Return the accuracy of each agent over memory spans. LtmError where nothing has a score."""
+    """Return the accuracy of each agent over memory spans. LtmError if nothing has a score."""
     scored = [series for series in material.series if series.column.out_of]
     if not scored:
         raise LtmError("nothing has a score, so there is no curve to draw")
@@ -255,7 +255,7 @@ def accuracy_curves(material: Material) -> Curve:
         for conversation in material.conversations
         if conversation.folder.result.is_cheat
     }
-    # What a cheat earns takes no memory, so it belongs to the floor and not to the
+    # Cheating takes no memory, so its score belongs to the floor and not to the
     # ceiling.
     floor = []
     ceiling = []
@@ -283,7 +283,7 @@ def accuracy_curves(material: Material) -> Curve:
 
 
 def _curve_notes(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return what the bars of a curve mean, and what was counted as 0."""
+    """Return notes on the meaning of the bars, and on what was counted as 0."""
     notes = []
     if any(column.interval for column in columns):
         notes.append(
@@ -306,14 +306,14 @@ def _curve_notes(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _plotted_score(series: ResultSeries) -> PlottedScore:
-    """Return the accuracy of a series with its interval, or with the bounds that open scores leave."""
+    """Return the accuracy of a series with its interval, or with the range left by open scores."""
     column = series.column
     score = column.total_lower_bound / column.maximum_total
     upper = column.total_upper_bound / column.maximum_total
     low = score
     high = upper
     if column.interval:
-        # Here open examples count as 0, so the score may lie outside the interval.
+        # Open examples count as 0 here, so the score may lie outside the interval.
         low = min(score, column.interval.low)
         high = max(upper, column.interval.high)
     return PlottedScore(span=column.span, score=score, low=low, high=high)
@@ -329,14 +329,13 @@ def _highest_per_span(
     return highest
 
 
-# --- Accuracy against what a reply costs.
+# --- Accuracy against the cost of a reply.
 
 
 def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
-    """Return the accuracy of each agent against the mean seconds, and tokens read, of a reply.
+    """Return the accuracy of each agent against the mean seconds and input tokens per reply.
 
-    `tier`: beside the published frontier of that tier of LongMemEval-V2. LtmError where
-    no replies were timed.
+    `tier`: adds the published frontier of that tier of LongMemEval-V2. LtmError if no replies were timed.
     """
     scored = [series for series in material.series if series.column.out_of]
     published = tuple(PUBLISHED.get(tier, ()))
@@ -350,7 +349,7 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
             across="seconds a reply, mean (log scale)",
             spots=seconds,
             steps=_frontier_steps(seconds),
-            # In seconds: beside tokens the published frontier would mean nothing.
+            # Published in seconds, so it does not apply to the token panel.
             published=published,
         )
     ]
@@ -378,7 +377,7 @@ def accuracy_frontier(material: Material, tier: str = "") -> Frontier:
 def _priced_spots(
     scored: Sequence[ResultSeries], cost_of: Callable[[Column], float | None]
 ) -> tuple[FrontierSpot, ...]:
-    """Return the series whose cost is known; they are named without their span where there is only one."""
+    """Return the series whose cost is known, named without their span if there is only one span."""
     one_span = len({series.column.span_label for series in scored}) == 1
     spots = []
     for series in scored:
@@ -391,7 +390,7 @@ def _priced_spots(
 
 
 def _frontier_steps(spots: Sequence[FrontierSpot]) -> tuple[CostPoint, ...]:
-    """Return the spots that none beats, the cheapest first."""
+    """Return the Pareto-optimal spots, cheapest first."""
     return tuple(pareto_frontier((spot.cost, spot.score) for spot in spots))
 
 
@@ -424,7 +423,7 @@ def scenario_heatmap(material: Material) -> Heat:
 
 
 def _scenario_square(cell: ScenarioCell | None) -> Square | None:
-    """Return the mean score of a scenario; None where it was not played."""
+    """Return the mean score of a scenario as a square, or None if it was not played."""
     if cell is None:
         return None
     if cell.mean is None:
@@ -433,7 +432,7 @@ def _scenario_square(cell: ScenarioCell | None) -> Square | None:
 
 
 def _sign_notes(panels: Sequence[Panel]) -> tuple[str, ...]:
-    """Return what the signs in the squares mean, of those that are there."""
+    """Return explanations of the signs that occur in the squares."""
     rows = chain.from_iterable(panel.rows for panel in panels)
     squares = chain.from_iterable(rows)
     signs = {square.text[-1:] for square in squares if square}
@@ -446,10 +445,9 @@ def _sign_notes(panels: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def example_heatmap(material: Material, skill: str = "") -> Heat:
-    """Return the score of each example at the one memory span, a panel for each scenario, a row for each agent.
+    """Return the score of each example at the only memory span, a panel per scenario, a row per agent.
 
-    `skill`: only scenarios that need it. LtmError where there are several spans, or
-    nothing needs the skill.
+    `skill`: only scenarios that need it. LtmError if there are several spans, or if no scenario needs the skill.
     """
     if len(material.spans) > 1:
         raise LtmError(
@@ -464,7 +462,7 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
     if not by_scenario:
         raise LtmError(f"no scenario of this run needs the skill {skill!r}")
     played: set[str] = set()
-    # All panels have the same columns, but scenarios may have fewer examples.
+    # All panels have the same columns, although scenarios may have fewer examples.
     width = 0
     for by_agent in by_scenario.values():
         played.update(by_agent)
@@ -487,7 +485,7 @@ def example_heatmap(material: Material, skill: str = "") -> Heat:
 def _example_squares(
     results: Sequence[ScenarioResult], width: int
 ) -> tuple[Square | None, ...]:
-    """Return the scores of examples in order, and nothing up to the width."""
+    """Return the scores of examples in order, padded to the width with None."""
     ordered = sorted(
         results, key=lambda result: natural_sort_key(f"{result.trial} {result.example}")
     )
@@ -498,16 +496,15 @@ def _example_squares(
     return (*squares, *[None] * (width - len(squares)))
 
 
-# What the rows of a depth map are: the share of the conversation before the needle, or
-# the tokens after it.
+# The rows of a depth map: the share of the conversation before the needle, or the
+# tokens after it.
 By: TypeAlias = Literal["share", "gap"]
 
 
 def depth_heatmap(material: Material, by: By) -> Heat:
-    """Return the mean score of examples by where the nearest needle of their last question was told.
+    """Return the mean score of examples by the position of the nearest needle of their last question.
 
-    LtmError where no example with a score has such a needle, or no journal says where
-    it was told.
+    LtmError if no scored example has such a needle, or if no journal has its position.
     """
     spots = _gap_spots(material) if by == "gap" else _share_spots(material)
     if not spots:
@@ -559,7 +556,7 @@ def depth_heatmap(material: Material, by: By) -> Heat:
 
 
 def _mean_square(scores: Sequence[float] | None) -> Square | None:
-    """Return the mean of scores with their number; None without any."""
+    """Return the mean of scores with their count, or None without any."""
     mean = mean_or_none(scores or ())
     if scores is None or mean is None:
         return None
@@ -571,7 +568,7 @@ _Placed: TypeAlias = "tuple[str, int, int, float]"
 
 
 def _gap_spots(material: Material) -> list[_Placed]:
-    """Return the examples with a score by memory span, and by the gap before their question."""
+    """Return the scored examples by memory span and by the gap before their question."""
     spots = []
     for series in material.series:
         column = material.spans.index(series.column.span_label)
@@ -584,7 +581,7 @@ def _gap_spots(material: Material) -> list[_Placed]:
 
 
 def _share_spots(material: Material) -> list[_Placed]:
-    """Return the examples with a score by the length of the conversation, and by the share before the needle."""
+    """Return the scored examples by length of the conversation and by the share of it before the needle."""
     starts: dict[int, int] = {}
     for conversation in material.conversations:
         record = conversation.folder.record()
@@ -600,9 +597,9 @@ def _share_spots(material: Material) -> list[_Placed]:
 
 
 def conversation_timeline(material: Material) -> Timeline:
-    """Return the first conversation with a journal, at the largest memory span and of an agent under test if possible.
+    """Return the time line of one conversation, if possible at the largest span and of an agent under test.
 
-    LtmError if none has a journal that can be read.
+    LtmError if no conversation has a readable journal.
     """
     columns = {series.key: series.column for series in material.series}
 
@@ -622,7 +619,7 @@ def conversation_timeline(material: Material) -> Timeline:
 def _make_timeline(
     conversation: ConversationEntry, record: ConversationRecord
 ) -> Timeline:
-    """Return a conversation over its tokens."""
+    """Return the time line of a conversation."""
     drawn = lanes_of(conversation.rows, record)
     lanes = [(one_line(lane["name"]), lane["score"]) for lane in drawn["lanes"]]
     marks = []
@@ -636,7 +633,8 @@ def _make_timeline(
         starts[number] = start
         ends_of_telling[number] = start + message
         lane_of[number] = lane
-    # A journal that was cut has results of exchanges that it no longer holds.
+    # If the journal was truncated, results may refer to exchanges that it no longer
+    # contains.
     links = [
         (lane_of[asking], ends_of_telling[telling], starts[asking])
         for telling, asking, *_ in drawn["links"]
@@ -669,9 +667,9 @@ OVERALL = "all scenarios"
 
 
 def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
-    """Return what the later side has over the earlier one, at these memory spans if any is named.
+    """Return the differences of the later side over the earlier one, at all spans or only at some.
 
-    LtmError where no example has a score in both.
+    LtmError if no example has a score on both sides.
     """
     scored = [
         change
@@ -685,7 +683,7 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
     panels = []
     all_rows: list[PlottedDifference] = []
     for change in scored:
-        # What lost most is at the top, below the mean.
+        # The largest loss is at the top, right below the mean.
         names = sorted(
             change.scenarios, key=lambda name: (change.levels[name].difference, name)
         )
@@ -704,7 +702,7 @@ def difference_forest(changes: Changes, spans: Sequence[str] = ()) -> Forest:
 
 
 def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
-    """Return what one side has over the other in a scenario, or in all."""
+    """Return the difference in a scenario, or over all of them."""
     interval = comparison.interval
     better = comparison.better
     worse = comparison.worse
@@ -718,7 +716,7 @@ def _plotted_difference(name: str, comparison: Comparison) -> PlottedDifference:
 
 
 def _forest_notes(rows: Sequence[PlottedDifference]) -> tuple[str, ...]:
-    """Return what the signs and bars mean."""
+    """Return explanations of the signs and bars."""
     notes = [
         "Paired by example; at the right how many are better (+), worse (−) and equal (=)."
     ]
