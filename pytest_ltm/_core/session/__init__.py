@@ -1,11 +1,11 @@
 """The pytest plugin `ltm`: options, fixtures and markers always; the rest only in an LTM run.
 
-An installed plugin costs next to nothing until it is used: what is imported here
-imports only pytest and light modules, which make no dataclass, since that takes as long
-as importing another module.
+An installed plugin costs next to nothing until it is used: this module imports only
+pytest and light modules without dataclasses, because creating a dataclass takes as long
+as importing a module.
 """
 
-# ruff: noqa: E402 - what is imported below is found by _Ordinary
+# ruff: noqa: E402 - the imports below are found by _Ordinary
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 class _Ordinary:
     """Loads this package's modules from Python's own bytecode.
 
-    pytest rewrites the assertions of a plugin's whole distribution, with bytecode of
-    its own. Where none may be written each run would compile all our modules, none of
-    which needs that: scenarios score, and do not assert.
+    pytest rewrites the assertions of a plugin's whole distribution and caches them as
+    bytecode of its own. Where that cannot be written, each run would compile all our
+    modules, none of which needs it: scenarios score, they do not assert.
     """
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, *_: object
     ) -> ModuleSpec | None:
-        """Return where a module of ours is; None for all others."""
+        """Return the spec of a module of this package; None for all others."""
         if name.startswith("pytest_ltm."):
             return PathFinder.find_spec(name, path)
         return None
@@ -79,7 +79,7 @@ SKIP_REASON = (
 def pytest_addoption(
     parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
 ) -> None:
-    """Declare the options, and have data sets declare theirs."""
+    """Declare the options, including those of data sets."""
     options.add_options(parser, pluginmanager)
 
 
@@ -87,7 +87,7 @@ def pytest_addoption(
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
-    """See to slips in the command line."""
+    """Check the command line for misspelt options."""
     yield
     options.refuse_misspelt(early_config, parser, args)
 
@@ -118,12 +118,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
-    """Make the run once features have prepared what must be there by then."""
+    """Create the run after features have prepared for it."""
     from pytest_ltm._core.session.startup import make_run, refuse_repeated_options
 
     refuse_repeated_options(config)
     yield
-    # A feature's suite plays no conversations, and asks for what features prepare, too.
+    # A feature's own suite plays no conversations, but needs the preparations, too.
     if options.own_suite(config) is None:
         make_run(config)
 
@@ -131,7 +131,7 @@ def pytest_ltm_start(config: pytest.Config) -> Generator[None, None, None]:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
-    """Collect `*.ltm.yml` and `*.ltm.yaml` scenarios; no other YAML file is ever touched."""
+    """Collect `*.ltm.yml` and `*.ltm.yaml` scenarios; other YAML files are ignored."""
     if not file_path.name.endswith((".ltm.yml", ".ltm.yaml")):
         return None
     from pytest_ltm._core.session.collection import YamlModule
@@ -154,7 +154,7 @@ def _bare_marker() -> pytest.MarkDecorator:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Refuse what cannot be a scenario where it is collected, so that only its own file or class is in error."""
+    """Refuse items that cannot be scenarios at collection, so that only their own file or class fails."""
     report = yield
     reasons = [
         why_not_a_scenario(node)
@@ -172,7 +172,7 @@ def pytest_make_collect_report(
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Skip LTM items outside an LTM run, saying how to run them."""
+    """Skip LTM items outside an LTM run; the reason says how to run them."""
     if RUN_STATE in config.stash:
         return
     for item in items:

@@ -1,4 +1,4 @@
-"""AskedItem: the item that pytest asks for, and whose fixtures must therefore stay up."""
+"""AskedItem: the item that pytest asks for, whose fixtures must stay up."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pytest_ltm._core.session.state import REPORTED
 
 
 class AskedItem:
-    """The item that pytest has asked for, with the one that it says follows; none once the session stops."""
+    """The item that pytest asks for and the next one, as pytest announces them; none once the session stops."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
         self._is_stopping = is_stopping
         self._items: tuple[pytest.Item, pytest.Item | None] | None = None
 
     def note(self, item: pytest.Item, following: pytest.Item | None) -> None:
-        """Note which item pytest asks for now."""
+        """Record the item that pytest asks for."""
         self._items = item, following
 
     def forget(self, session: pytest.Session | None) -> None:
-        """The session stops: leave no item behind that has not been reported."""
+        """Forget the items when the session stops; no item that was not reported may keep its fixtures."""
         self._items = None
         if session is not None:
             _internals.leave_none_behind(session, is_reported)
@@ -40,7 +40,7 @@ class AskedItem:
             return following
         items = item.session.items
         if following is item:
-            # xdist has not said yet what follows on this worker, if anything does
+            # xdist has not announced yet which item follows on this worker, if any
             unreported = filterfalse(is_reported, items)
             return next(unreported, cast("Any", item.session))
         later = items[items.index(item) + 1 :]

@@ -1,4 +1,4 @@
-"""Which items a run has: the built-in suite, `*.ltm.yml` files, a place for each example; and which are selected."""
+"""The items of a run: the built-in suite, `*.ltm.yml` files, one place per example; and their selection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pytest_ltm._core.storage.secrets import redact_secrets
 
 
 def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None:
-    """Give each LTM item its places; agent, span, trial and example, in this order, come first in its id."""
+    """Parametrize an LTM item by its places; agent, span, trial and example, in this order, begin its id."""
     function = metafunc.definition
     if _items.PLACE not in metafunc.fixturenames or not _items.is_ltm_item(function):
         return
@@ -74,7 +74,7 @@ def parametrize_places(metafunc: pytest.Metafunc, settings: RunSettings) -> None
 
 
 def scenario_name(node: pytest.Item) -> str:
-    """Return a scenario's name: its entry's in the suite, else the function's without `test_`."""
+    """Return a scenario's name: from its suite entry, else the function's name without `test_`."""
     module = node.getparent(pytest.Module)
     if module is not None and _items.SCENARIO_NAME in module.stash:
         return module.stash[_items.SCENARIO_NAME]
@@ -83,7 +83,7 @@ def scenario_name(node: pytest.Item) -> str:
 
 
 def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
-    """Return the LTM items with their scenarios' names: two equal names get their module, too."""
+    """Return the LTM items with their scenarios' names; equal names are qualified by their modules."""
     result: list[pytest.Item] = []
     sources: dict[str, set[str]] = {}
     for item in filter(_items.is_ltm_item, items):
@@ -96,7 +96,7 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
     for item in result:
         callspec: Any = item.callspec  # type: ignore[attr-defined]
         place: _items.ItemPlace = callspec.params[_items.PLACE]
-        # the user's own parameters are a part of the name
+        # The user's own parameters are part of the name.
         parameters_id = str(callspec.id).removeprefix(place.id).strip("-")
         plain = scenario_name(item)
         name = node_label(f"{plain}.{parameters_id}" if parameters_id else plain)
@@ -109,7 +109,7 @@ def ltm_items(items: Iterable[pytest.Item]) -> list[_items.LtmItem]:
             try:
                 read[markers] = _items.marks_of(item)
             except pytest.Collector.CollectError as error:
-                # of a parameter's mark: all files have been collected
+                # A parameter's mark: all files have been collected.
                 raise pytest.UsageError(str(error)) from None
         ltm_item = _items.LtmItem(
             item=item, place=place, marks=read[markers], scenario=sys.intern(name)
@@ -126,13 +126,13 @@ def _function_id(item: pytest.Item) -> str:
 def in_order(
     items: Iterable[_items.LtmItem], settings: RunSettings
 ) -> list[_items.LtmItem]:
-    """Return conversations in one piece each, in the order of the options, and examples in the order of the plan."""
+    """Return the items with each conversation contiguous, ordered by the options, and examples in plan order."""
     agents = {agent.label: index for index, agent in enumerate(settings.agents)}
     spans = {span: index for index, span in enumerate(settings.spans)}
 
     def key(ltm_item: _items.LtmItem) -> tuple[Any, ...]:
         place = ltm_item.place
-        # The questions of a thread are of several scenarios.
+        # A thread has questions of several scenarios.
         thread = [] if settings.dataset is None else natural_sort_key(place.thread)
         start = agents[place.agent], spans[place.span], place.trial, thread
         return (
@@ -145,20 +145,20 @@ def in_order(
     return sorted(items, key=key)
 
 
-# Trials and memory spans ask for the same functions again and again. A function refers
-# to its module, and so to its whole session: it is forgotten with that.
+# Trials and memory spans ask for the same functions repeatedly. The keys are weak,
+# because a function refers to its module, and so to its whole session.
 _versions: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 
 def version_of(ltm_item: _items.LtmItem) -> str:
-    """Return the version that the marker says; else one that changes with the test's source."""
+    """Return the version that the marker gives, else one derived from the test's source."""
     if ltm_item.marks.version:
         return ltm_item.marks.version
     function = getattr(ltm_item.item, "function", None)
     if not function:
         return source_version(str(ltm_item.item.nodeid))
     if not inspect.isfunction(function):
-        return _read_version(function)  # what is no function may have no hash
+        return _read_version(function)  # may be unhashable
     version = _versions.get(function)
     if version is None:
         version = _versions[function] = _read_version(function)
@@ -166,7 +166,7 @@ def version_of(ltm_item: _items.LtmItem) -> str:
 
 
 def _read_version(function: Callable[..., Any]) -> str:
-    """Return the version that changes with a callable's source; "" if that cannot be read."""
+    """Return a version derived from a callable's source; "" if the source cannot be read."""
     try:
         return source_version(inspect.getsource(function))
     except (OSError, TypeError):
@@ -174,7 +174,7 @@ def _read_version(function: Callable[..., Any]) -> str:
 
 
 def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
-    """Raise UsageError if two items of a conversation would be the same example."""
+    """Raise UsageError if two items of a conversation are the same example."""
     node_ids: dict[tuple[object, ...], str] = {}
     for item in items:
         key = (item.place.conversation, item.key)
@@ -186,15 +186,15 @@ def refuse_duplicates(items: Iterable[_items.LtmItem]) -> None:
         node_ids[key] = item.item.nodeid
 
 
-# --- The built-in suite, collected in any project alike, whatever its configuration.
+# --- The built-in suite, collected alike in every project, whatever its configuration.
 
 BUILT_IN = "pytest_ltm.scenarios"
-# What built-in node ids begin with.
+# The beginning of built-in node ids.
 ROOT = "ltm"
 
 
 class OwnModule(pytest.Module):
-    """A module of ours, whatever functions the project calls tests."""
+    """A module of this package, independent of the project's `python_functions`."""
 
     def funcnamefilter(self, name: str) -> bool:
         """Ignore the project's python_functions."""
@@ -202,7 +202,7 @@ class OwnModule(pytest.Module):
 
 
 class BuiltInModule(OwnModule):
-    """A module of the built-in suite: collected alike in any project, whatever its configuration."""
+    """A module of the built-in suite, collected alike in every project, whatever its configuration."""
 
     def __init__(self, *, entry: SuiteEntry, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -219,14 +219,14 @@ class BuiltInModule(OwnModule):
 
 
 class BuiltInSuite(pytest.Collector):
-    """The built-in scenarios of a suite; yields items, so that `--lf` keeps failed ones."""
+    """The built-in scenarios of a suite; it yields items, so that `--lf` keeps failed ones."""
 
     def __init__(self, *, settings: RunSettings, **keywords: Any) -> None:
         super().__init__(**keywords)
         self._settings = settings
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect every entry's scenario that is played at one of the spans."""
+        """Collect each entry's scenario that is played at one of the spans."""
         settings = self._settings
         for entry in settings.suite.entries if settings.suite else ():
             if len(settings.spans_too_short(entry.name)) == len(settings.spans):
@@ -240,11 +240,11 @@ class BuiltInSuite(pytest.Collector):
                 nodeid=f"{ROOT}/{entry.name}",
                 entry=entry,
             )
-            if entry.examples is not None:  # read before there are items
+            if entry.examples is not None:  # Read before the items exist.
                 module.add_marker(pytest.mark.ltm(examples=entry.examples))
             for item in module.collect():
-                # The marker of what an entry says, which wins over the function's; its
-                # rivals are added to those.
+                # The entry's values, in a marker that overrides the function's; its
+                # rivals are added to the function's.
                 names = ("span", "threshold", "floor", "pass_k", "reset")
                 fields = {
                     name: value
@@ -261,8 +261,8 @@ class BuiltInSuite(pytest.Collector):
                 yield item
 
 
-# --- `*.ltm.yml` as pytest modules with one function: ids, marks, `--lf` and xdist
-# treat them like any test file.
+# --- `*.ltm.yml` files as pytest modules with one function: ids, marks, `--lf` and
+# xdist treat them like any test file.
 
 
 class YamlModule(OwnModule):
@@ -291,22 +291,22 @@ class YamlModule(OwnModule):
         return module
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect the scenario, which is reported at its first step's line."""
+        """Collect the scenario, reported at the line of its first step."""
         for node in super().collect():
             if isinstance(node, pytest.Function):
                 node.reportinfo = lambda node=node: (self.path, self._line, node.name)  # type: ignore[method-assign,misc]
             yield node
 
 
-# --- What the command line selects, and the command line that has a conversation again.
+# --- The selection on the command line, and the command line that repeats a
+# conversation.
 
-# pytest's own options that decide which scenarios share a conversation, by where their
-# values are.
+# pytest's own options that decide which scenarios share a conversation, by dest.
 _SELECTING = {**SELECTING, "ignore_glob": "--ignore-glob"}
 
 
 def parse_concurrency(text: str) -> int | None:
-    """Return how many conversations are played at once, None for `auto`; ConfigurationError for anything else."""
+    """Return the number of conversations played at once, None for `auto`; ConfigurationError for any other text."""
     if text == "auto":
         return None
     if not text.removeprefix("-").isdigit():
@@ -317,7 +317,7 @@ def parse_concurrency(text: str) -> int | None:
 
 
 class Selection:
-    """What the command line selects: node ids of built-in items, taken out of it, and whether paths are left."""
+    """The selection on the command line: removes node ids of built-in items from it, and notes remaining paths."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.names_suite = _options.option_or_ini(config, "ltm_suite") is not None
@@ -346,7 +346,7 @@ class Selection:
         return item.nodeid in self._built_in or item.nodeid.startswith(starts)
 
     def check(self, items: Sequence[pytest.Item]) -> None:
-        """Raise UsageError for a node id of the built-in suite that no item has."""
+        """Raise UsageError for a built-in node id that no item has."""
         ids = [item.nodeid for item in items if _items.is_built_in(item)]
         known_ids = {
             part
@@ -362,7 +362,7 @@ class Selection:
 
 
 def _built_in_id(argument: str) -> str | None:
-    """Return the built-in node id that an argument gives, maybe with `../` from a subfolder; None: it is a path."""
+    """Return the built-in node id in an argument, even with `../` from a subfolder; None for a path."""
     path, colons, function = argument.partition("::")
     if Path(path).exists():
         return None
@@ -377,7 +377,7 @@ def _built_in_id(argument: str) -> str | None:
 def repeat_command(
     config: pytest.Config, settings: RunSettings, place: _items.ItemPlace
 ) -> str:
-    """Return the command that has this conversation again."""
+    """Return the command that repeats this conversation."""
     agent = next(agent for agent in settings.agents if agent.label == place.agent)
     label = agent.own_label
     spec = agent.typed_spec
@@ -413,7 +413,7 @@ def repeat_command(
 def deselect(
     config: pytest.Config, items: list[pytest.Item], unwanted: Iterable[pytest.Item]
 ) -> None:
-    """Take items out of a session's, and report those that were among them as deselected."""
+    """Remove items from a session's, and report those that were among them as deselected."""
     unwanted = set(unwanted)
     if dropped := [item for item in items if item in unwanted]:
         items[:] = [item for item in items if item not in unwanted]
@@ -421,7 +421,7 @@ def deselect(
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the share `I/N`; ConfigurationError if that is none."""
+    """Parse a shard `I/N`; ConfigurationError for any other text."""
     match = re.fullmatch(r"\s*([0-9]+)\s*/\s*([0-9]+)\s*", text)
     number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:

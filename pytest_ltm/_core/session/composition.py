@@ -1,4 +1,4 @@
-"""Composition: what each conversation of a run is made from, by the mode of the run."""
+"""Composition: creates the inputs and the mode of each conversation, by the mode of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ltm._core.session.settings import RunSettings
 
 
 class Composition:
-    """Makes the inputs and the mode of each conversation of a run; `run`: what hooks are given."""
+    """Creates the inputs and the mode of each conversation of a run; `run` is passed to hooks."""
 
     def __init__(
         self,
@@ -37,12 +37,12 @@ class Composition:
         self._folder = folder
         self._costs = costs
         self.refused: str | None = None
-        """Why nothing may be measured; None: that has not been found out yet."""
+        """Why nothing may be measured; "" if nothing prevents it, None if that has not been checked yet."""
 
     def inputs(
         self, ltm_items: Sequence[LtmItem], among: Collection[object]
     ) -> ConversationInputs:
-        """Return what the conversation of these items is made from; `among`: the conversations of the run."""
+        """Return the inputs of the conversation of these items; `among`: the conversations of the run."""
         place = ltm_items[0].place
         folder = self._folder.path / ltm_items[0].conversation.folder
         return ConversationInputs(
@@ -57,13 +57,13 @@ class Composition:
         )
 
     def mode(self, inputs: ConversationInputs) -> ConversationMode:
-        """Return what composes a conversation: the first feature that knows decides."""
+        """Return the mode of a conversation, from the first feature that provides one."""
         config: pytest.Config = self._run.config
         compose = config.hook.pytest_ltm_conversation_mode(run=self._run)
         mode: ConversationMode = compose(inputs)
         return mode
 
     def plan(self, ltm_items: Sequence[LtmItem], among: Collection[object]) -> Plan:
-        """Return the plan of the items of a conversation."""
+        """Return the plan for the items of a conversation."""
         mode = self.mode(self.inputs(ltm_items, among))
         return mode.plan(plan_for(ltm_items, self._settings).plan)

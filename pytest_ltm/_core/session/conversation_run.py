@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class PlayedConversation:
-    """The items that share one agent and one journal; `heard` is called after each exchange but recorded ones."""
+    """The items that share one agent and one journal; `heard` is called after each exchange that is not recorded."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PlayedConversation:
         self._unattributed = UnattributedOutput(inputs.config)
         self._time = "simulated" if inputs.source.apart else settings.time
         self._unreported = list(self.bodies.values())
-        """But for those that were found to be reported, from the last."""
+        """In order, without those at the end that are known to be reported."""
         tokens = token_counter(settings.tokenizer)
         introduction = told_in(settings, inputs.place)
         self._clock = clock_for(
@@ -92,8 +92,7 @@ class PlayedConversation:
             calling=self._calling,
         )
         opened = self._opened = mode.open(factory)
-        # After the folder is open: a conversation that is resumed begins at its
-        # recorded time.
+        # After the folder is open: a resumed conversation begins at its recorded time.
         self.start = self._clock.now
         self._judge = mode.judge(
             opened,
@@ -170,19 +169,19 @@ class PlayedConversation:
 
     @property
     def agent_fingerprint(self) -> str:
-        """That of the agent's configuration; "" where nothing is known of it."""
+        """The fingerprint of the agent's configuration; "" if unknown."""
         return self._opened.agent_fingerprint
 
     def observe(self, observer: Callable[[events.Event], object]) -> None:
-        """Have another hear of each event from now on, once it is written."""
+        """Add an observer, which is notified of each later event after it is written."""
         self._opened.journal.observers.append(observer)
 
-    # --- what becomes of it
+    # --- its course
 
     def play(
         self, interrupted: Callable[[], bool], body: ItemSide | None = None
     ) -> None:
-        """Carry the conversation on to its end or until `body` has been reported; less if the session stops."""
+        """Play the conversation until its end or until `body` is reported; stops early if the session stops."""
         while not (
             interrupted()
             or self.all_are_reported
@@ -193,35 +192,36 @@ class PlayedConversation:
                     f"{self.inputs.place.conversation} is over, and not all was reported"
                 )
             self.conversation.step()
-        # Beside others its end would keep a session waiting that is to stop.
+        # While others are playing, ending it would delay a session that is about to
+        # stop.
         if self.all_are_reported and (body is not None or not interrupted()):
             self.close("complete")
 
     @property
     def all_are_reported(self) -> bool:
-        """Whether nothing is left to do but to close it."""
+        """Whether only closing it remains."""
         while self._unreported and self._unreported[-1].reported:
             self._unreported.pop()
         return not self._unreported
 
     def note(self, nodeid: str, label: str, ok: bool) -> None:
-        """A part of an item has been reported: it is a check of its example."""
+        """Record a reported part of an item as a check of its example."""
         for body in self.bodies.values():
             if body.item.nodeid == nodeid and not body.reported:
                 body.handle.check(label, ok)
 
     def begin_no_more(self) -> None:
-        """The pytest session is about to stop: examples that have not begun need no fixtures any more."""
+        """Release the fixtures of examples that have not begun: the pytest session is about to stop."""
         for body in self.bodies.values():
             if not body.is_begun:
                 body.let_go()
 
     def flush_journal(self) -> None:
-        """Make sure that what was written is on disk; the process is about to end."""
+        """Ensure that everything written is on disk; the process is about to end."""
         self._opened.journal.close()
 
     def close(self, reason: str) -> None:
-        """Finish the files; what is still in progress is unwound and not reported."""
+        """Finish the files; bodies still in progress are unwound without a report."""
         if self._closed:
             return
         self._closed = True
@@ -231,8 +231,8 @@ class PlayedConversation:
         try:
             self.conversation.close(reason)
         finally:
-            # Last in, first out, as pytest would: who was never set up is let go at
-            # once.
+            # Last in, first out, as in pytest; items that were never set up are
+            # released at once.
             for body in reversed(self.bodies.values()):
                 if not body.reported:
                     body.withdraw_item()
@@ -245,7 +245,7 @@ class PlayedConversation:
                 body.release()
         stopped = reason != "complete"
         if not (stopped and replaying):
-            # less has been replayed so far than the file holds
+            # Less has been replayed so far than the file has.
             result = self._result(stopped=stopped)
             self._mode.keep_result(
                 self.conversation, result, stopped=stopped, replaying=replaying
@@ -344,7 +344,7 @@ class PlayedConversation:
             simulated_seconds=(self._clock.now - self.start).total_seconds(),
             notices=tuple(
                 dict.fromkeys(self._notices(fields, together))
-            ),  # what was recorded may be said again
+            ),  # A recorded notice may occur again.
             ended=ended,
             gone=conversation.ended_because or "",
             journal=self._opened.journal.head,
@@ -353,7 +353,7 @@ class PlayedConversation:
         )
 
     def _notices(self, fields: Mapping[str, Any], together: int) -> Iterator[str]:
-        """Yield what readers of the results must know; `together`: questions that should have been asked alone."""
+        """Yield the notices for readers of the results; `together`: how many questions were not asked alone."""
         conversation = self.conversation
         bill = self._bill
         plan = self.plan
@@ -389,7 +389,7 @@ class PlayedConversation:
             )
 
     def _loss_notices(self) -> Iterator[str]:
-        """Yield what failed attempts of agent and judge used."""
+        """Yield notices about the usage of failed attempts of agent and judge."""
         wasted = "failed attempts used about {:,} tokens{}, which is in no other figure"
         bill = self._bill
         if bill.lost is not None:
@@ -407,14 +407,14 @@ class PlayedConversation:
 
 
 class UsersOnDemand:
-    """The models of simulated users, connected to once a scenario has such a user."""
+    """The models of simulated users, connected when a scenario first needs one."""
 
     def __init__(self, connect: Callable[[], UserLine]) -> None:
         self._connect = connect
         self._line: UserLine | None = None
 
     def handle(self, example: str) -> Callable[..., LtmUser]:
-        """Return what makes the users of one example."""
+        """Return the factory of the users of one example."""
 
         def make_user(goal: str, **terms: Any) -> LtmUser:
             if self._line is None:
@@ -424,12 +424,12 @@ class UsersOnDemand:
         return make_user
 
     def result_fields(self, example: str) -> dict[str, Any]:
-        """Return what a result has of the users of an example, as fields of ScenarioResult."""
+        """Return the fields of ScenarioResult about the users of an example."""
         if self._line is None:
             return {}
         return self._line.result_fields(example)
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close the models, if connected."""
         if self._line is not None:
             self._line.close()

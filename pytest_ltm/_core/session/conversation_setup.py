@@ -1,7 +1,7 @@
-"""How one conversation of the run is opened: what it is made from, its folder, who answers in it, what becomes of it.
+"""Setting up one conversation of the run: its inputs, its folder, its port, and what happens to its results.
 
-A run has one `ConversationMode`: `LiveMode` here, `RescoredConversation` where a
-recorded run is scored again, `Rehearsed` in a dry run.
+A run has one `ConversationMode`: `LiveMode` for a live run, `RescoredConversation`
+where a recorded run is scored again, `Rehearsed` in a dry run.
 """
 
 from __future__ import annotations
@@ -48,39 +48,38 @@ from pytest_ltm._core.storage.schema import json_text
 if TYPE_CHECKING:
     from pytest_ltm._core.model.judge import LtmJudge
 
-# Returns the questions of a conversation that were asked until then and have a right
-# answer.
+# Returns the conversation's questions so far that have a right answer.
 KnownQuestions: TypeAlias = "Callable[[], Iterable[KnownQuestion]]"
 
 
 class JudgeLine(Protocol):
-    """Where the examples of a conversation ask the judge."""
+    """The connection of a conversation's examples to the judge."""
 
     def handle(self, example: str) -> LtmJudge:
         """Return the judge as one example sees it."""
 
     def result_fields(self, example: str) -> dict[str, Any]:
-        """Return what a result has of the judge's replies to an example, as fields of ScenarioResult."""
+        """Return the fields of ScenarioResult about the judge's replies to an example."""
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close the connection."""
 
 
 class UserLine(Protocol):
-    """Where the examples of a conversation ask the models of their simulated users."""
+    """The connection of a conversation's examples to the models of their simulated users."""
 
     def handle(self, example: str) -> Callable[..., LtmUser]:
-        """Return what makes the users of one example."""
+        """Return the factory of the users of one example."""
 
     def result_fields(self, example: str) -> dict[str, Any]:
-        """Return what a result has of the users of an example, as fields of ScenarioResult."""
+        """Return the fields of ScenarioResult about the users of an example."""
 
     def close(self) -> None:
-        """Ask nothing more."""
+        """Close the connection."""
 
 
 class RunJudge(Protocol):
-    """The judge of a run, under the name that plans have for it."""
+    """The judge of a run, with its name in plans."""
 
     judge: Any
     configuration: Any
@@ -91,69 +90,69 @@ class RunJudge(Protocol):
 
 
 class KnownCost(Protocol):
-    """What is known of the cost of an agent, a judge or a user's model."""
+    """The known cost of an agent, a judge or a simulated user's model."""
 
     @property
     def tariff(self) -> Tariff:
-        """What its tokens cost."""
+        """The prices of its tokens."""
 
     @property
     def source(self) -> str:
-        """Where a price comes from, for readers."""
+        """The source of the price, for readers."""
 
 
 class KnownCosts(Protocol):
-    """What tokens cost in a run, and its budget."""
+    """The token prices and the budget of a run."""
 
     @property
     def agents(self) -> Mapping[str, KnownCost]:
-        """By label."""
+        """The costs of the agents, by label."""
 
     @property
     def judge(self) -> KnownCost:
         """The cost of the judge."""
 
     def check(self) -> None:
-        """Raise UsageError for a budget that cannot be kept, and for prices of unknown agents."""
+        """Raise UsageError for a budget that cannot be enforced, or for prices of unknown agents."""
 
     def user(self, name: str) -> Any:
-        """Return what is known of a simulated user's model, by the name that records give it."""
+        """Return the cost of a simulated user's model, by its name in records."""
 
     def account(self, conversation: str, *, agent: str) -> Account | None:
-        """Return where a conversation writes what it spends; None where nothing is limited."""
+        """Return the account that a conversation charges; None if nothing is limited."""
 
     def tariff_of(self, agent: str) -> Tariff:
-        """Return what the replies of an agent cost, as far as it is known."""
+        """Return the known prices of an agent's replies."""
 
     def larger_budget(self) -> str:
-        """Return the options of a budget with which the run can go on; "" where nothing is limited."""
+        """Return the budget options that allow the run to continue; "" if nothing is limited."""
 
 
 class ConversationInputs(Struct, frozen=True, kw_only=True):
-    """What one conversation is made from."""
+    """The inputs of one conversation."""
 
     items: Sequence[LtmItem]
     settings: RunSettings
     source: Any
-    """Where its agent comes from: what a feature made of the agent's spec."""
+    """The source of its agent, made by a feature from the agent's spec."""
     folder: Path
     costs: KnownCosts
-    """What tokens cost where nobody says it."""
+    """Token prices, used where no cost is reported."""
     account: Account | None
-    """Where its budget is kept."""
+    """Its budget."""
     refused: str = ""
-    """Why nothing may be measured."""
+    """Why nothing may be measured; "" if nothing prevents it."""
     conversations: int = 1
-    """How many the run has."""
+    """The number of conversations of the run."""
 
     @property
     def place(self) -> ItemPlace:
-        """Where its items are played."""
+        """The place where its items are played."""
         return self.items[0].place
 
     @property
     def tariff(self) -> Tariff:
-        """What the agent's tokens cost."""
+        """The prices of the agent's tokens."""
         return self.costs.agents[self.place.agent].tariff
 
     @property
@@ -163,7 +162,7 @@ class ConversationInputs(Struct, frozen=True, kw_only=True):
 
 
 class OpenConversation(Struct, frozen=True, kw_only=True):
-    """A conversation's folder, ready to be played in: what comes next, who answers, and where it is written down."""
+    """A conversation's folder, ready for playing: its script, port, journal and timings."""
 
     script: ConversationScript
     port: Port
@@ -172,29 +171,29 @@ class OpenConversation(Struct, frozen=True, kw_only=True):
     agent_fingerprint: str = ""
     observers: Sequence[Callable[[events.Event], object]] = ()
     gone: str = ""
-    """Why nothing can be played."""
+    """Why nothing can be played; "" if it can."""
     traceback: str = ""
-    """That of the agent's own code, where that is why nobody answers."""
+    """The traceback of the agent's own code, if that is why nothing can be played."""
     verdicts: Mapping[str, events.VerdictRecorded] = MappingProxyType({})
-    """Those that are recorded, by example: of what depends on how busy the machine is, they count."""
+    """The recorded verdicts by example; they decide where a verdict depends on the speed of the machine."""
 
 
 class ConversationMode:
-    """How the conversations of a run are held; there is one for each conversation."""
+    """How a run holds its conversations; each conversation has one."""
 
     withheld = ""
-    """Why no result of items is reported, if so."""
+    """Why no item result is reported; "" if they are reported."""
 
     def __init__(self, inputs: ConversationInputs) -> None:
         self.inputs = inputs
         self._lock = FolderLock(inputs.folder)
 
     def plan(self, today: Plan) -> Plan:
-        """Return the plan of the conversation; `today`: what its items say now."""
+        """Return the plan of the conversation; `today`: the plan of its current items."""
         return today
 
     def open(self, site: ConversationFactory) -> OpenConversation:
-        """Return the conversation's folder, locked; what keeps it from being played is a reason, not an error."""
+        """Lock and open the conversation's folder; an obstacle to playing becomes a reason, not an error."""
         try:
             self.inputs.folder.mkdir(exist_ok=True)
             self._lock.acquire()
@@ -213,15 +212,15 @@ class ConversationMode:
             )
 
     def begin(self, site: ConversationFactory) -> OpenConversation:
-        """Return the conversation's folder, which is locked by now; LtmError or OSError if it cannot be played in."""
+        """Open the conversation's folder, which is already locked; LtmError or OSError if it cannot be played in."""
         raise NotImplementedError
 
     def refuse(self, site: ConversationFactory, gone: str) -> OpenConversation:
-        """Return what stands for a folder that cannot be played in, with the reason."""
+        """Return a substitute for a folder that cannot be played in, with the reason."""
         raise NotImplementedError
 
     def close(self, opened: OpenConversation) -> None:
-        """Finish the timings and let others have the folder."""
+        """Close the timings and release the folder."""
         try:
             opened.timings.close()
         finally:
@@ -230,21 +229,21 @@ class ConversationMode:
     def judge(
         self, opened: OpenConversation, known: KnownQuestions
     ) -> JudgeLine | None:
-        """Return where its examples ask the judge, None where there is none."""
+        """Return the connection to the judge; None if there is none."""
         raise NotImplementedError
 
     def users(self, opened: OpenConversation) -> UserLine:
-        """Return where its examples ask the models of their simulated users."""
+        """Return the connection to the models of simulated users."""
         raise NotImplementedError
 
     def end_example(
         self, body: ItemBody, lane: Lane, ending: Ending, row: ScenarioResult
     ) -> ScenarioResult:
-        """An example has ended; return the row that counts."""
+        """Return the row that counts, once an example has ended."""
         return row
 
     def notices(self, conversation: Conversation) -> list[str]:
-        """Return the notices about the conversation beyond its own."""
+        """Return the notices that this mode adds to the conversation's own."""
         return []
 
     def keep_result(
@@ -255,16 +254,16 @@ class ConversationMode:
         stopped: bool,
         replaying: bool,
     ) -> None:
-        """The conversation is over: keep its results.
+        """Keep the results of a conversation that is over.
 
-        `stopped`: by the pytest session; `replaying`: what is recorded of it was not
-        said to its end. Never both.
+        `stopped`: the pytest session stopped it; `replaying`: the record was not
+        replayed to its end. Never both.
         """
         raise NotImplementedError
 
 
 def write_plan(folder: Path, plan: Plan) -> None:
-    """Write a plan, and its definitions so that they can be played."""
+    """Write a plan, and its definitions in a form that can be played."""
     data = plan.to_json()
     write_whole(folder / "plan.json", json_text(data).encode())
     definitions = Path(os.path.normpath(folder / "definitions"))
@@ -278,17 +277,17 @@ def write_plan(folder: Path, plan: Plan) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, _scenario.format_json(written["definition"]).encode())
     if plan.span is not None and definitions.is_dir():
-        # played again, they have their span by default
+        # They have their span by default when they are played again.
         write_whole(definitions / "config.yml", f"memory_span: {plan.span}\n".encode())
 
 
-# --- The judge of a run: found once, before anything runs.
+# --- The judge of a run, determined once before anything runs.
 
 _JUDGE: pytest.StashKey[RunJudge | None] = pytest.StashKey()
 
 
 def judge_of_run(config: pytest.Config) -> JudgeSpec:
-    """Return what `--ltm-judge` says; UsageError if it names no judge. The judge is made here, once."""
+    """Parse `--ltm-judge` and create the judge, once; UsageError if it does not name a judge."""
     text = read_option(
         config,
         "--ltm-judge",
@@ -297,7 +296,7 @@ def judge_of_run(config: pytest.Config) -> JudgeSpec:
         ),
     )
     if config.option.ltm_judge is not None:
-        config.option.ltm_judge = text  # a run is resumed by what its file said
+        config.option.ltm_judge = text  # A run is resumed with the content of its file.
     spec = read_option(config, "--ltm-judge", lambda: JudgeSpec.parse(text))
     if spec.is_none or config.option.collectonly or config.option.ltm_dry_run:
         return spec
@@ -312,5 +311,5 @@ def judge_of_run(config: pytest.Config) -> JudgeSpec:
 
 
 def run_judge(config: pytest.Config) -> RunJudge | None:
-    """Return the run's judge, None where it has none."""
+    """Return the run's judge; None if it has none."""
     return config.stash.get(_JUDGE, None)

@@ -1,4 +1,4 @@
-"""Data sets in a run: which one the options name, and what is told in each of its conversations."""
+"""Data sets in a run: the one that the options name, and what each of its conversations tells."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _WRITES_NOTHING = ("collectonly", "setuponly", "setupplan", "ltm_dry_run")
 def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
     """Return the data set that `--ltm-suite` or a YAML file names, with its parameters; None for another suite.
 
-    UsageError for a parameter that it does not have. Files in parameters are relative
-    to where the option stands: the command line or the ini file.
+    UsageError for an unknown parameter. Files in parameters are relative to the place
+    of the option: the command line's folder or the ini file's.
     """
     text = _options.option_or_ini(config, "ltm_suite") or ""
     datasets = _options.option_table(config).datasets
@@ -82,7 +82,7 @@ def chosen_dataset(config: pytest.Config) -> tuple[Dataset, SuiteSpec] | None:
 
 
 def _dataset_file(config: pytest.Config, text: str) -> SpecFile | None:
-    """Return the data set in a YAML file; None for anything else: a suite has its own form."""
+    """Read a data set's YAML file; None for anything else: a suite has a different form."""
     path = path_base(config, "ltm_suite") / text
     if not (is_yaml_path(text) and path.is_file()):
         return None
@@ -104,7 +104,7 @@ def _beside(
 
 
 def questions_of(config: pytest.Config) -> Questions:
-    """Return how questions are asked: as the parameter says or, of a run that is taken up again, as recorded."""
+    """Return how questions are asked: as the parameter says, or as recorded if a run is resumed or rescored."""
     chosen = chosen_dataset(config)
     if chosen is None:
         return "together"
@@ -130,13 +130,13 @@ def dataset_of(
     ltm_dir: Path,
     questions: Questions,
 ) -> DatasetSuite | None:
-    """Return the data set that `--ltm-suite` names, None if it names another suite; UsageError for what cannot be."""
+    """Open the data set that `--ltm-suite` names; None for another suite, UsageError for an impossible one."""
     chosen = chosen_dataset(config)
     if chosen is None:
         return None
     dataset, spec = chosen
     if config.option.ltm_suite is not None:
-        config.option.ltm_suite = str(spec)  # a run is resumed by what its file said
+        config.option.ltm_suite = str(spec)  # resume uses the file's content
     _check_dataset_options(config, dataset, has_paths=has_paths)
     base = path_base(config, "ltm_suite")
     path = spec.parameters.get(DATA)
@@ -153,7 +153,7 @@ def dataset_of(
             options[option.name] = str(base / text) if option.is_path else text
     try:
         return dataset.open(where, options, seed=seed, cache=cache, questions=questions)
-    except ConfigurationError as error:  # it names its own parameter
+    except ConfigurationError as error:  # It names its own parameter.
         raise pytest.UsageError(str(error)) from error
     except LtmError as error:
         raise pytest.UsageError(
@@ -162,7 +162,7 @@ def dataset_of(
 
 
 def dataset_header(dataset: DatasetSuite, verbosity: int) -> list[str]:
-    """Return what the report's header says of a data set: one line, and with -v one for each oddity."""
+    """Return the report header's lines about a data set: one line, and with -v one for each oddity."""
     noted = len(dataset.notes)
     where = "" if verbosity > 0 else " (-v lists them)"
     if noted:
@@ -214,21 +214,21 @@ def dataset_places(
 
 
 def thread_suite(config: pytest.Config, dataset: DatasetSuite, thread: str) -> str:
-    """Return the value of `--ltm-suite` with which a data set has the conversation of one thread alone."""
+    """Return the value of `--ltm-suite` that selects one thread's conversation of a data set."""
     chosen = chosen_dataset(config)
     assert chosen is not None
     return str(chosen[1].replace_parameters(**dataset.alone(thread)))
 
 
 def told_in(settings: RunSettings, place: ItemPlace) -> ToldConversation | None:
-    """Return what is told in a conversation, None where there is no data set."""
+    """Return the history and questions of a conversation; None without a data set."""
     if settings.dataset is None:
         return None
     return settings.dataset.told(place.thread)
 
 
 def conversation_start(told_conversation: ToldConversation | None) -> datetime:
-    """Return when a conversation's time begins."""
+    """Return the time at which a conversation begins."""
     if told_conversation is not None and told_conversation.history:
         return told_conversation.history[0].at
     return START

@@ -1,4 +1,4 @@
-"""The fixtures that scenarios use; each looks its lane up, so they cost nothing outside an LTM run."""
+"""The fixtures that scenarios use; each looks up its lane, so they cost nothing outside an LTM run."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def ltm_scheduler(request: pytest.FixtureRequest) -> LtmScheduler:
 
 @own_fixture
 def _ltm_place(request: pytest.FixtureRequest) -> ItemPlace | None:
-    """Where the item is played."""
-    # All fixtures below take this one: pytest parametrizes only what is in an item's
-    # closure.
+    """The place where the item is played."""
+    # All fixtures below request this one: pytest parametrizes only fixtures in an
+    # item's closure.
     place: ItemPlace | None = getattr(request, "param", None)
     return place
 

@@ -1,4 +1,4 @@
-"""The start of an LTM run makes hundreds of thousands of objects and hardly any garbage: nobody looks for any."""
+"""Pauses the garbage collector while an LTM run starts: that creates many objects and hardly any garbage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def hold_back(config: pytest.Config) -> None:
-    """Have Python's collector rest until the first scenario is played, if it is at work."""
+    """Disable the garbage collector until the first scenario is played, if it is enabled."""
     if gc.isenabled():
         gc.disable()
         config.add_cleanup(gc.enable)
@@ -18,11 +18,11 @@ def hold_back(config: pytest.Config) -> None:
 
 
 class _Awakened:
-    """What scenarios and agents leave behind is collected as ever; what the start has made stays for good."""
+    """Re-enables the collector for scenarios and agents; objects from the start are never collected."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Wake the collector; of several runs in a process only the first one's start is left alone."""
+        """Enable the collector; of several runs in a process, only the objects of the first are frozen."""
         freeze_once()
         gc.enable()
         return (yield)
@@ -30,5 +30,5 @@ class _Awakened:
 
 @cache
 def freeze_once() -> None:
-    """Let the collector pass by everything that is there; does nothing when called again."""
+    """Exempt all existing objects from collection; further calls do nothing."""
     gc.freeze()

@@ -1,4 +1,4 @@
-"""HookCalls: the hooks of features that look on; one that raises or hangs is named, and the run goes on."""
+"""HookCalls: calls the hooks of observing features; one that raises or hangs is reported, and the run continues."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from pytest_ltm._core.storage.errors import (
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.events import Event
 
-# What a hook may raise to end the session: a disk that failed, a run that is refused.
+# Exceptions of a hook that end the session: a failed disk, a refused run.
 _ENDING = (DiskFault, OSError, pytest.UsageError)
 _FAULTS = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
 
 
 class _Hung(BaseException):
-    """A function of others did not return within the limit: ours, not one of a caller."""
+    """A foreign function did not return within the limit; distinct from a timeout of its own."""
 
 
 def _as_it_is(answer: Any) -> Any:
@@ -44,19 +44,19 @@ def _as_it_is(answer: Any) -> Any:
 class HookCalls:
     """Calls hooks one implementation at a time, in pluggy's order.
 
-    Wrappers of these hooks are not called: nothing is decided that they could change.
-    `limit`: the seconds that one of others may take for a call (None: no limit); what
-    has taken longer is not called again.
+    Wrappers of these hooks are not called: there is no result for them to change.
+    `limit`: seconds allowed for a call of a foreign implementation (None: no limit);
+    one that has exceeded it is not called again.
     """
 
     def __init__(self, config: pytest.Config, limit: float | None = None) -> None:
         self._config, self._limit = config, limit
         self._hung: set[int] = set()
-        """The identities of implementations, which live as long as the session."""
+        """The ids of implementations, which live as long as the session."""
         self.faults: list[str] = []
-        """A sentence for each hook that raised, once for each of its errors."""
+        """One sentence for each distinct error of each hook."""
         self.is_over = False
-        """Whether all conversations are: from then on no error of a hook ends anything."""
+        """Whether all conversations are over: from then on no error of a hook ends anything."""
 
     def ask_all(
         self,
@@ -65,7 +65,7 @@ class HookCalls:
         admit: Callable[[Any], Any] = _as_it_is,
         **arguments: Any,
     ) -> Iterator[Any]:
-        """Yield what each implementation of a hook returns that is not None, as `admit` makes something of it."""
+        """Yield each implementation's result that is not None, converted by `admit`."""
         for hook in reversed(getattr(self._config.hook, hook_name).get_hookimpls()):
             if id(hook) in self._hung:
                 continue
@@ -96,7 +96,7 @@ class HookCalls:
         return None if answer is None else admit(answer)
 
     def _call_in_time(self, function: object, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of others' function, within the limit; ours has none."""
+        """Call a function and return its result; foreign functions have a time limit."""
         if self._limit is None or _is_ours(function):
             return call()
         try:
@@ -105,17 +105,17 @@ class HookCalls:
             raise _Hung from error
 
     def tell_all(self, hook_name: str, /, **arguments: Any) -> None:
-        """Call each implementation of a hook whose results nobody needs."""
+        """Call each implementation of a hook and ignore the results."""
         for _ in self.ask_all(hook_name, **arguments):
             pass
 
     def first_reason(self, session: pytest.Session) -> str:
-        """Return the first reason of the prechecks, ""; where there is none."""
+        """Return the first reason given by a precheck; "" if there is none."""
         reasons = self.ask_all("pytest_ltm_precheck", exact_text, session=session)
         return next(reasons, "")
 
     def guard(self, observer: Callable[[Event], object]) -> Callable[[Event], None]:
-        """Return an observer that is noted where it raises, and told no more."""
+        """Wrap an observer; if it raises, report the error and do not call it again."""
         is_out = False
 
         def observe(event: Event) -> None:
@@ -152,7 +152,7 @@ class HookCalls:
 
 
 def _ends_session(error: BaseException, function: object) -> bool:
-    """Return whether what was raised ends the session: of others no OSError, which may be a network."""
+    """Return whether an error ends the session; a foreign OSError does not, as it may concern a network."""
     if not isinstance(error, _ENDING):
         return False
     return _is_ours(function) or not isinstance(error, OSError)
@@ -161,8 +161,9 @@ def _ends_session(error: BaseException, function: object) -> bool:
 def _is_ours(function: object) -> bool:
     if type(function) is MethodType:
         function = function.__func__
-    # Nothing of others runs to read it here. The airlock would let other conversations
-    # go on meanwhile, at each exchange, and after the first failure with -x.
+    # Reading the module must not run foreign code: in the airlock, other conversations
+    # would continue in the meantime, at each exchange and after the first failure with
+    # -x.
     if type(function) is FunctionType:
         module: object = function.__module__
     else:
@@ -183,7 +184,7 @@ def _plugin_name(plugin: object) -> str:
 
 
 def ask_first(config: pytest.Config, hook_name: str, /, **arguments: Any) -> Any:
-    """Return what the first implementation of a hook returns that knows; ConfigurationError for what one raises."""
+    """Return the first result of a hook that is not None; ConfigurationError if an implementation raises."""
     try:
         return getattr(config.hook, hook_name)(**arguments)
     except (LtmError, pytest.UsageError):

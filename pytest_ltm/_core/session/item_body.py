@@ -1,4 +1,4 @@
-"""ItemBody: a pytest item as the body of an example; its phases run, and are reported, when it is its turn."""
+"""ItemBody: a pytest item as the body of an example; its phases are run and reported when its turn comes."""
 
 from __future__ import annotations
 
@@ -37,44 +37,43 @@ from pytest_ltm._core.storage.errors import LtmInternalError, ScenarioError, Unm
 
 T = TypeVar("T")
 
-# The fixture that changes what is everybody's.
+# The fixture that changes global state.
 PATCHING = "monkeypatch"
-# What ends a body by its own wish: pytest knows best how to report it.
+# Exceptions by which a body skips itself: pytest reports them best.
 SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
 
 
 class BelowThreshold(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # mypy sees an instance
-    """The score is below the threshold; its message is the whole failure text."""
+    """The score is below the threshold; the message is the whole failure text."""
 
 
 _LATE = "the evaluator did not return within"
 
 
 class Membership(NamedTuple):
-    """What an item has of the conversation that it has joined."""
+    """An item's part in the conversation that it has joined."""
 
     conversation: Conversation
     handle: Ltm
     ended: Callable[[ItemBody, Lane, Ending], tuple[ScenarioResult, str]]
-    """Returns the example's result and the text of its failure."""
+    """Returns the example's result and its failure text."""
 
 
 class BodyConditions(NamedTuple):
-    """What the bodies of a run have in common."""
+    """The conditions shared by the bodies of a run."""
 
     setup_state: internals.TreeSetupState
     pool: internals.Pool
     next_up: Callable[[pytest.Item], pytest.Item | None]
-    """Returns the item that pytest is about to run, whose fixtures must stay up."""
+    """Returns the item that pytest will run next, whose fixtures must stay up."""
     withheld: str
-    """Why none of their results is reported, if so."""
+    """Why none of their results is reported; "" if they are."""
     limit: float | None
-    """The seconds that judging an answer may take, from one request of the body to the next, or in one look of a
-    watcher; None: no limit."""
+    """Seconds for judging an answer: the body until its next request, or one call of a watcher; None: no limit."""
 
 
 class ItemBody(GreenBody):
-    """One item in its conversation, once it has joined it."""
+    """An item in its conversation, once it has joined."""
 
     fatal = (*UNWINDING, pytest.exit.Exception)
     assertion_types = (AssertionError, pytest.fail.Exception)
@@ -87,13 +86,13 @@ class ItemBody(GreenBody):
         self._has_asked = False
         self._part: Membership | None = None
         self._unready: Exception | None = None
-        """Why it cannot even begin: its definition could not be generated."""
+        """Why the body cannot begin: its definition could not be generated."""
         self.result: ScenarioResult | None = None
         self.lane: Lane | None = None
         self.recorded: VerdictRecorded | None = None
         self.failure_text = ""
         self.agents_traceback = ""
-        """Of the agent's own code, where nobody answers because of it."""
+        """The traceback of the agent's own code, if that is why the agent does not answer."""
         self.reported = False
         self._around = internals.ProtocolWrappers(self.item)
         self._stretch: ItemContext | None = None
@@ -104,7 +103,7 @@ class ItemBody(GreenBody):
         self.item.stash[LANE] = self
 
     def join(self, part: Membership, *, unready: Exception | None) -> None:
-        """Take part in a conversation."""
+        """Join a conversation."""
         self._part = part
         self._unready = unready
         self.sheet = part.handle.sheet
@@ -117,24 +116,24 @@ class ItemBody(GreenBody):
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation that it takes part in."""
+        """The conversation that it has joined."""
         return self._joined.conversation
 
     @property
     def handle(self) -> Ltm:
-        """What its test is given."""
+        """The handle that its test is given."""
         return self._joined.handle
 
     @property
     def agent(self) -> Any:
-        """The conversation's agent; it is made if a conversation that is resumed has not needed it yet."""
+        """The conversation's agent, created on first access when a run is resumed."""
         return self.conversation.channel.port.agent
 
     # --- its stretches
 
     @property
     def is_begun(self) -> bool:
-        """Whether it has been set up, or at least tried to."""
+        """Whether its setup was run or at least attempted."""
         return self._stretch is not None
 
     def begin(self) -> Request | None:
@@ -172,7 +171,7 @@ class ItemBody(GreenBody):
         return None
 
     def play(self) -> object:
-        """Run the test function, or whatever the item runs; ScenarioError for a coroutine that nobody awaits."""
+        """Run the test function or the item's own runtest; ScenarioError for a coroutine that no plugin awaits."""
         try:
             return self._runtest()
         except (
@@ -189,20 +188,20 @@ class ItemBody(GreenBody):
             ) from None
 
     def surrounding_context(self) -> AbstractContextManager[object]:
-        """Put the item's state in place, and measure."""
+        """Return the context that restores the item's state and measures its time."""
         return self._begun_stretch.active()
 
     def talking(self) -> AbstractContextManager[object]:
-        """Return what surrounds the agent's reply to it: what it prints, logs and warns of is this item's."""
+        """Return the context for the agent's reply: its output, logs and warnings belong to this item."""
         return self._begun_stretch.claims()
 
     @property
     def log_level(self) -> int:
-        """From which level on its logs are wanted."""
+        """The lowest level at which its logs are wanted."""
         return self._begun_stretch.log_level
 
     def send(self, request: Request) -> Any:
-        """Hand over a request; the time that the agent takes for it is the item's own."""
+        """Send a request; the time that the agent takes is charged to the item."""
         __tracebackhide__ = True
         thread = own_thread()
         began = own_time()
@@ -216,7 +215,7 @@ class ItemBody(GreenBody):
                 self._stretch.spent.seconds += own_time() - began
 
     def judging(self, call: Callable[[], T]) -> T:
-        """Return what it does with answers, within the limit; Unmeasured if that takes longer."""
+        """Run a call that judges an answer, within the limit; Unmeasured if it takes longer."""
         __tracebackhide__ = True
         limit = self.conditions.limit
         was_scored = self.recorded is not None and self.recorded.score is not None
@@ -240,11 +239,11 @@ class ItemBody(GreenBody):
     # --- its end
 
     def finish(self, lane: Lane, ending: Ending) -> None:
-        """Report the item: setup, call and teardown, as pytest would have."""
+        """Report setup, call and teardown of the item, as pytest would have."""
         self.lane = lane
         recorded = self.recorded
         if recorded is not None and recorded.reason.startswith(_LATE):
-            # It may be quick enough today: rescoring says what it is worth then.
+            # It may be fast enough today: rescoring then decides its score.
             late = Unscored(recorded.reason, cause="evaluator")
             ending = Ending(verdict=late)
         result, self.failure_text = self._joined.ended(self, lane, ending)
@@ -268,7 +267,7 @@ class ItemBody(GreenBody):
         del self.item.stash[LANE]
 
     def withdraw_item(self) -> None:
-        """The pytest session stops: take the item down and report nothing of it but an error in its teardown."""
+        """Tear the item down when the session stops; only an error in its teardown is reported."""
         if self._stretch is None:
             self.let_go()
             return
@@ -346,25 +345,25 @@ class ItemBody(GreenBody):
             vars(self.item).pop("repr_failure", None)
         report.duration = 0.0 if self._stretch is None else self._stretch.spent.seconds
         if result.outcome == "failed" and report.passed:
-            # travels to xdist's controller with the report
+            # It travels to xdist's controller with the report.
             vars(report)["ltm_scored"] = result.score
             report.sections.append(("score below the threshold", self.failure_text))
         return report
 
     def let_go(self) -> None:
-        """Let the fixtures that it shares with others be torn down."""
+        """Release the fixtures that it shares with others, so that they can be torn down."""
         if self._is_held:
             self._is_held = False
             self.conditions.setup_state.let_go(self.item)
 
     def release(self) -> None:
-        """Forget the conversation, which is over for it: the item, and whatever keeps its tracebacks, lives on."""
+        """Drop the finished conversation: the item, and everything that keeps its tracebacks, lives longer."""
         self._part = self._green = self._hub = self._stretch = self._setup = None
         self.lane = self.result = self.error = self.assertion = None
         self.sheet = Sheet()
         self.failure_text = ""
-        # Where pytest-rerunfailures keeps tracebacks of what might be rerun, and with
-        # them everything; ours never is.
+        # pytest-rerunfailures keeps tracebacks for possible reruns here, and with them
+        # everything; our items are never rerun.
         self.item.__dict__.pop("_rerun_condition_excinfos", None)
 
     def _teardown(self) -> pytest.TestReport:
@@ -380,11 +379,11 @@ class ItemBody(GreenBody):
         return report
 
     def _patches(self, *, begin: bool) -> None:
-        """What it patches other conversations must not see, and the first to end would undo it for all."""
+        """Isolate patches: other conversations must not see them, and the first to end would undo them for all."""
         thread = own_thread()
         if thread is not None and PATCHING in fixture_names(self.item):
             (thread.wait_for_turn if begin else thread.leave)(PATCHING)
 
 
 class SetupFailed(Exception):
-    """A fixture failed; the report of the setup has the traceback."""
+    """A fixture failed; the setup's report has the traceback."""

@@ -1,4 +1,4 @@
-"""What the plugin knows of each LTM item: its marker, its place in the run, its scenario."""
+"""The plugin's data about each LTM item: its marker, its place in the run, its scenario."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 # The fixture that makes an item an LTM item.
 HANDLE = "ltm"
-# The fixture that carries the parameters of an item: its Place.
+# The fixture that carries an item's parameter: its ItemPlace.
 PLACE = "_ltm_place"
 
 
 class ItemPlace(NamedTuple):
-    """Where an item is played: its conversation, and which example it is there."""
+    """The place where an item is played: its conversation, and the example within it."""
 
     agent: str
     span: str
     trial: int
     thread: str
-    """Names the conversation where a trial has several; "" where it has one."""
+    """The name of the conversation if a trial has several; "" if it has one."""
     example: str
 
     @property
     def conversation(self) -> ConversationName:
-        """Which conversation it is in, as its node id says."""
+        """The name of its conversation, as in node ids."""
         from pytest_ltm._core.journal.result import ConversationName
 
         trial = f"{self.trial}.{self.thread}" if self.thread else str(self.trial)
@@ -50,20 +50,20 @@ class ItemPlace(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What the `ltm` markers of an item say; the nearest one wins for each keyword."""
+    """The values of an item's `ltm` markers; for each keyword the nearest marker wins."""
 
     generate: Callable[..., Definition] | None = None
     """`f(rng, parameters) -> Definition`, called for each example before the run."""
     examples: int | None = None
-    """How many examples a conversation has."""
+    """The number of examples in a conversation."""
     span: int | str | None = None
-    """This scenario's own memory span, within whatever conversation it runs in."""
+    """This scenario's own memory span, within the conversation in which it runs."""
     skills: str | tuple[str, ...] = ()
     """The memory skills that it needs, such as "R,C"."""
     threshold: float = 1.0
-    """The least score that passes."""
+    """The lowest score that passes."""
     floor: float = 0.0
-    """The score that an agent without memory may earn: by chance, or by what stands in the questions."""
+    """The score that an agent without memory may reach, by chance or from the questions alone."""
     pass_k: int | None = None
     """The number of trials that must reach the threshold."""
     incompatible: tuple[str, ...] | list[str] = ()
@@ -71,11 +71,11 @@ class Marks(NamedTuple):
     requires: tuple[str, ...] | list[str] = ()
     """Capabilities that the agent must have."""
     version: str = ""
-    """To be raised when its texts or its scoring change; part of the plan's fingerprint."""
+    """Must be raised when the texts or the scoring change; part of the plan's fingerprint."""
     reset: str = ""
     """A message sent after an example has ended."""
     languages: tuple[str, ...] | list[str] = ("en",)
-    """What it can be told and asked in: its `generate` heeds the parameter `language`."""
+    """The languages that it supports: its `generate` uses the parameter `language`."""
 
     @property
     def skill_letters(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ MARKER = (
 
 
 def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
-    """Return what the markers say; raises CollectError, at the marker's line, for what they must not say."""
+    """Return the values of the markers; CollectError at the marker's line for invalid ones."""
     from pytest_ltm._core.storage.errors import did_you_mean
 
     fields: dict[str, Any] = {}
@@ -138,7 +138,7 @@ def marks_of(node: pytest.Item | pytest.Collector) -> Marks:
 
 
 def _expected_value(name: str, value: Any) -> str:
-    """Return what a keyword's value would have to be; "" for one that it may have."""
+    """Return a description of the values that a keyword accepts; "" if this value is valid."""
     from pytest_ltm._core.model.agent import CAPABILITIES
 
     if name == "generate":
@@ -158,13 +158,13 @@ def _expected_value(name: str, value: Any) -> str:
 def _marker_error(
     node: pytest.Item | pytest.Collector, keyword: str | None, text: str
 ) -> pytest.Collector.CollectError:
-    """Return the error of a marker: the nearest above the node with that keyword, or with a positional argument."""
+    """Return the error for the nearest marker with that keyword, or with a positional argument."""
     import ast
 
     where = node.nodeid
     code: Any = getattr(getattr(node, "obj", None), "__code__", None)
     with suppress(OSError, SyntaxError, ValueError, AttributeError):
-        first = code.co_firstlineno  # that of its decorators
+        first = code.co_firstlineno  # The line of its decorators.
         tree: list[Any] = list(
             ast.walk(ast.parse(node.path.read_text(encoding="utf-8")))
         )
@@ -198,7 +198,7 @@ class LtmItem(NamedTuple):
 
     @property
     def conversation(self) -> ConversationName:
-        """The conversation that it is played in; isolated variants of one scenario have one each."""
+        """The conversation in which it is played; each isolated variant of a scenario has its own."""
         variant = self.scenario if self.place.thread and "." in self.scenario else ""
         from msgspec.structs import replace
 
@@ -213,7 +213,7 @@ class LtmItem(NamedTuple):
 def items_by_conversation(
     ltm_items: Iterable[LtmItem],
 ) -> dict[ConversationName, list[LtmItem]]:
-    """Return the items of each conversation, in their order."""
+    """Return the items of each conversation, in order."""
     groups: dict[ConversationName, list[LtmItem]] = {}
     for ltm_item in ltm_items:
         groups.setdefault(ltm_item.conversation, []).append(ltm_item)
@@ -221,22 +221,22 @@ def items_by_conversation(
 
 
 LTM_ITEM = pytest.StashKey[LtmItem]()
-# That an item is left out because it is not written in the language.
+# Set if an item is left out because it does not exist in the language.
 UNWRITTEN = pytest.StashKey[bool]()
-# Of a suite's entry: stashed on its module's node.
+# The parameters of a suite's entry, stashed on its module's node.
 PARAMETERS = pytest.StashKey[dict[str, Any]]()
-# Of a built-in scenario: stashed on its module's node.
+# The name of a built-in scenario, stashed on its module's node.
 SCENARIO_NAME = pytest.StashKey[str]()
 
 
 def is_built_in(item: pytest.Item) -> bool:
-    """Return whether an item is one of the built-in suite."""
+    """Return whether an item belongs to the built-in suite."""
     module = item.getparent(pytest.Module)
     return module is not None and SCENARIO_NAME in module.stash
 
 
 def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
-    """Return whether the `ltm` of this item is the plugin's fixture, not one of the project's own."""
+    """Return whether the item's `ltm` is the plugin's fixture, not the project's own."""
     info = getattr(item, "_fixtureinfo", None)
     if info is None:
         definitions: Sequence[Any] = ()
@@ -246,7 +246,7 @@ def is_ltm_item(item: pytest.Item | pytest.Collector) -> bool:
 
 
 def why_not_a_scenario(item: pytest.Item) -> str | None:
-    """Return why this item asks for `ltm` and yet cannot be a scenario, with the way out; None: all is well."""
+    """Return why an item that uses `ltm` cannot be a scenario, with a remedy; None if it can."""
     owner = getattr(item, "cls", None)
     is_case = isinstance(owner, type) and issubclass(owner, unittest.TestCase)
     if not is_ltm_item(item) and not (is_case and _lacks_handle(item)):
@@ -267,7 +267,7 @@ def why_not_a_scenario(item: pytest.Item) -> str | None:
 
 
 def _lacks_handle(item: pytest.Item) -> bool:
-    """Return whether a TestCase method takes `ltm`, which neither pytest nor a decorator gives it."""
+    """Return whether a TestCase method takes `ltm`, which neither pytest nor a decorator supplies."""
     if RUN_STATE not in item.config.stash:
         return False
     try:
@@ -282,9 +282,9 @@ def _lacks_handle(item: pytest.Item) -> bool:
 
 
 def _why_left_out(item: pytest.Item) -> str | None:
-    """Return why a built-in scenario, or a test that is marked as one or uses what scenarios have, is none."""
+    """Return why a built-in scenario, or a test with a scenario's marker or fixtures, is not a scenario."""
     definitions = definitions_of(item, HANDLE)
-    if is_built_in(item) and definitions:  # the project's own `ltm` hides ours
+    if is_built_in(item) and definitions:  # The project's own `ltm` hides ours.
         return (
             f"the fixture {HANDLE!r} is overridden in {definitions[-1].func.__module__}, and built-in scenarios need "
             "the plugin's. Give yours another name, keep it out of the root folder's conftest, or run with "
@@ -313,10 +313,10 @@ def _why_left_out(item: pytest.Item) -> str | None:
 
 
 def fixture_names(item: pytest.Item) -> set[str]:
-    """Return the names of all fixtures that an item uses, through others, too.
+    """Return the names of all fixtures that an item uses, directly or through others.
 
-    What installed plugins bring to every test unasked, as pytest-django does, is not
-    among them.
+    Fixtures that installed plugins add to every test, as pytest-django does, are not
+    included.
     """
     info: Any = getattr(item, "_fixtureinfo", None)
     if info is None:
@@ -352,7 +352,7 @@ def _top_package(module: str) -> str:
 
 
 def definitions_of(item: pytest.Item, name: str) -> Sequence[Any]:
-    """Return the fixture definitions that a name would have in this item, the nearest last."""
+    """Return the fixture definitions of a name visible to this item, nearest last."""
     manager: Any = item.session._fixturemanager
     return (
         manager.getfixturedefs(

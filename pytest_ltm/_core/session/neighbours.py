@@ -1,4 +1,4 @@
-"""Neighbours: what lets conversations live beside pdb, pytest-timeout and what reports show of failures."""
+"""Neighbours: makes conversations work with pdb, pytest-timeout and failure reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ltm._core.session.state import LANE
 
 
 class Neighbours:
-    """The hooks of a run that keep peace with other plugins."""
+    """The hooks of a run for compatibility with other plugins."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -35,19 +35,19 @@ class Neighbours:
         return report
 
     def pytest_enter_pdb(self) -> None:
-        """Leave the terminal, and all the time that it takes, to pdb."""
+        """Suspend capturing and time limits while pdb has the terminal."""
         CapturedStreams.in_debugger = True
         lift()
 
     def pytest_leave_pdb(self) -> None:
-        """Capture again."""
+        """Resume capturing."""
         CapturedStreams.in_debugger = False
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(
         self, item: pytest.Item, settings: object
     ) -> bool | None:
-        """Keep pytest-timeout's timer off: it would charge one item for all the others."""
+        """Disable pytest-timeout's timer: it would charge one item for all the others."""
         if item.stash.get(LTM_ITEM, None) is not None:
             return True
         return None

@@ -1,7 +1,7 @@
-"""The options and their ini twins: one table of rows; what a row's text means is what its parser makes of it.
+"""The options and their ini twins: one table of rows, each with the parser of its text.
 
-Features add rows of their own through the hook `pytest_ltm_options`; data sets have
-parameters in `--ltm-suite`. Values stay strings, so that they travel to xdist workers.
+Features add rows through the hook `pytest_ltm_options`; data sets have parameters in
+`--ltm-suite`. Values stay strings, so that they travel to xdist workers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class IntegerParser:
-    """The parser of a whole number, which is at least `least`."""
+    """Parses a whole number of at least `least`."""
 
     def __init__(self, least: int) -> None:
         self._least = least
@@ -56,17 +56,17 @@ def parse_seconds(text: str, hint: str = "") -> float:
 
 
 def parse_time_limit(text: str) -> float:
-    """Return a number of seconds, as `parse_seconds` does."""
+    """Parse a number of seconds; 0 means no limit."""
     return parse_seconds(text, "; 0 means no limit")
 
 
 def lazy_parser(place: str) -> Callable[[str], Any]:
-    """Return the parser `module:function` of this package, imported when there is something to parse."""
+    """Return the parser `module:function` of this package, imported on its first use."""
     return lazy(f"pytest_ltm.{place}")
 
 
 class OptionGroup(Enum):
-    """What `pytest --help` shows together, the groups in this order."""
+    """The groups of `pytest --help`, in this order."""
 
     RUN = "run"
     AGENTS = "agents and judges"
@@ -85,28 +85,28 @@ class Option(NamedTuple):
     default: str = ""
     group: OptionGroup = OptionGroup.ADVANCED
     parse: Callable[[str], Any] = str
-    """Returns what a text means; LtmError, without the option's name, for what means nothing."""
+    """Parses the text; LtmError, without the option's name, for an invalid one."""
     many: bool = False
-    """It may be given again and again; its ini twin is a list of lines."""
+    """It may be repeated; its ini twin is a list of lines."""
     is_path: bool = False
-    """It names a file or folder: looked for where the command line is, or the ini file."""
+    """It names a file or folder, relative to the command line's folder or to the ini file."""
     endings: tuple[str, ...] = ()
-    """What the name of its file ends in, if that is settled."""
+    """The file name extensions that it accepts, if restricted."""
     has_twin: bool = True
-    """There is an ini value of the same meaning."""
+    """There is an ini value with the same meaning."""
     repeats: bool = True
-    """A command that has one conversation again names it, if it was given."""
+    """A command that repeats one conversation includes it, if it was given."""
     writes: bool = False
-    """It names a file to write: not that of a run which is only scored again."""
+    """It names an output file: not copied from a run that is only rescored."""
 
     @property
     def dest(self) -> str:
-        """The name of the value, and of the ini twin."""
+        """The name of the value and of the ini twin."""
         return self.flag.removeprefix("--").replace("-", "_")
 
     @property
     def is_switch(self) -> bool:
-        """It has no value."""
+        """Whether it has no value."""
         return not self.metavar
 
 
@@ -385,32 +385,32 @@ DEFAULTS = {option.dest: option.default for option in OPTIONS}
 
 
 class OptionTable:
-    """The rows of a pytest session, those of data sets among them; registered as a plugin of this name."""
+    """The options of a pytest session, including those of data sets; a plugin registered under `NAME`."""
 
     def __init__(self, parser: pytest.Parser) -> None:
         self.parser = parser
         self.rows = {option.dest: option for option in OPTIONS}
-        """By dest."""
+        """The options by dest."""
         self.datasets: dict[str, Dataset] = {}
-        """By name."""
+        """The data sets by name."""
         self.own_suites: dict[str, OwnSuite] = {}
-        """By name."""
+        """The features' own suites by name."""
 
     def add(self, option: Option) -> None:
-        """Take an option of a feature; ConfigurationError for one that there is already."""
+        """Add a feature's option; ConfigurationError if it exists already."""
         if option.dest in self.rows:
             raise ConfigurationError(f"two features have an option {option.flag}")
         self.rows[option.dest] = option
         _add_option(self.parser, option)
 
     def take(self, dataset: Dataset) -> None:
-        """Take a data set; ConfigurationError for a name that is taken."""
+        """Add a data set; ConfigurationError if its name is taken."""
         if dataset.name in self.datasets:
             raise ConfigurationError(f"two plugins have a data set {dataset.name!r}")
         self.datasets[dataset.name] = dataset
 
     def take_suite(self, suite: OwnSuite) -> None:
-        """Take a suite of a feature; ConfigurationError for a name that is taken."""
+        """Add a feature's suite; ConfigurationError if its name is taken."""
         if suite.name in self.own_suites or suite.name in self.datasets:
             raise ConfigurationError(f"two plugins have a suite {suite.name!r}")
         self.own_suites[suite.name] = suite
@@ -420,12 +420,12 @@ NAME = "ltm-options"
 
 
 def option_table(config: pytest.Config) -> OptionTable:
-    """Return the table of a session."""
+    """Return the option table of a session."""
     return cast("OptionTable", config.pluginmanager.get_plugin(NAME))
 
 
 def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
-    """Declare all options in groups, and their ini twins; those of features as these come."""
+    """Declare all options in groups, and their ini twins; options of features are added as features are loaded."""
     more = " (pytest --help -v lists more options)"
     for group in OptionGroup:
         title = f"long-term memory (pytest-ltm), {group.value}"
@@ -466,11 +466,11 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
 
 
 def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
-    """Return whether features may be asked for: elsewhere not even their names are read.
+    """Return whether features may be consulted; elsewhere not even their names are read.
 
-    They may be asked for where the command line or an ini value names them, for
-    `--help`, and while the arguments are not known yet. A worker of pytest-xdist has no
-    command line: its options are set before plugins declare theirs.
+    They may if the command line or an ini value names them, for `--help`, and while the
+    arguments are not known yet. A pytest-xdist worker has no command line: its options
+    are set before plugins declare theirs.
     """
     config: Any = manager.get_plugin("pytestconfig")
     if config is None:
@@ -487,12 +487,12 @@ def _concerns_us(manager: pytest.PytestPluginManager) -> bool:
     )
 
 
-# An option of ours, --help in any of its forms, a file with arguments.
+# One of our options, --help in any form, or a file with arguments.
 _OURS_OR_HELP = re.compile(r"--ltm|--help|-[a-zA-Z]*h|@")
 
 
 def _shown_help(option: Option, text: str) -> str:
-    """Return what --help says of an option; of a rare one it says nothing unless -v asks for all."""
+    """Return an option's help text; rare options are hidden unless -v asks for all."""
     asks_for_all = any(
         re.fullmatch("-v+|-[a-z]*h[a-z]*v|--verbose", word) for word in sys.argv
     )
@@ -521,7 +521,7 @@ def _add_option(parser: pytest.Parser, option: Option) -> None:
 
 def _add_twin(parser: pytest.Parser, option: Option) -> None:
     # From pytest 8.4 on an ini value may be declared an int, which a native TOML number
-    # needs; from 9.2 on text or a number, whichever native TOML gives.
+    # needs; from 9.2 on it may be text or a number, whichever native TOML gives.
     is_int = isinstance(option.parse, IntegerParser)
     unions = pytest.version_tuple >= (9, 2)
     number = "int" if is_int and pytest.version_tuple >= (8, 4) else "string"
@@ -540,21 +540,21 @@ def _add_twin(parser: pytest.Parser, option: Option) -> None:
 
 
 def own_suite(config: pytest.Config) -> OwnSuite | None:
-    """Return the suite of a feature that the session plays in place of conversations, if it plays one."""
+    """Return the feature's suite that the session plays in place of conversations; None if it plays conversations."""
     name = (option_or_ini(config, "ltm_suite") or "").partition("?")[0]
     return option_table(config).own_suites.get(name)
 
 
 def starts_ltm_run(config: pytest.Config) -> bool:
-    """Return whether this pytest session is an LTM run: an option on the command line says so, never an ini value."""
+    """Return whether this session is an LTM run, which only a command line option can start, never an ini value."""
     return any(
         config.getoption(dest, None)
         for dest in ("ltm_agent", "ltm", "ltm_resume", "ltm_rescore")
     )
 
 
-# Options of other plugins that this project's users know, and the extra that brings
-# each.
+# Options of other plugins that this project's users know, and the extra that installs
+# each plugin.
 _EXTRAS = {
     "-n": "xdist",
     "--numprocesses": "xdist",
@@ -566,7 +566,7 @@ _EXTRAS = {
 def refuse_misspelt(
     config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> None:
-    """Raise UsageError for an option that looks like one of ours and is nobody's, with the one that is meant."""
+    """Raise UsageError for an unknown option that looks like one of ours, with the closest match."""
     if not any(word.startswith("--ltm") for word in args):
         return
     flags = [option.flag for option in option_table(config).rows.values()]
@@ -584,7 +584,7 @@ def refuse_misspelt(
 
 
 def refuse_misspelt_keys(config: pytest.Config) -> None:
-    """Raise UsageError for an ini key that looks like one of ours and is nobody's, with the one that is meant."""
+    """Raise UsageError for an unknown ini key that looks like one of ours, with the closest match."""
     keys = [key for key in config._parser._inidict if key.startswith("ltm_")]
     for key in _ini_values(config):
         if key.startswith("ltm_") and key not in keys:
@@ -595,17 +595,17 @@ def refuse_misspelt_keys(config: pytest.Config) -> None:
 
 
 def _ini_values(config: pytest.Config) -> Mapping[str, Any]:
-    """Return the values of the ini file as they were read, which pytest 9.2 wraps."""
+    """Return the values of the ini file as read; pytest 9.2 wraps them."""
     values = getattr(config, "_inicfg", None)
     values = config.inicfg if values is None else values
     return {key: getattr(value, "value", value) for key, value in values.items()}
 
 
 def refuse_idle(config: pytest.Config) -> None:
-    """Raise UsageError where an option of ours stands on the command line of a session that is not an LTM run.
+    """Raise UsageError for one of our options on the command line of a session that is not an LTM run.
 
-    A CI job that lost its agent would be green otherwise. Ini values, also `addopts`,
-    may wait for an LTM run.
+    Otherwise a CI job that lost its agent would be green. Ini values, including
+    `addopts`, may wait for an LTM run.
     """
     ours = {option.flag for option in option_table(config).rows.values()}
     idle = next(
@@ -624,7 +624,7 @@ def refuse_idle(config: pytest.Config) -> None:
 
 
 def value_source(config: pytest.Config, flag: str) -> str:
-    """Return where the value of an option comes from: the option, or the ini file and its key."""
+    """Return the source of an option's value: the option, or the ini file and its key."""
     if flag == "--ltm-agent":
         dest = "ltm_agents"
     else:
@@ -641,7 +641,7 @@ def value_source(config: pytest.Config, flag: str) -> str:
 
 
 def is_given(config: pytest.Config, option: Option) -> bool:
-    """Return whether an option stands on the command line or in the ini file, whatever its value."""
+    """Return whether an option is set on the command line or in the ini file, whatever its value."""
     value = config.getoption(option.dest, None)
     if value is None or value is False or value == []:
         return option.has_twin and bool(config.getini(option.dest))
@@ -649,7 +649,7 @@ def is_given(config: pytest.Config, option: Option) -> bool:
 
 
 def option_or_ini(config: pytest.Config, dest: str) -> str | None:
-    """Return the option's value as text, or its ini twin's, or None where neither was given."""
+    """Return the option's value as text, or its ini twin's; None if neither was given."""
     value = config.getoption(dest)
     if value is None:
         array = _ini_values(config).get(dest)
@@ -661,7 +661,7 @@ def option_or_ini(config: pytest.Config, dest: str) -> str | None:
 
 
 def option_lines(config: pytest.Config, dest: str) -> list[str]:
-    """Return what was given for an option that may be given again and again, or the lines of its ini twin."""
+    """Return the values of a repeatable option, or the lines of its ini twin."""
     array = _ini_values(config).get(dest)
     value = (
         config.getoption(dest)
@@ -680,7 +680,7 @@ def option_text(config: pytest.Config, dest: str) -> str:
 
 
 def option_value(config: pytest.Config, dest: str) -> Any:
-    """Return what an option's text means, None where there is none; UsageError, with its name, if it means nothing."""
+    """Return the parsed value of an option, None if it is empty; UsageError, with its name, if it is invalid."""
     option = option_table(config).rows[dest]
     text = option_text(config, dest)
     if not text:
@@ -698,7 +698,7 @@ def option_value(config: pytest.Config, dest: str) -> Any:
 
 
 def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
-    """Return whether a suite file decides a setting: it does where the command line does not, whatever the ini file."""
+    """Return whether a suite file decides a setting: unless the command line does; the ini file never matters."""
     return (
         suite is not None
         and name in suite.lines
@@ -707,7 +707,7 @@ def set_by_suite(config: pytest.Config, suite: Suite | None, name: str) -> bool:
 
 
 def path_base(config: pytest.Config, dest: str) -> Path:
-    """Return what a path is relative to: where the user is if it stands on the command line, else the root folder."""
+    """Return the folder that a path is relative to: the user's for the command line, else the root folder."""
     if config.getoption(dest) is None:
         return config.rootpath
     return config.invocation_params.dir
@@ -717,12 +717,12 @@ Value = TypeVar("Value")
 
 
 def read_option(config: pytest.Config, flag: str, read: Callable[[], Value]) -> Value:
-    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option or the ini key."""
+    """Return the result of `read`; an LtmError becomes a UsageError that names the option or the ini key."""
     return name_option_in_errors(value_source(config, flag), read)
 
 
 def name_option_in_errors(flag: str, read: Callable[[], Value]) -> Value:
-    """Return what `read` returns; what is wrong with it becomes a UsageError that names the option."""
+    """Return the result of `read`; an LtmError becomes a UsageError that names the option."""
     try:
         return read()
     except LtmError as error:
@@ -737,7 +737,7 @@ ISOLATED = "isolated"
 def chosen_spans(
     config: pytest.Config, suite: Suite | None, definitions: Definitions | None
 ) -> dict[str, int | None]:
-    """Return label and tokens of the spans asked for; by default those of the definitions, else 2k."""
+    """Return label and tokens of the requested spans; by default those of the definitions, else 2k."""
     span_text = option_or_ini(config, "ltm_span")
     if suite is not None and set_by_suite(config, suite, "span"):
         span_text = ",".join(
@@ -756,7 +756,7 @@ def chosen_spans(
 
 
 def span_of(text: str, where: str) -> tuple[str, int | None]:
-    """Return label and tokens of a span: `32k`, `2000` or `isolated`."""
+    """Parse a span, `32k`, `2000` or `isolated`, to its label and tokens."""
     if text == ISOLATED:
         return ISOLATED, None
     factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)

@@ -1,4 +1,4 @@
-"""Planning: from the items of a conversation to its plan; definitions are read or generated here."""
+"""Planning: turns the items of a conversation into its plan; definitions are read or generated here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pytest_ltm._core.storage.clock import (
 )
 from pytest_ltm._core.storage.errors import LtmError, describe_error
 
-# The message that begins every conversation but isolated ones, unless the suite has
+# The first message of every conversation except isolated ones, unless the suite has
 # another.
 OPENING = (
     "Hello! This is going to be a long conversation about many different things, and I will jump from one to "
@@ -56,7 +56,7 @@ def filler_for(
     place: ItemPlace,
     counter: TokenCounter,
 ) -> Filler:
-    """Return the filler of a conversation, in the language that its agent is talked to in."""
+    """Return the filler of a conversation, in its agent's language."""
     filler = ask_first(
         config,
         "pytest_ltm_make_filler",
@@ -70,7 +70,7 @@ def filler_for(
 
 
 def _translator(config: pytest.Config, language: str) -> Callable[[str], str]:
-    """Return what puts our own messages into a language."""
+    """Return a function that translates our own messages into a language."""
 
     def translate(text: str) -> str:
         result: str | None = config.hook.pytest_ltm_translate(
@@ -82,17 +82,17 @@ def _translator(config: pytest.Config, language: str) -> Callable[[str], str]:
 
 
 class Planned(NamedTuple):
-    """What the items of a conversation say now."""
+    """A plan made from the current items of a conversation."""
 
     plan: Plan
     """Without definitions where a run is scored again."""
     filler: Filler
     unready: Mapping[str, Exception]
-    """By example what kept its definition from being generated."""
+    """The error that prevented a definition from being generated, by example."""
 
 
 def plan_for(ltm_items: Sequence[LtmItem], settings: RunSettings) -> Planned:
-    """Return the plan that the items of a conversation make."""
+    """Return the plan for the items of a conversation."""
     place = ltm_items[0].place
     translate = _translator(ltm_items[0].item.config, settings.language(place.agent))
     filler = filler_for(
@@ -114,7 +114,7 @@ def plan_for(ltm_items: Sequence[LtmItem], settings: RunSettings) -> Planned:
                 definition = _example_definition(ltm_item, settings)
             else:
                 definition = None
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - any error is reported
             unready[ltm_item.key] = error
         together = told_conversation is not None
         examples.append(
@@ -153,13 +153,13 @@ def plan_for(ltm_items: Sequence[LtmItem], settings: RunSettings) -> Planned:
 def regenerate_definitions(
     ltm_items: Iterable[LtmItem], settings: RunSettings
 ) -> dict[str, object]:
-    """Return by example the definition that its generator or file makes now, as JSON values, or why it makes none."""
+    """Return by example the newly generated or loaded definition, as JSON values, or the error."""
     definitions: dict[str, object] = {}
     for ltm_item in ltm_items:
         try:
             definition = _example_definition(ltm_item, settings)
             definitions[ltm_item.key] = compared_definition(definition)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - any error is reported
             definitions[ltm_item.key] = describe_error(error)
     return definitions
 
@@ -167,7 +167,7 @@ def regenerate_definitions(
 def _reply_count_mode(
     config: pytest.Config, settings: RunSettings, place: ItemPlace
 ) -> Count:
-    """Return how much of an agent's replies counts: what was published or recorded is repeated as it was."""
+    """Return how much of an agent's replies counts; published or recorded runs keep their mode."""
     if (recorded := recorded_plan(config, place.agent)) is not None:
         return cast("Count", recorded.get("count", "all"))
     if settings.count is not None:
@@ -194,7 +194,7 @@ def _planned_example(
     together: bool,
 ) -> PlannedExample:
     marks = ltm_item.marks
-    # What one patches the other would see, and the first to end would undo it for both.
+    # Each would see the other's patches, and the first to end would undo them for both.
     rivals = patching - {ltm_item.scenario} if ltm_item.scenario in patching else set()
     if marks.span is None:
         own_span = None
@@ -222,12 +222,12 @@ def _example_definition(ltm_item: LtmItem, settings: RunSettings) -> Definition 
     if settings.dataset is not None:
         return settings.dataset.definition(scenario, place.thread, place.example)
     if folder is not None and scenario in folder.examples:
-        # a file that is given is played, or refused
+        # A given file is played or refused.
         return folder.definition(scenario, place.example)
     if ltm_item.marks.generate is None:
         return None
-    # What a definition is generated from; published rules of scoring go with the
-    # published last waits.
+    # The input of the generator; published scoring rules imply the published last
+    # waits.
     language = settings.language(place.agent)
     module = ltm_item.item.getparent(pytest.Module)
     own_parameters = None if module is None else module.stash.get(PARAMETERS, None)
@@ -248,12 +248,12 @@ def _example_definition(ltm_item: LtmItem, settings: RunSettings) -> Definition 
     return generated
 
 
-# --- What `--ltm-time` means: the conversation's clock, and what surrounds each call of
-# the agent.
+# --- The modes of `--ltm-time`: the conversation's clock, and the context around each
+# call of the agent.
 
 
 def check_installed(mode: str) -> None:
-    """Raise UsageError if the mode needs what is not installed."""
+    """Raise UsageError if the mode needs a package that is not installed."""
     if mode == "jump" and importlib.util.find_spec("time_machine") is None:
         raise pytest.UsageError(
             "--ltm-time=jump: moving the process's clock needs time-machine. Install it: pip install 'pytest-ltm[time]'"
@@ -263,7 +263,7 @@ def check_installed(mode: str) -> None:
 def clock_for(
     mode: str, jumped: Callable[[datetime, datetime], object], start: datetime
 ) -> Clock:
-    """Return the clock of a conversation; `jumped(before, now)` is called in the mode `signal` only."""
+    """Return the clock of a conversation; `jumped(before, now)` is called only in the mode `signal`."""
     if mode == "sleep":
         return WallClock(sleep=sleep_here)
     if mode == "signal":
@@ -274,10 +274,10 @@ def clock_for(
 def around_agent(
     mode: str, clock: Clock, output: AbstractContextManager[object]
 ) -> AbstractContextManager[object]:
-    """Return what surrounds a call of the agent: in the mode `jump` the process's clock shows the conversation's time.
+    """Return the context for a call of the agent: in the mode `jump` the process's clock shows the simulated time.
 
-    Only there: elsewhere durations, time limits and other people's code keep the real
-    clock. `output`: what else does.
+    Only there: elsewhere durations, time limits and foreign code keep the real clock.
+    `output`: the context that captures output.
     """
     if mode != "jump":
         return output
@@ -285,8 +285,7 @@ def around_agent(
 
     @contextmanager
     def moved_clock() -> Iterator[None]:
-        # The output is outermost: its time limits and captures are set by the real
-        # clock.
+        # The output is outermost: its time limits and captures use the real clock.
         with output, time_machine.travel(clock.now, tick=True):
             yield
 

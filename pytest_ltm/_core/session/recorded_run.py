@@ -1,4 +1,4 @@
-"""How a session was started, as its run records it; and what is recorded of a run that is taken up again."""
+"""How a session was started, as its run records it; and the recorded settings of a resumed or rescored run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELECTING = {
     "deselect": "--deselect",
     "ignore": "--ignore",
 }
-# Options that say what to do now, and where.
+# Options about the current session only: what to do, and where.
 OF_THIS_SESSION = frozenset(
     {"ltm_resume", "ltm_rescore", "ltm_dry_run", "ltm_dir", "ltm_live"}
 )
@@ -38,7 +38,7 @@ RUN_FOLDER: pytest.StashKey[Path] = pytest.StashKey()
 
 
 def source_of(config: pytest.Config) -> Path | None:
-    """Return the folder of the run that is scored again, None where none is."""
+    """Return the folder of the run to rescore; None if there is none."""
     option = config.getoption("ltm_rescore")
     if option is None:
         return None
@@ -46,13 +46,13 @@ def source_of(config: pytest.Config) -> Path | None:
 
 
 def recorded_settings(config: pytest.Config) -> Mapping[str, Any] | None:
-    """Return the settings of the run that is resumed or scored again, None where none is."""
+    """Return the settings of the run that is resumed or rescored; None if there is none."""
     folder = config.stash.get(RUN_FOLDER, None) or source_of(config)
     return None if folder is None else read_run_file(folder).settings
 
 
 def recorded_plan(config: pytest.Config, label: str) -> Mapping[str, Any] | None:
-    """Return a plan of this agent in the run that is resumed or scored again; None where there is none yet."""
+    """Return a plan of this agent in the run that is resumed or rescored; None if there is none yet."""
     folder = config.stash.get(RUN_FOLDER, None) or source_of(config)
     plans = () if folder is None else sorted(folder.glob(f"{label}~*/plan.json"))
     for path in plans:
@@ -64,7 +64,7 @@ def recorded_plan(config: pytest.Config, label: str) -> Mapping[str, Any] | None
 
 
 def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
-    """Return how this session was started."""
+    """Return the record of how this session was started."""
     options = {
         name: redacted_data(value if isinstance(value, (bool, list)) else str(value))
         for name, value in vars(config.option).items()
@@ -83,7 +83,7 @@ def run_file(config: pytest.Config, settings: RunSettings, run: str) -> RunFile:
 
 
 def resume_identity(settings: RunSettings) -> dict[str, Any]:
-    """Return what must be equal for a run to be resumed."""
+    """Return the settings that must be equal for a run to be resumed."""
     fields: dict[str, Any] = json.loads(
         json.dumps({**settings.describe_settings(), "seed": settings.seed.recorded})
     )
@@ -91,5 +91,5 @@ def resume_identity(settings: RunSettings) -> dict[str, Any]:
 
 
 def is_recorded_option(name: str) -> bool:
-    """Return whether an option is ours, and says how a run was started."""
+    """Return whether an option is ours and is recorded with the run."""
     return (name == "ltm" or name.startswith("ltm_")) and name not in OF_THIS_SESSION

@@ -1,4 +1,4 @@
-"""The folder of a run: made, locked, and taken away where the run was refused."""
+"""The folder of a run: created, locked, and removed if the run was refused."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from pytest_ltm._core.storage.errors import DiskFault
 from pytest_ltm._core.storage.locks import NAME as LOCK
 from pytest_ltm._core.storage.locks import OWNER, FolderLock, lock_holder
 
-# The content of a run's folder before the first message.
+# The contents of a run's folder before the first message.
 _BEGUN = frozenset({LOCK, FILE, TIMINGS, LEDGER, f"{LEDGER}.lock"})
 
 
-# The age of a folder of which another process may be about to take the lock.
+# The age below which another process may still be about to lock a folder.
 _YOUNG_SECONDS = 60.0
 
 
 def run_id() -> str:
-    """Return a name for a run that sorts by time and is not given twice."""
+    """Return a unique name for a run; names sort by time."""
     return f"{wall_time():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 class RunFolder:
-    """`<ltm-dir>/runs/<run id>`; nothing is made before `create`, nothing changed before `reopen`.
+    """`<ltm-dir>/runs/<run id>`; nothing is created before `create`, nothing changed before `reopen_folder`.
 
-    Between either and `release` no other process can have it. `at`: where it is, if it
-    may have been moved elsewhere.
+    Between either and `release` no other process can use it. `folder`: its path, if it
+    may have been moved.
     """
 
     def __init__(self, ltm_dir: Path, name: str, folder: Path | None = None) -> None:
@@ -57,15 +57,15 @@ class RunFolder:
         self.name = name
         self.path = ltm_dir / "runs" / name
         self.moved = folder is not None and folder.resolve() != self.path.resolve()
-        """Its id does not name it, only its path."""
+        """It is found by its path only, not by its id."""
         if folder is not None and self.moved:
             self.path = folder
         self._lock = FolderLock(self.path)
         self._previous: str | None = None
-        """What `latest` said before this run was made; None: it was not made here."""
+        """The content of `latest` before this run; None if the run was not created here."""
 
     def create(self, started: RunFile) -> None:
-        """Make the folder, write down how the run was started, and point `latest` to it; UsageError if it cannot be."""
+        """Create the folder, write the run file, and point `latest` to it; UsageError if that fails."""
         try:
             make_private(self.path)
             ignore = self.ltm_dir / ".gitignore"
@@ -73,8 +73,8 @@ class RunFolder:
                 write_whole(ignore, b"*\n")
             self._lock.acquire()
             write_run_file(self.path, started)
-            # Take away the folders of runs that were killed before they had begun:
-            # nothing but a lock that nobody holds.
+            # Remove the folders of runs that were killed before they began: they have
+            # nothing but an unheld lock.
             for folder in self.path.parent.iterdir():
                 with suppress(OSError):
                     names = {path.name for path in folder.iterdir()}
@@ -99,7 +99,7 @@ class RunFolder:
             ) from error
 
     def reopen_folder(self) -> None:
-        """Take the folder of a run that is resumed; UsageError if another process has it or it has links."""
+        """Lock the folder of a resumed run; UsageError if another process has it or it contains links."""
         walked = (
             (Path(inside) / name for name in (*names, *files))
             for inside, names, files in os.walk(self.path)
@@ -117,7 +117,7 @@ class RunFolder:
             name_option_in_errors("--ltm-resume", self._point)
 
     def release(self) -> None:
-        """Let others have it; a new one that was refused before anything was written into it is taken away."""
+        """Release the lock, and delete the folder if the run never began."""
         self._lock.release()
         previous = self._previous
         self._previous = None
@@ -142,7 +142,7 @@ class RunFolder:
         write_whole(self.ltm_dir / LATEST, f"{self.name}\n".encode())
 
     def has_journal(self, labels: str) -> bool:
-        """Return whether a conversation, named as in node ids, was begun on this machine; in parts, whether one was."""
+        """Return whether a conversation, named as in node ids, or a part of it was begun on this machine."""
         name = ConversationName.of_labels(labels)
         return any(
             conversation.whole == name
@@ -150,6 +150,6 @@ class RunFolder:
         )
 
     def shown(self) -> str:
-        """Return the folder as a person would type it from here."""
+        """Return the folder's path as a user would type it in the current folder."""
         path = os.path.relpath(self.path)
         return str(self.path) if path.startswith("..") else path

@@ -1,4 +1,4 @@
-"""RunItems: which items a run has, in which order, and what was taken away of them."""
+"""RunItems: the items of a run, their order, and the deselected ones."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class RunItems:
         self._settings = settings
         self._selection = selection
         self.scenario_names: set[str] = set()
-        """Of everything collected."""
+        """The names of all collected scenarios."""
         self.deselected: Counter[tuple[str, str]] = Counter()
-        """Examples that -k, -m or another plugin took away, by the folder of their conversation and their scenario."""
+        """The number of examples deselected by -k, -m or another plugin, by conversation folder and scenario."""
         self.groups: dict[ConversationName, list[LtmItem]] = {}
         """The items of each conversation, in order."""
 
     def expected(self, config: pytest.Config) -> int:
-        """Return how many examples the run has, as far as it is known in this process."""
+        """Return the number of examples in the run, as far as this process knows it."""
         xdist = getattr(
             config.pluginmanager.get_plugin("ltm-xdist"), "scheduling", None
         )
@@ -44,7 +44,7 @@ class RunItems:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Give each scenario its places."""
+        """Parametrize each scenario by its places."""
         _collection.parametrize_places(metafunc, self._settings)
 
     @pytest.hookimpl(tryfirst=True)
@@ -57,7 +57,7 @@ class RunItems:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add the built-in suite to what the session collects."""
+        """Add the built-in suite to the session's collected nodes."""
         report = yield
         if isinstance(collector, pytest.Session) and self._settings.suite is not None:
             suite = _collection.BuiltInSuite.from_parent(
@@ -66,7 +66,7 @@ class RunItems:
                 nodeid=_collection.ROOT,
                 settings=self._settings,
             )
-            # Nothing is collected where a signal came meanwhile.
+            # The result is empty if a signal interrupted the collection.
             report.result = [*(report.result or ()), suite]
         return report
 
@@ -74,9 +74,10 @@ class RunItems:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Iterator[None]:
-        """Keep the LTM items only, conversations in one piece each; none where one is refused, as pytest asks again.
+        """Keep the LTM items only, each conversation contiguous; none if an item is refused, as pytest asks again.
 
-        A wrapper, so that features find the items ready whenever they were registered.
+        A wrapper, so that the items are ready for features regardless of registration
+        order.
         """
         selection = self._selection
         try:
@@ -99,7 +100,7 @@ class RunItems:
         yield
 
     def _is_played(self, ltm_item: LtmItem) -> bool:
-        """Return whether a scenario is played: beside definition files only those that have some, unless named."""
+        """Return whether a scenario is played; with definition files, only those that have some or are named."""
         definitions = self._settings.definitions
         selection = self._selection
         if definitions is None or selection.has_paths or selection.names_suite:
@@ -107,8 +108,9 @@ class RunItems:
         return bool(definitions.examples.get(ltm_item.scenario))
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember scenarios that were taken away."""
-        # Plugins deselect objects of their own: pytest-testmon has some without a stash.
+        """Count deselected scenarios."""
+        # Plugins deselect objects of their own: pytest-testmon has some without a
+        # stash.
         deselected: Sequence[object] = items
         deselected_items = [
             item for item in deselected if isinstance(item, pytest.Item)
@@ -124,7 +126,7 @@ class RunItems:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Put the items back in order: `--ff`, `--nf` and plugins that shuffle have mixed the conversations."""
+        """Restore the order of the items: `--ff`, `--nf` and shuffling plugins have mixed the conversations."""
         ltm_items = [item.stash[LTM_ITEM] for item in session.items]
         ordered = _collection.in_order(ltm_items, self._settings)
         session.items[:] = [ltm_item.item for ltm_item in ordered]

@@ -1,4 +1,4 @@
-"""What features give to a run: who shows how far it is, and who plays several conversations at once."""
+"""The parts of a run that features provide: a progress display, and a player of several conversations at once."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from pytest_ltm._core.session.conversation_run import PlayedConversation
 
 
 class ShownProgress(Protocol):
-    """Shows how far the conversations are."""
+    """Shows the progress of the conversations."""
 
     @property
     def is_live(self) -> bool:
-        """Whether anybody can see lines that rewrite themselves."""
+        """Whether there is a terminal for lines that rewrite themselves."""
 
     def show_progress(self, played: PlayedConversation, exchange: Exchange) -> None:
-        """Show that a conversation of this process has moved on."""
+        """Show the progress of a conversation of this process."""
 
     def show(self, name: str, state: dict[str, Any]) -> None:
-        """Show the state of a conversation of another process."""
+        """Show the state of another process's conversation."""
 
     def remove_conversation(self, name: str, *, left: int) -> None:
-        """Show a conversation no more; `left`: the number not yet begun."""
+        """Remove a conversation from the display; `left`: the number not yet begun."""
 
     def announce(self, text: str) -> None:
-        """Show what goes on before the first conversation."""
+        """Show the activity before the first conversation."""
 
     def draw(self) -> None:
-        """Show all lines (again)."""
+        """Draw all lines, or redraw them."""
 
     def clear(self) -> None:
-        """Take the lines away before something else is written."""
+        """Clear the lines before other output is written."""
 
 
 class ConcurrentPlayer(Protocol):
     """Plays several conversations of a run at once."""
 
     playing: list[PlayedConversation]
-    """Those that are open."""
+    """The open conversations."""
 
     @property
     def notices(self) -> list[str]:
-        """What the report says of them."""
+        """The report's notices about them."""
 
     def play_until(self, reported: Callable[[], bool]) -> None:
-        """Carry them on until an item has been reported."""
+        """Play the conversations until an item has been reported."""
 
     def finish(self) -> None:
-        """Carry them on to their ends."""
+        """Play the conversations to their ends."""
 
     def look_up(self) -> None:
-        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
+        """React at once to new conversations or a stopping session; callable in any thread."""
 
     def close(self) -> None:
-        """Unwind what is still in progress."""
+        """Unwind the conversations still in progress."""

@@ -1,4 +1,4 @@
-"""LtmRun: the hooks of an LTM run; conversations are played as pytest asks for their items."""
+"""LtmRun: the hooks of an LTM run; conversations are played when pytest asks for their items."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class LtmRun:
     """One pytest session as an LTM run, in this process."""
 
     gated = False
-    """A gate is on: a score below its threshold fails no item."""
+    """A gate is active: a score below its threshold does not fail an item."""
     disk_is_gone = False
-    """The disk could not be written, here or under a worker, so the session was ended."""
+    """The disk could not be written, here or in a worker, so the session was ended."""
     ended_by = ""
     """The signal that ended the session, here or in a worker: SIGTERM or SIGHUP."""
 
@@ -65,17 +65,17 @@ class LtmRun:
             for name in ("collectonly", "setuponly", "setupplan")
         )
         self.rehearses = acts and config.option.ltm_dry_run
-        """Whether conversations are held with simulated agents, to estimate them; no real time passes."""
+        """Whether this is a dry run, which estimates conversations with simulated agents; no real time passes."""
         self.settings = settings = (
             structs.replace(settings, time="simulated") if self.rehearses else settings
         )
         self.plays = acts and not self.rehearses
-        """Whether anything is played: else nothing is written and no agent is made."""
+        """Whether anything is played; otherwise nothing is written and no agent is created."""
         agent_sources = config.hook.pytest_ltm_agent_sources(
             config=config, settings=settings, acts=acts, rehearses=self.rehearses
         )
         self.sources: Mapping[str, Any] = agent_sources[0] if agent_sources else {}
-        """Where the agents of each label come from."""
+        """The sources of agents, by label."""
         self.settings = settings = agent_sources[1] if agent_sources else settings
         worker = getattr(config, "workerinput", {})
         self.resumed = config.stash.get(RUN_FOLDER, None)
@@ -93,30 +93,30 @@ class LtmRun:
             folder=self.folder,
             costs=self.costs,
         )
-        """What each conversation is made from."""
+        """Creates the inputs of each conversation."""
         self._session: pytest.Session | None = None
         self._setup_state: _internals.TreeSetupState | None = None
         self._pool: _internals.Pool = {}
         self.items = RunItems(settings, selection)
-        """Which items the run has."""
+        """The items of the run."""
         self._playing: PlayedConversation | None = None
         self._results: dict[str, Mapping[str, ScenarioResult]] = {}
-        """Of the conversations that this process has begun."""
+        """The results of the conversations begun in this process."""
         self.make_runner: Callable[[LtmRun], ConcurrentPlayer] | None = None
-        """Makes what plays several conversations at once; None: one is played at a time."""
+        """Creates the player of several conversations at once; None: one is played at a time."""
         self._at_once: ConcurrentPlayer | None = None
-        """Plays what is not played alone, where several conversations are played at once."""
+        """The player of the conversations that are not played alone, if several are played at once."""
         self.to_come: list[ConversationName] = []
-        """Those that have not begun there, in their order; a worker knows those that it was handed."""
+        """The conversations that `_at_once` has not begun, in order; in a worker, those assigned to it."""
         self.most_at_once, self.of_agent = 1, dict[str, int]()
-        """How many conversations of an agent may be played at once, by label; 0: it is played alone."""
+        """The maximum number of conversations played at once, by agent label; 0: each is played alone."""
         self._asked = AskedItem(lambda: self.is_stopping)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(
         self, fixturedef: Any, request: pytest.FixtureRequest
     ) -> tuple[Any, ...] | None:
-        """Hand out None instead of a handle where nothing is played: --setup-only sets up all others."""
+        """Return None in place of a handle if nothing is played: --setup-only sets up all other fixtures."""
         if self.plays or self.rehearses or not is_ours(fixturedef):
             return None
         fixturedef.cached_result = None, fixturedef.cache_key(request), None
@@ -126,7 +126,7 @@ class LtmRun:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Iterator[None]:
-        """Make the run folder before workers are started; let several items be set up at once."""
+        """Create the run folder before workers are started; allow several items to be set up at once."""
         if self.plays and not self.is_worker:
             if self.resumed:
                 self.folder.reopen_folder()
@@ -143,7 +143,7 @@ class LtmRun:
     def pytest_runtestloop(
         self, session: pytest.Session
     ) -> Generator[None, object, object]:
-        """Have other plugins wrap each item by itself."""
+        """Make other plugins wrap each item separately."""
         with (
             _internals.one_by_one(session)
             if self.plays or self.rehearses
@@ -155,7 +155,7 @@ class LtmRun:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
-        """Play the item's conversation until the item has been reported; others that end meanwhile are, too."""
+        """Play the item's conversation until the item is reported, along with others that end before it."""
         if not (self.plays or self.rehearses):
             return None
         self._asked.note(item, nextitem)
@@ -204,7 +204,7 @@ class LtmRun:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count subtests as checks; once -x stops, tear down every item with this one."""
+        """Count subtests as checks; once -x stops the session, release the fixtures of all waiting items."""
         part = _internals.subtest_outcome(report)
         for playing in self.all_playing:
             if part is not None:
@@ -216,7 +216,7 @@ class LtmRun:
             self.to_come.clear()
 
     def _several(self) -> ConcurrentPlayer | None:
-        """Return what plays several conversations at once; None where one is played at a time."""
+        """Return the player of several conversations at once; None if one is played at a time."""
         if (
             self._at_once is None
             and self._setup_state is not None
@@ -228,23 +228,23 @@ class LtmRun:
                 for ltm_item in chain.from_iterable(
                     self.items.groups[name] for name in self.to_come
                 ):
-                    # fixtures live until nobody needs them any more
+                    # Fixtures live until no waiting item needs them.
                     self._setup_state.hold_nodes(ltm_item.item)
             self._at_once = self.make_runner(self)
         return self._at_once
 
     def enqueue_conversations(self, names: Iterable[ConversationName]) -> None:
-        """Have these played, too, those of them that need not be played alone; callable in any thread."""
+        """Add conversations to be played, except those that must be played alone; callable in any thread."""
         self.to_come += [name for name in names if self.of_agent.get(name.agent)]
         self.look_up()
 
     def look_up(self) -> None:
-        """Notice at once that there is more to play, or that the session is to stop; callable in any thread."""
+        """React at once to new conversations or a stopping session; callable in any thread."""
         if self._at_once is not None:
             self._at_once.look_up()
 
     def note_over(self, played: PlayedConversation) -> None:
-        """Tell those who follow that a conversation has ended; one that was cut off has not."""
+        """Notify followers that a conversation has ended; one that was cut off has not."""
         name = played.inputs.items[0].conversation
         if self._at_once is not None:
             self.progress.remove_conversation(str(name), left=len(self.to_come))
@@ -260,7 +260,7 @@ class LtmRun:
 
     @property
     def notices(self) -> list[str]:
-        """What the report says of conversations that were played at once, and of hooks that raised."""
+        """The report's notices about concurrent conversations, and about hooks that raised."""
         several = [] if self._at_once is None else self._at_once.notices
         return [*several, *self.hooks.faults]
 
@@ -296,7 +296,7 @@ class LtmRun:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether pytest is about to stop the session: -x, --maxfail, or a disk that failed."""
+        """Whether pytest is about to stop the session: -x, --maxfail, or a failed disk."""
         session = self._session
         return session is not None and bool(session.shouldfail or session.shouldstop)
 
@@ -308,14 +308,14 @@ class LtmRun:
             self.end_session(fault)
 
     def end_session(self, fault: DiskFault) -> None:
-        """End the session: the disk has failed, so nothing can be kept any more."""
+        """End the session: the disk has failed, so nothing can be written any more."""
         self.disk_is_gone = True
         getattr(self.config, "workeroutput", {})["ltm_disk_is_gone"] = True
         if self._session is not None and not self._session.shouldstop:
             self._session.shouldstop = str(fault)
 
     def begin_conversation(self, name: ConversationName) -> PlayedConversation:
-        """Open a conversation of the run, and have everybody hear of it."""
+        """Open a conversation of the run, and notify the hooks."""
         if self._setup_state is None:
             raise pytest.UsageError(
                 "pytest-ltm was not loaded when the session started"
@@ -342,14 +342,14 @@ class LtmRun:
             heard=self._heard,
             hooks=self.hooks,
         )
-        # The same dict that it goes on to fill: `ltm_scheduler` shows results as they
-        # come. A rehearsal of 100,000 items has no results that anybody reads, and is
-        # not kept.
+        # The same dict that the conversation fills later, so `ltm_scheduler` shows
+        # results as they arrive. The results of a rehearsal are not kept: nothing reads
+        # them, and there may be 100,000.
         self._results[str(name)] = {} if self.rehearses else playing.results
         for observer in self.hooks.ask_all("pytest_ltm_observe", conversation=playing):
             playing.observe(self.hooks.guard(observer))
         if self.of_agent.get(name.agent):
-            self._let_go([name])  # its bodies hold what they need from now on
+            self._let_go([name])  # Its bodies hold their fixtures from now on.
         return playing
 
     def _heard(self, played: PlayedConversation, exchange: Exchange) -> None:
@@ -365,7 +365,7 @@ class LtmRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Unwind what is still in progress before pytest tears everything down."""
+        """Unwind the conversations still in progress before pytest tears everything down."""
         if self._at_once is not None:
             self._at_once.close()
         if self._playing is not None:
@@ -374,11 +374,11 @@ class LtmRun:
             self._setup_state.held.clear()
 
     def conversations(self) -> set[ConversationName]:
-        """Return the run's conversations, as far as it is known in this process."""
+        """Return the run's conversations, as far as this process knows them."""
         xdist = self.config.pluginmanager.get_plugin("ltm-xdist")
         return getattr(xdist, "conversations", None) or set(self.items.groups)
 
     def pytest_unconfigure(self) -> None:
-        """Let others have the run folder."""
+        """Close event loops and release the run folder."""
         close_loops()
         self.folder.release()

@@ -1,4 +1,4 @@
-"""Settings: what the options of an LTM run say, as data."""
+"""Settings: the options of an LTM run as data."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class AgentChoice(Struct, frozen=True):
     """One agent under test."""
 
     label: str
-    """What it is called in the run; where that is not in English, the language is a part of it: `full.de`."""
+    """Its name in the run; a language other than English is part of it: `full.de`."""
     spec: str
-    """What it is, where it is looked up resolved: `mybot:Bot` where `mybot` was given."""
+    """Its spec after lookup: `mybot:Bot` where `mybot` was given."""
     language: str = "en"
-    """What it is talked to in, as `--ltm-language` says it."""
+    """Its language, as in `--ltm-language`."""
     family: str = ""
-    """The spec with several values that it is one of; "": it stands for itself."""
+    """The spec with several values that it was expanded from; "" if it was not expanded."""
     given: str = ""
-    """The spec as it was given, where the resolved one differs."""
+    """The spec as it was given, if the resolved one differs."""
 
     @property
     def own_label(self) -> str:
@@ -42,11 +42,11 @@ class AgentChoice(Struct, frozen=True):
 
     @property
     def typed_spec(self) -> str:
-        """The spec as people type it."""
+        """The spec as the user typed it."""
         return self.given or self.spec
 
     def resolved_as(self, spec: str) -> AgentChoice:
-        """Return the same agent under the spec that its source reports."""
+        """Return the same agent with the spec that its source reports."""
         typed = self.typed_spec
         return structs.replace(self, spec=spec, given=typed if typed != spec else "")
 
@@ -60,7 +60,7 @@ def _language_suffix(language: str) -> str:
 def in_languages(
     agents: Iterable[AgentChoice], languages: Sequence[str]
 ) -> tuple[AgentChoice, ...]:
-    """Return each agent once for each language, as agents of their own."""
+    """Return each agent once for each language, as separate agents."""
     return tuple(
         structs.replace(
             agent,
@@ -101,49 +101,49 @@ class RunSettings(Struct, frozen=True):
     evaluator_timeout: float | None
     ltm_dir: Path
     opening: str | None = None
-    """The message that begins each conversation, "" for none; None: ours."""
+    """The first message of each conversation, "" for none; None: the default one."""
     count: Count | None = None
-    """How many tokens of replies count towards spans, where the options say so."""
+    """How many tokens of replies count towards spans, if an option says so."""
     sessions: str = ""
-    """When the sessions of the agent are over, as the option says it; "": it has one."""
+    """When an agent's session ends, as in the option; "": there is one session."""
     compact: str = ""
-    """When the agent compacts, as the option says it; "": only where a scenario has it do so."""
+    """When the agent compacts, as in the option; "": only if a scenario requests it."""
     reading: Reading = RAW
-    """What is read of replies."""
+    """Which part of replies is read."""
     questions: Questions = "together"
     """How the questions of a data set are asked."""
     retries: int = 4
-    """How often a message is sent again after a passing fault of the agent."""
+    """The number of times a message is sent again after a transient fault of the agent."""
     dataset: DatasetSuite | None = None
     """The data set that is played; its entries are the suite."""
     worker_tries: int = 2
     """The number of xdist workers that may die at the same point of a conversation before it is given up."""
     shard: Shard | None = None
-    """Which share of the conversations is played; None: all."""
+    """The share of the conversations that is played; None: all."""
     concurrency: int | None = 1
-    """How many conversations this process plays at once; None: as many as suit each agent."""
+    """The number of conversations this process plays at once; None: as many as suit each agent."""
     judge: JudgeSpec = field(default_factory=JudgeSpec)
     agent_process: bool = False
-    """Whether agents that dotted paths name run in processes of their own."""
+    """Whether agents given as dotted paths run in processes of their own."""
     rescored: Path | None = None
     """The folder of the run that is scored again; None: agents are asked."""
     prices: Prices = field(default_factory=Prices)
     limits: Limits = field(default_factory=Limits)
-    """What may be spent."""
+    """The spending limits."""
     assumed_reply: int | None = None
-    """Tokens that a dry run reckons with for each reply; None: what is typical."""
+    """Tokens that a dry run assumes for each reply; None: a typical number."""
     latency: float = 2.0
-    """Seconds that a dry run reckons with for a reply."""
+    """Seconds that a dry run assumes for a reply."""
 
     def language(self, label: str) -> str:
-        """Return what the agent of a label is talked to in."""
+        """Return the language of an agent, by label."""
         return next(
             (agent.language for agent in self.agents if agent.label == label), "en"
         )
 
     def spans_too_short(self, name: str) -> list[str]:
-        """Return the labels of the spans that are too short for a scenario, as the suite says it."""
-        # Definition files are played at whatever span: what they need is in them.
+        """Return the labels of the spans that are too short for a scenario according to the suite."""
+        # Definition files are played at any span: their requirements are in them.
         if self.suite is None or self.definitions is not None:
             return []
         least = next(
@@ -161,7 +161,7 @@ class RunSettings(Struct, frozen=True):
         ]
 
     def scenarios_left_out(self) -> list[str]:
-        """Return a sentence for each field of the suite without effect, each scenario not played at every span."""
+        """Return a sentence for each suite field without effect and each scenario not played at every span."""
         return [
             *(self.suite.unhonoured if self.suite else ()),
             *(
@@ -173,7 +173,7 @@ class RunSettings(Struct, frozen=True):
         ]
 
     def describe_settings(self) -> dict[str, object]:
-        """Return what the run was made from, JSON values, for `summary.json`."""
+        """Return the settings of the run as JSON values, for `summary.json`."""
         return {
             "agents": {agent.label: agent.spec for agent in self.agents},
             "spans": dict(self.spans),
@@ -188,8 +188,8 @@ class RunSettings(Struct, frozen=True):
             "count": None if self.count is None else count_option(self.count),
             "judge": redact_secrets(self.judge.judge),
             "time": self.time,
-            # Left out where they are the default: runs that were recorded before there
-            # was such a setting stay equal.
+            # Defaults are left out, so that runs recorded before a setting existed stay
+            # equal.
             **({"seed_source": self.seed.source} if self.seed.source else {}),
             **({"sessions": self.sessions} if self.sessions else {}),
             **({"compact": self.compact} if self.compact else {}),

@@ -1,4 +1,4 @@
-"""What the options of a run mean; every wrong value is a UsageError with a cure."""
+"""Reads the settings of a run from its options; every invalid value is a UsageError with a cure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from pytest_ltm._core.session.settings import AgentChoice, RunSettings, in_langu
 from pytest_ltm._core.session.suite_choice import choose_suite
 from pytest_ltm._core.storage.secrets import erase_inherited_variable
 
-# Settings that are just what the option of this name says.
+# Settings whose value is the option of the same name.
 _AS_WRITTEN = (
     "examples",
     "trials",
@@ -127,7 +127,7 @@ def _read_definitions(config: pytest.Config) -> Definitions | None:
 
 
 def _leave_generated_out(suite: Suite, definitions: Definitions) -> Suite:
-    """Return the entries with definition files: nothing is generated beside the files."""
+    """Return the suite with only the entries that have definition files: nothing is generated in addition to them."""
     entries = tuple(
         entry for entry in suite.entries if entry.name in definitions.examples
     )
@@ -152,7 +152,7 @@ def _read_tokenizer(config: pytest.Config) -> str:
 
 
 def _read_timeout(config: pytest.Config, name: str) -> float | None:
-    """Return the seconds, None for no limit: also where a debugger has the process."""
+    """Return the seconds; None for no limit, or if a debugger is requested."""
     if _wants_debugger(config):
         return None
     return _read_value(config, name) or None
@@ -172,7 +172,7 @@ def _read_prices(config: pytest.Config) -> Prices:
 
 
 def _read_seed(config: pytest.Config, suite: Suite | None) -> Seed:
-    """Return the seed: the same in all workers and when resumed. Agents do not inherit a secret one."""
+    """Return the seed, equal in all workers and on resume; a secret one is not inherited by agents."""
     if (
         suite is not None
         and suite.seed is not None
@@ -180,7 +180,7 @@ def _read_seed(config: pytest.Config, suite: Suite | None) -> Seed:
     ):
         return Seed(value=suite.seed)
     worker: dict[str, str] = getattr(config, "workerinput", {})
-    # The controller draws a fresh one.
+    # The controller draws a new one.
     config.option.ltm_seed = worker.get("ltm_seed", config.option.ltm_seed)
     seed: Seed = _read_value(config, "seed")
     if seed.source:
@@ -189,7 +189,7 @@ def _read_seed(config: pytest.Config, suite: Suite | None) -> Seed:
         erase_inherited_variable(seed.variable)
         value = os.environ.pop(seed.variable)
         restore = partial(os.environ.__setitem__, seed.variable, value)
-        # The workers of a controller take it from its environment.
+        # The workers inherit it from the controller's environment.
         if worker or not getattr(config.option, "tx", None):
             config.add_cleanup(restore)
         else:
@@ -198,7 +198,7 @@ def _read_seed(config: pytest.Config, suite: Suite | None) -> Seed:
 
 
 def _read_reading(config: pytest.Config) -> Reading:
-    """Return what is read of replies: raw under published rules, and as recorded where a run is taken up again."""
+    """Return how replies are read: raw under published rules; as recorded if a run is resumed or rescored."""
     if _read_value(config, "scoring") != "current":
         return RAW
     recorded = recorded_settings(config)
@@ -212,7 +212,7 @@ def _read_reading(config: pytest.Config) -> Reading:
     if thoughts != "strip":
         return RAW
     reading = Reading(thoughts=thoughts, tags=tags)
-    # A feature that tells speech from thoughts may have been left out: that is said
+    # The feature that separates speech from thoughts may be missing: that is reported
     # before the first message.
     read_option(config, "--ltm-thoughts", partial(reading, ""))
     return reading
@@ -237,7 +237,7 @@ def _read_filler_spec(config: pytest.Config, suite: Suite | None) -> str:
 
 
 def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
-    """Return the spec of a filler that can be made; a file in it is relative to `folder`."""
+    """Return the spec of a filler after creating it as a check; a file in it is relative to `folder`."""
     if spec.startswith("trivia:") and spec != "trivia:":
         path = os.path.relpath(folder / spec.removeprefix("trivia:"))
         spec = f"trivia:{path}"
@@ -256,7 +256,7 @@ def _checked_filler(config: pytest.Config, spec: str, folder: Path) -> str:
 
 
 def _read_concurrency(config: pytest.Config) -> int | None:
-    """Return how many conversations are played at once, in each worker: one where a debugger has the process."""
+    """Return the number of conversations played at once in each process; 1 if a debugger is requested."""
     concurrency: int | None = _read_value(config, "concurrency")
     is_played = not (config.option.ltm_dry_run or config.option.ltm_rescore)
     if _wants_debugger(config) or not is_played:

@@ -1,4 +1,4 @@
-"""The beginning of an LTM run: everything is checked here, before anything runs."""
+"""The start of an LTM run: everything is checked here, before anything runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_ltm._core.session.state import RUN_STATE
 
 
 def start_run(config: pytest.Config) -> None:
-    """Have the run made, by a hook: what surrounds that is a matter of features."""
+    """Start the run through a hook, so that features can prepare it."""
     if config.option.help or getattr(config.option, "version", 0):
         return
     config.add_cleanup(use_session_hooks(config.hook))
@@ -21,7 +21,7 @@ def start_run(config: pytest.Config) -> None:
 
 
 def refuse_repeated_options(config: pytest.Config) -> None:
-    """Raise UsageError for an option that is given twice and of which the last one alone would count."""
+    """Raise UsageError for a repeated option of which only the last value would count."""
     if hasattr(config, "workerinput"):
         return
     values: dict[str, list[str]] = {}
@@ -42,7 +42,7 @@ def refuse_repeated_options(config: pytest.Config) -> None:
             )
 
 
-# Options whose value may be a list with commas.
+# Options whose value may be a comma-separated list.
 _SEVERAL = frozenset({"--ltm-span", "--ltm-language"})
 
 

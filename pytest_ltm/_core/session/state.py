@@ -1,7 +1,7 @@
-"""Where the plugin keeps its state: typed stash keys, and an item's side of its conversation.
+"""The plugin's state: typed stash keys, and an item's side of its conversation.
 
-What is kept is said by protocols: those who put it there stand above all who look it
-up.
+Protocols describe the values, because the modules that store them rank above those that
+read them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class RunState(Protocol):
     """An LTM run, as far as its items need it."""
 
     gated: bool
-    """A gate is on: a score below its threshold fails no item."""
+    """A gate is active: a score below its threshold does not fail an item."""
     settings: Any
     """The options of the run."""
 
     def conversations(self) -> set[ConversationName]:
-        """Return the run's conversations, as far as they are known in this process."""
+        """Return the run's conversations, as far as this process knows them."""
 
     @property
     def ended(self) -> Sequence[str]:
@@ -53,11 +53,11 @@ class ItemSide(Protocol):
 
     @property
     def handle(self) -> Ltm:
-        """What its test is given."""
+        """The handle that its test is given."""
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation that it takes part in."""
+        """The conversation that it has joined."""
 
     @property
     def agent(self) -> Any:
@@ -66,9 +66,9 @@ class ItemSide(Protocol):
 
 # The LTM run of this pytest session; absent in any other session.
 RUN_STATE: pytest.StashKey[RunState] = pytest.StashKey()
-# Until the item has been reported.
+# An item's side of its conversation, until the item is reported.
 LANE: pytest.StashKey[ItemSide] = pytest.StashKey()
-# Of an item that has been reported, by its conversation: pytest need not run it.
+# Set once an item has been reported by its conversation: pytest need not run it.
 REPORTED: pytest.StashKey[bool] = pytest.StashKey()
 
 
@@ -78,32 +78,32 @@ def not_reached(reason: str) -> str:
 
 
 def mark_unreached(report: pytest.TestReport, traceback: str = "") -> pytest.TestReport:
-    """Return the report of such an item, marked: the mark travels to xdist's controller with the report.
+    """Mark and return the report of an unreached item: the mark travels to xdist's controller with the report.
 
-    `traceback`: that of the agent's own code, where that is why.
+    `traceback`: that of the agent's own code, if it is the reason.
     """
     vars(report).update(ltm_unreached=True, ltm_traceback=traceback)
     return report
 
 
 def agents_traceback(report: pytest.TestReport) -> str:
-    """Return the traceback that a report of such an item was marked with; "" if none."""
+    """Return the traceback in the mark of an unreached item's report; "" if there is none."""
     return getattr(report, "ltm_traceback", "")
 
 
 def is_unreached(report: pytest.TestReport) -> bool:
-    """Return whether a report is that of an item that its conversation did not reach."""
+    """Return whether a report belongs to an item that its conversation did not reach."""
     return getattr(report, "ltm_unreached", False)
 
 
 def mark_in_body(report: pytest.TestReport) -> pytest.TestReport:
-    """Return the report of an item whose body raised, marked likewise: to pytest it is one of a setup."""
+    """Mark and return the report of an item whose body raised: pytest sees it as a setup report."""
     vars(report)["ltm_in_body"] = True
     return report
 
 
 def is_in_body(report: object) -> bool:
-    """Return whether a report is that of an item whose body raised."""
+    """Return whether a report belongs to an item whose body raised."""
     return getattr(report, "ltm_in_body", False)
 
 
@@ -111,18 +111,18 @@ _OURS: list[Callable[..., object]] = []
 
 
 def own_fixture(function: Callable[..., object]) -> Any:
-    """Return a fixture of this plugin's own."""
+    """Declare a fixture of this plugin."""
     _OURS.append(function)
     return pytest.fixture(function)
 
 
 def is_ours(definition: Any) -> bool:
-    """Return whether a fixture definition is one of this plugin, not of a project that uses the same name."""
+    """Return whether a fixture definition belongs to this plugin, not to a project that uses the same name."""
     return any(definition.func is function for function in _OURS)
 
 
 def lane_of(request: pytest.FixtureRequest) -> ItemSide:
-    """Return the side of the conversation of the item that requests a fixture."""
+    """Return the conversation side of the item that requests a fixture."""
     side: ItemSide | None = request.node.stash.get(LANE, None)
     if side is None:
         raise pytest.UsageError(

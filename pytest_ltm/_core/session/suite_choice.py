@@ -1,4 +1,4 @@
-"""The suite of a run: a built-in one, a file, or what a folder of definitions needs."""
+"""The suite of a run: a built-in one, a file, or the one needed by a folder of definitions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytest_ltm._core.session.options import (
 from pytest_ltm._core.storage.errors import did_you_mean
 from pytest_ltm._core.storage.wording import join_words
 
-# The suite that definition files are played by, with the scenarios of all others: they
-# may be of any.
+# The suite for definition files, extended by the scenarios of all others, since files
+# may belong to any.
 DEFINITION_SUITE = "extended"
 
 
 def choose_suite(config: pytest.Config, *, has_paths: bool) -> Suite | None:
-    """Return the suite of scenarios; None where there is none, or a data set.
+    """Return the suite of scenarios; None without one, or for a data set.
 
     `has_paths`: the command line names test files or folders.
     """
@@ -57,7 +57,7 @@ def choose_suite(config: pytest.Config, *, has_paths: bool) -> Suite | None:
 
 
 def _refuse_two_suites(config: pytest.Config) -> None:
-    """Raise UsageError where the command line itself names two suites, of which the first would be lost."""
+    """Raise UsageError if the command line names two suites: the first would be lost."""
     words = [str(word) for word in config.invocation_params.args]
     texts = []
     for word, next_word in zip_longest(words, words[1:], fillvalue=""):
@@ -72,7 +72,7 @@ def _refuse_two_suites(config: pytest.Config) -> None:
 
 
 def _suite_of_definitions(scenarios: Collection[str]) -> Suite:
-    """Return a suite with the scenarios of all built-in ones: definition files may be of any."""
+    """Return a suite with the scenarios of all built-in ones: definition files may belong to any."""
     suite = _suite.built_in(DEFINITION_SUITE, scenarios)
     for name in _suite.built_in_names():
         names = {entry.name for entry in suite.entries}
