@@ -1,1 +1,1 @@
-"""The record of a conversation: its events, the one fold that reads them, and what is derived from them."""
+"""The record of a conversation: its events, the fold that reads them, and the results derived from them."""

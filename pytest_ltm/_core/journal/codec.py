@@ -1,8 +1,8 @@
-"""Codec: the lines of a file as frozen structs, and back; and the chain of checksums that a journal's lines end in.
+"""Codec: converts frozen structs to lines of a file and back, and chains a journal's lines by checksums.
 
 A line is a JSON object: "event", which names its kind, then the fields of the struct in
-their order. A field that has a default is left out where it has it; times are ISO 8601.
-What a field may hold is said by its annotation.
+order. Fields with their default value are left out; times are ISO 8601. Annotations
+define the valid values of a field.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pytest_ltm._core.storage.secrets import dump_json_redacted, may_have_secret
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
-# Nothing in a line refers back to it, so the garbage collector need not look at the
-# many that a conversation makes.
+# A line contains no reference cycles, so the garbage collector can ignore the many that
+# a conversation creates.
 class JournalRecord(
     msgspec.Struct,
     frozen=True,
@@ -54,7 +54,7 @@ def encode_record(line: JournalRecord, *, clean: bool = False) -> str:
     try:
         text = _encode(line).decode()
     except UnicodeEncodeError:
-        # a lone surrogate, which UTF-8 cannot hold, is an escape in JSON
+        # A lone surrogate is not valid in UTF-8, but can be escaped in JSON.
         text = _compact_json(msgspec.to_builtins(line))
     if not clean and may_have_secrets(text):
         text = dump_json_redacted(msgspec.to_builtins(line), _compact_json)
@@ -62,11 +62,11 @@ def encode_record(line: JournalRecord, *, clean: bool = False) -> str:
 
 
 class RecordCodec(Generic[L]):
-    """The kinds of lines that one sort of file has.
+    """Encodes and decodes the kinds of lines in one type of file.
 
     Args:
-        kinds: What a line may be.
-        what: What a line is called in errors: `event of journal format 2`.
+        kinds: The kinds of lines.
+        what: The noun for a line in errors: `event of journal format 2`.
     """
 
     def __init__(self, kinds: tuple[type[L], ...], what: str) -> None:
@@ -77,14 +77,14 @@ class RecordCodec(Generic[L]):
         ).decode
 
     def decode(self, line: bytes | str, where: str) -> L:
-        """Return what a line says; LtmError that begins with `where` if it is none of these."""
+        """Decode a line; LtmError that begins with `where` if it is not one of these kinds."""
         try:
             return self._decode(line)
         except (ValueError, RecursionError):
             return self._examined(line, where)
 
     def _examined(self, line: bytes | str, where: str) -> L:
-        """Do the same slowly: for a line with half a surrogate pair, and to say what is wrong with any other."""
+        """Decode slowly: for a line with half a surrogate pair, and to find the error in any other."""
         try:
             record = parse_record(line)
         except (ValueError, RecursionError) as error:
@@ -101,7 +101,7 @@ class RecordCodec(Generic[L]):
         with suppress(ValueError, RecursionError):
             return msgspec.convert(record, kind)
         try:
-            # what agents reported before there were limits
+            # Values that agents reported before limits existed.
             return msgspec.convert(bounded(record), kind)
         except (ValueError, RecursionError) as error:
             raise LtmError(f"{where}: a damaged {name!r} event: {error}") from error
@@ -114,7 +114,7 @@ class RecordCodec(Generic[L]):
 
 
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file by their numbers; a torn last one is dropped. LtmError if it cannot be read."""
+    """Yield the complete lines of a file with their numbers; a torn last one is dropped. LtmError if unreadable."""
     try:
         with open_regular(path) as file:
             for number, line in enumerate(file, start=1):
@@ -125,7 +125,7 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def iter_readable(path: Path, decode: Callable[[bytes, str], T]) -> Iterator[T]:
-    """Yield what can be decoded of a file, if there is one; lines that cannot be are left out."""
+    """Yield the decodable lines of a file, if it exists, and skip unreadable ones."""
     if path.is_file():
         for _, line in whole_lines(path):
             with suppress(LtmError):
@@ -137,18 +137,18 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _compact_json(value: object) -> str:
-    # Its own escapes would make every letter beyond ASCII six; only what no file can
-    # hold is escaped.
+    # json's own escapes would turn every letter beyond ASCII into six; only characters
+    # that no file can contain are escaped.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _LONE_SURROGATE.sub(lambda result: f"\\u{ord(result.group()):04x}", text)
 
 
-# --- Chain: each line of a journal ends in a checksum of its text and of the checksum
-# before it.
+# --- Chain: each line of a journal ends in a checksum of its text and of the previous
+# checksum.
 
-# It shows what has changed since it was written, by accident: who means to deceive can
-# compute it again. The last one, the head, stands for the whole journal: published with
-# a result, it shows that a journal is the one that was scored.
+# It detects accidental changes only: a forger can compute the checksums again. The last
+# one, the head, identifies the whole journal: published with a result, it shows that a
+# journal is the one that was scored.
 
 # Bytes of a checksum.
 CHECKSUM_BYTES = 16
@@ -158,7 +158,7 @@ _LENGTH = len(b',"sum":""}\n') + 2 * CHECKSUM_BYTES
 
 
 class Chain:
-    """The checksums of a journal's lines, one after the other; `head` is the last."""
+    """The checksums of a journal's lines, each built on the previous one; `head` is the last."""
 
     def __init__(self, head: str = "") -> None:
         self.head = head
@@ -169,7 +169,7 @@ class Chain:
         return f'{line[:-2]},"sum":"{self.head}"}}\n'
 
     def verify_line(self, line: bytes) -> bytes | None:
-        """Return the next line without its checksum, None if it is not the one that was written here."""
+        """Return the next line without its checksum; None if the line was changed."""
         text = line[:-_LENGTH] + b"}\n"
         recorded = line[-_LENGTH:]
         head = _line_checksum(self.head, text)
@@ -180,7 +180,7 @@ class Chain:
 
 
 def strip_checksum(line: bytes) -> bytes:
-    """Return a line without its checksum, whatever that is."""
+    """Return a line without its checksum, valid or not."""
     return _SEAL.sub(b"}\n", line)
 
 
@@ -188,28 +188,28 @@ def _line_checksum(head: str, text: bytes) -> str:
     return blake2b(head.encode() + text, digest_size=CHECKSUM_BYTES).hexdigest()
 
 
-# --- What has become of a line that is not the one that was written.
+# --- Diagnosis of a changed line.
 
-# Bytes of a line in which each bit is tried; that takes half a second.
+# The longest line, in bytes, in which every bit is tried; that takes half a second.
 LONGEST = 8_000
 
 
 class Damage(Struct, frozen=True, kw_only=True):
-    """One line that its checksum does not fit."""
+    """A line whose checksum does not match."""
 
     line: int
     start: int
-    """Bytes of the file before it."""
+    """The offset of its first byte in the file."""
     what: str
     flipped: tuple[int, int] | None = None
-    """Where one bit, put back, makes the line whole: the byte of the file, and what that was."""
+    """The bit flip that explains the damage: the offset of the byte in the file, and its original value."""
 
 
 def find_damages(data: bytes) -> Iterator[Damage]:
-    """Yield what is damaged in a journal, line by line; a torn last line is not."""
+    """Yield the damages in a journal, by line; a torn last line is not one."""
     head: str | None = ""
     start = number = 0
-    written: dict[str, int] = {"": 0}  # the numbers of the lines by their checksums
+    written: dict[str, int] = {"": 0}  # The numbers of the lines by their checksums.
     while end := data.find(b"\n", start) + 1:
         number += 1
         line = data[start:end]
@@ -218,7 +218,7 @@ def find_damages(data: bytes) -> Iterator[Damage]:
         if head is not None and chain.verify_line(line) is None:
             damage = _examine_damage(data, number, start, head, written)
             yield damage
-            if damage.flipped is not None:  # go on as if it were mended
+            if damage.flipped is not None:  # Continue as if it were repaired.
                 data = flip_bit_back(data, damage)
                 end = data.find(b"\n", start) + 1
                 chain.verify_line(data[start:end])
@@ -227,7 +227,8 @@ def find_damages(data: bytes) -> Iterator[Damage]:
                 head = seal[1].decode() if seal else None
         elif head is None and seal is None:
             yield Damage(line=number, start=start, what=_missing_checksum(line))
-        else:  # after a line without a checksum nothing says what the next one followed
+        # After a line without a checksum, the predecessor of the next line is unknown.
+        else:
             head = (
                 chain.head if head is not None else seal[1].decode() if seal else None
             )
@@ -236,7 +237,7 @@ def find_damages(data: bytes) -> Iterator[Damage]:
 
 
 def flip_bit_back(data: bytes, damage: Damage) -> bytes:
-    """Return a journal with a flipped bit put back."""
+    """Return a journal with a flipped bit restored."""
     if damage.flipped is None:
         return data
     position, was = damage.flipped
@@ -282,12 +283,12 @@ def _examine_damage(
 def _find_flipped_bit(
     data: bytes, start: int, end: int, head: str
 ) -> tuple[int, int] | None:
-    """Return the byte, and what it was, that was another one by one bit; None if that does not explain the line."""
-    # Each bit costs a checksum of the whole line: the work grows with the square of its
+    """Find the single bit flip that explains the line: the byte's offset and original value; None if there is none."""
+    # Each bit costs a checksum of the whole line, so the work is quadratic in its
     # length.
     if end - start > LONGEST:
         return None
-    # where the flipped bit is that of the line's end
+    # The flipped bit may be in the line's end.
     beyond = data.find(b"\n", end) + 1 or len(data)
     tried = bytearray(data[start:beyond])
     for position in range(end - start):

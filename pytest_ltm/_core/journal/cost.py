@@ -1,4 +1,4 @@
-"""Cost: prices for a million tokens, what a conversation used, and the budget that a run shares."""
+"""Cost: prices for a million tokens, the usage of a conversation, and the budget that a run shares."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _PARTS = (2, 3)
 
 
 class Price(Struct, frozen=True):
-    """Dollars for a million tokens in, out, and in from the provider's cache (None: as any other in)."""
+    """Dollars for a million tokens in, out, and in from the provider's cache (None: like other input)."""
 
     tokens_in: float
     tokens_out: float
     cached: float | None = None
 
     def cost_of_tokens(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
-        """Return the dollars for the given tokens; `cached` are among `tokens_in`."""
+        """Return the dollars for the given tokens; `cached` is included in `tokens_in`."""
         rate = self.tokens_in if self.cached is None else self.cached
         cached_tokens = min(cached, tokens_in)
         return (
@@ -54,10 +54,10 @@ class Price(Struct, frozen=True):
 
 
 class Prices(Struct, frozen=True):
-    """What the user says that tokens cost."""
+    """The token prices given by the user."""
 
     any: Price | None = None
-    """Of every agent without a price of its own; never of the judge or of a simulated user."""
+    """For every agent without a price of its own; never for the judge or a simulated user."""
     by_label: Mapping[str, Price] = field(default_factory=dict)
 
     def price_for(self, label: str) -> Price | None:
@@ -66,9 +66,9 @@ class Prices(Struct, frozen=True):
 
 
 def read_prices(texts: Iterable[str]) -> Prices:
-    """Return what `IN/OUT[/CACHED]` and `LABEL=IN/OUT[/CACHED]` say; the last word on a label holds.
+    """Parse prices of the form `IN/OUT[/CACHED]` or `LABEL=IN/OUT[/CACHED]`; the last one for a label counts.
 
-    Raises ConfigurationError for anything else.
+    Raises ConfigurationError for any other text.
     """
     prices = {}
     for text in texts:
@@ -79,7 +79,7 @@ def read_prices(texts: Iterable[str]) -> Prices:
 
 
 def read_price(text: str) -> Price:
-    """Return the price that `IN/OUT[/CACHED]` says; ConfigurationError if it says none."""
+    """Parse a price `IN/OUT[/CACHED]`; ConfigurationError for any other text."""
     try:
         parts = [float(part) for part in text.split("/")]
     except ValueError:
@@ -89,12 +89,12 @@ def read_price(text: str) -> Price:
     return Price(*parts)
 
 
-# --- Bill: what the replies of one conversation cost and used; Tariff: dollars where a
-# reply reports tokens only.
+# --- Bill: cost and usage of one conversation's replies; Tariff: dollars for replies
+# that report only tokens.
 
 
 class PricedReply(Protocol):
-    """A reply of an agent or a judge, wherever it is recorded."""
+    """A recorded reply of an agent or a judge."""
 
     @property
     def usage(self) -> Usage | None:
@@ -106,20 +106,19 @@ class PricedReply(Protocol):
 
 
 class Tariff(Struct, frozen=True, kw_only=True):
-    """What replies cost that do not report dollars."""
+    """The cost of replies that do not report dollars."""
 
     price: Price | None = None
-    """Of the reported tokens or, where none are reported, of those that were counted here."""
+    """Applied to the reported tokens or, without a report, to the tokens counted here."""
     free: bool = False
-    """Without a price they cost nothing; otherwise the cost is unknown."""
+    """Replies without a price cost nothing; otherwise their cost is unknown."""
 
     def cost(
         self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
     ) -> float | None:
-        """Return the dollars of a recorded reply of agent or judge; None where it is not reported.
+        """Return the dollars of a recorded reply of agent or judge; None if unknown.
 
-        `counted`: tokens of the message and of the reply, for where no usage is
-        reported.
+        `counted`: tokens of the message and of the reply, used if no usage is reported.
         """
         usd = reply.cost_usd
         if usd is None and self.price is not None:
@@ -127,7 +126,7 @@ class Tariff(Struct, frozen=True, kw_only=True):
         return None if usd is None else float(usd)
 
     def dollars_for(self, usage: Usage) -> float | None:
-        """Return the dollars of tokens; None without a price."""
+        """Return the dollars for a usage; None without a price."""
         if self.price is None:
             return 0.0 if self.free else None
         return self.price.cost_of_tokens(
@@ -135,7 +134,7 @@ class Tariff(Struct, frozen=True, kw_only=True):
         )
 
     def estimates(self, reply: PricedReply) -> bool:
-        """Whether tokens or dollars of a reply are an estimate, for want of a report."""
+        """Return whether a reply's tokens or dollars are estimated because they were not reported."""
         unreported = (
             reply.usage is None and reply.cost_usd is None and self.price is not None
         )
@@ -144,45 +143,45 @@ class Tariff(Struct, frozen=True, kw_only=True):
     def charged_amounts(
         self, reply: PricedReply, *, counted: tuple[int, int] = (0, 0)
     ) -> tuple[float | None, int]:
-        """Return what a budget is charged with: dollars (None: unknown) and tokens."""
+        """Return the dollars (None: unknown) and tokens to charge to a budget."""
         usd = self.cost(reply, counted=counted)
         tokens_in, tokens_out, _ = _used_tokens(reply, counted)
         return (0.0 if usd is None and self.free else usd), tokens_in + tokens_out
 
 
 class Bill(Struct):
-    """What the replies of one conversation cost and used, be they recorded or new."""
+    """The cost and usage of one conversation's replies, recorded or new."""
 
     tariff: Tariff
     costs: dict[int, float] = field(default_factory=dict)
-    """Dollars by exchange, where they are known."""
+    """Dollars by exchange, where known."""
     guesses: set[int] = field(default_factory=set)
     """The exchanges whose tokens and dollars were not all reported."""
     hypothetical: bool = False
-    """Nothing of it is spent."""
+    """The amounts are hypothetical: nothing is spent."""
     lost: Usage | None = None
-    """What failed attempts used."""
+    """The usage of failed attempts."""
     lost_usd: float | None = None
-    """What that cost, where a price or the cost of the reply before tells; in no other figure."""
+    """Its cost, by a price or estimated from the previous reply; not included in other figures."""
     input_tokens: int | None = None
-    """As the agent's provider counts them; None where no reply told."""
+    """As counted by the agent's provider; None if no reply reported it."""
     output_tokens: int | None = None
     cached_tokens: int | None = None
     metered: int = 0
-    """Replies whose usage is known."""
+    """The number of replies whose usage is known."""
     calls: int = 0
     """Requests to models for those."""
     told: int = 0
-    """What the agent was only told."""
+    """The number of exchanges that the agent was only told."""
     told_use: Usage | None = None
-    """What that took; None where it does not report it."""
+    """Their usage; None if not reported."""
     _asked: int = 0
     """Tokens of the last message."""
     _last: float | None = None
     """Dollars of the last reply."""
 
     def count_event(self, event: events.Event) -> None:
-        """Count what the conversation says."""
+        """Add an event's cost and usage."""
         if isinstance(event, events.MessageSent):
             self._asked = event.tokens
         elif isinstance(event, events.ReplyReceived):
@@ -223,11 +222,11 @@ class Bill(Struct):
 
     @property
     def total_usd(self) -> float | None:
-        """All dollars together; None where nothing is known."""
+        """The sum of all known dollars; None if none are known."""
         return sum(self.costs.values()) if self.costs else None
 
     def exchanges_usd(self, exchanges: Collection[int]) -> float | None:
-        """Return the dollars of these exchanges; None where no reply reports its cost."""
+        """Return the dollars of these exchanges; None if no reply reports its cost."""
         if self.costs:
             return sum(
                 (cost for number, cost in self.costs.items() if number in exchanges),
@@ -237,7 +236,7 @@ class Bill(Struct):
 
 
 def is_billed(filler_sent: events.FillerSent) -> bool:
-    """Whether telling an exchange took something, as far as the agent reports it."""
+    """Return whether a told exchange reports usage or cost."""
     return filler_sent.usage is not None or filler_sent.cost_usd is not None
 
 
@@ -252,13 +251,13 @@ def _used_tokens(reply: PricedReply, counted: tuple[int, int]) -> tuple[int, int
     )
 
 
-# --- Budget: what all conversations of a run may spend together, on every worker; a
-# feature keeps it.
+# --- Budget: the limit that all conversations of a run share, across workers; enforced
+# by a feature.
 
 # The file in the run folder.
 LEDGER = "budget.json"
-# Who spent it; what failed attempts used; what is kept for what is being sent, and what was
-# when its process died.
+# The spender; usage of failed attempts; the reservation for messages being sent, and
+# reservations of dead processes.
 Side: TypeAlias = Literal["agent", "judge", "user", "lost", "reserved", "gone"]
 
 
@@ -267,23 +266,23 @@ _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 class Limits(Struct, frozen=True):
-    """What may be spent; None: as much as it takes."""
+    """Spending limits; None: unlimited."""
 
     usd: float | None = None
     tokens: int | None = None
-    """In and out together, agent and judge."""
+    """Input and output together, agent and judge."""
 
     def __bool__(self) -> bool:
         return self.usd is not None or self.tokens is not None
 
 
 def read_dollars(text: str) -> float:
-    """Return the dollars that `2.50` or `$2.50` says; ConfigurationError if it says none."""
+    """Parse dollars, such as `2.50` or `$2.50`; ConfigurationError for any other text."""
     return _parse_amount(text.removeprefix("$"), text, "number of dollars, as in 2.50")
 
 
 def read_tokens(text: str) -> int:
-    """Return the tokens that `200000`, `200k` or `1.5m` says; ConfigurationError if it says none."""
+    """Parse tokens, such as `200000`, `200k` or `1.5m`; ConfigurationError for any other text."""
     return round(_parse_amount(text, text, "number of tokens, as in 200k or 1.5m"))
 
 
@@ -295,25 +294,25 @@ def _parse_amount(text: str, written: str, noun: str) -> float:
 
 
 class Account(Protocol):
-    """What one conversation may spend; the same limits hold for all, so each asks before each message."""
+    """The budget of one conversation; the limits are shared by all, so each checks before each message."""
 
     refused: BudgetSpent | None
     """Why nothing more was sent, if so."""
 
     def check(self, refused: str = "") -> None:
-        """Raise BudgetSpent if nothing may be spent any more; else reserve what the next exchange may take.
+        """Reserve the estimated cost of the next exchange; BudgetSpent if nothing more may be spent.
 
-        `refused`: why this may not be sent in any case.
+        `refused`: a reason to refuse it in any case.
         """
 
     def release(self) -> None:
-        """Let go of what was reserved: nothing was sent."""
+        """Release the reservation: nothing was sent."""
 
     def charge_reserved(self) -> None:
-        """Count what was reserved: it was sent, and nobody waits for what comes back."""
+        """Charge the reservation: the message was sent, but its reply will not be read."""
 
     def charge_wasted(self, *, usd: float | None, tokens: int) -> None:
-        """Write down what failed attempts used; without a price it cost as much as the last reply."""
+        """Record the usage of failed attempts; without a price it costs as much as the last reply."""
 
     def add(
         self,
@@ -324,11 +323,10 @@ class Account(Protocol):
         calls: int = 1,
         metered: bool = True,
     ) -> None:
-        """Write down one reply; without its cost a budget in dollars cannot be kept, so it is the last one.
+        """Record one reply; if its cost is unknown and the budget is in dollars, it is the last one.
 
-        `metered`: its cost or its tokens were reported, or it costs nothing. Otherwise
-        the price of the message and the reply alone is not all of it: nobody knows what
-        else was sent.
+        `metered`: its cost or tokens were reported, or it is free. Otherwise the price
+        of the message and the reply is only a part: the rest of the input is unknown.
         """
 
 

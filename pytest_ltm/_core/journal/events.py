@@ -1,11 +1,11 @@
-"""Events: what a journal says, one frozen struct for each kind of line; Journal: the file that they are written to.
+"""Events: the lines of a journal, one frozen struct for each kind; Journal: the file that they are written to.
 
-The header says "format" first. Each line ends in a checksum (`_core/journal/codec.py`). What
-differs between equal runs (latencies, the time on the wall) is not an event: see
+The header has "format" first. Each line ends in a checksum (`_core/journal/codec.py`).
+Differences between equal runs (latencies, wall times) are not events: see
 `timings.jsonl`.
 """
 
-# Annotations are evaluated here, because they say how each field is read.
+# Annotations are evaluated here, because they define how each field is read.
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -41,25 +41,25 @@ from pytest_ltm._core.storage.schema import ReportedDollars
 
 FORMAT = 3
 
-# --- what is said
+# --- the kinds of events
 
 
 class AgentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a header says of the agent: what decides what may be sent to it, and what it may remember."""
+    """A header's data about the agent, which decides what may be sent to it and what it may remember."""
 
     spec: str
     configuration: object
-    """JSON values, without secrets; None where it reports none."""
+    """JSON values, without secrets; None if it reports none."""
     capabilities: tuple[str, ...]
     """Sorted."""
     max_message_tokens: NonNegativeInt
-    """0 if the agent could not be made."""
+    """0 if the agent could not be created."""
 
 
 class Header(JournalRecord, frozen=True, kw_only=True):
-    """The first event: what the conversation was begun with."""
+    """The first event: the conditions at the beginning of the conversation."""
 
-    # unlike a default it is always written
+    # Unlike a default, a factory's value is always written.
     format: NonNegativeInt = field(default_factory=lambda: FORMAT)
     plan: Mapping[str, Any]
     plan_fingerprint: str
@@ -80,7 +80,7 @@ class Begin(JournalRecord, frozen=True, kw_only=True):
 
 
 class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
-    """A message, written down before it is sent."""
+    """A message, written before it is sent."""
 
     exchange: NonNegativeInt
     by: str
@@ -94,11 +94,11 @@ class MessageSent(JournalRecord, tag="message", frozen=True, kw_only=True):
     about: tuple[NonNegativeInt, ...] = ()
     """The numbers of the exchanges that a question depends on."""
     images: tuple[str, ...] = ()
-    """Names of the files that an AcceptsImages agent sees beside it."""
+    """Names of the files that an AcceptsImages agent sees in addition to the text."""
     user: str = ""
-    """Whose message it is, as an agent that SeparatesUsers is told."""
+    """The sender, for an agent that SeparatesUsers."""
     alone: bool = False
-    """A question that leaves no trace: the agent is then as it was before."""
+    """A question that leaves no trace: the agent's state is then as before."""
 
 
 class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
@@ -110,32 +110,32 @@ class ReplyReceived(JournalRecord, tag="reply", frozen=True, kw_only=True):
     usage: Usage | None = None
     cost_usd: ReportedDollars | None = None
     hypothetical: bool = False
-    """Nothing is spent: usage and cost are what they would be."""
+    """Usage and cost are hypothetical: nothing is spent."""
     retrieved: tuple[str, ...] | None = None
-    """What the agent says that it retrieved, best first; None where it does not report it. Long texts are cut."""
+    """The texts that the agent retrieved, best first; None if it does not report them. Long texts are cut."""
     places: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] = ()
-    """Of earlier exchanges that may be needles, as far as that is known: the number of each, and which of the texts
-    retrieved was the first to hold its whole message, from 1; 0 if none did."""
+    """The number of each earlier exchange that may be a needle, as far as known, and the rank, from 1, of the first
+    retrieved text that contains its whole message; 0 if none does."""
     now: datetime | None = None
-    """When it came, where the clock is the one on the wall."""
+    """The time of arrival, if the clock is real."""
     lost: Usage | None = None
-    """What failed attempts before it used."""
+    """The usage of failed attempts before it."""
     finish_reason: str = ""
-    """How it ended, as the agent's provider says it: `stop`, `length`; "" where nobody does."""
+    """How it ended, as reported by the agent's provider: `stop`, `length`; "" if not reported."""
     thoughts: str = ""
-    """What was thought for it, apart from the text."""
+    """The thoughts behind it, separate from the text."""
     account: Account | Literal[""] = ""
-    """How it came to be, where it is not whole: cut, or unknown; what older records say by `finish_reason` only."""
+    """How it was produced, if it is not whole: cut, or unknown; older records have only `finish_reason`."""
     mishaps: tuple[Mishap, ...] = ()
-    """What went wrong within the agent on the way, without making it a fault."""
+    """Problems within the agent that did not become a fault."""
     memory: tuple[MemoryOperation, ...] = ()
-    """What the agent's memory did since the exchange before, as far as anybody says."""
+    """Memory operations since the previous exchange, as far as reported."""
     calls: tuple[AnsweredCall, ...] = ()
     """The tools that it called before it replied, in order."""
 
 
 class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
-    """An exchange that the agent was told and generated nothing for."""
+    """An exchange that the agent was told, without generating a reply."""
 
     exchange: NonNegativeInt
     message: str
@@ -145,29 +145,29 @@ class FillerSent(JournalRecord, tag="filler", frozen=True, kw_only=True):
     history: str = ""
     """Its id in the conversation's history, if it is part of that."""
     now: datetime | None = None
-    """When it had been told, where the clock is the one on the wall."""
+    """The time after it was told, if the clock is real."""
     usage: Usage | None = None
-    """What taking it in used, where the agent reports that."""
+    """The usage for storing it, if the agent reports that."""
     cost_usd: ReportedDollars | None = None
     hypothetical: bool = False
-    """Nothing is spent: usage and cost are what they would be."""
+    """Usage and cost are hypothetical: nothing is spent."""
     lost: Usage | None = None
-    """What failed attempts before it used."""
+    """The usage of failed attempts before it."""
     mishaps: tuple[Mishap, ...] = ()
-    """What went wrong within the agent on the way."""
+    """Problems within the agent that did not become a fault."""
     memory: tuple[MemoryOperation, ...] = ()
-    """What the agent's memory did since the exchange before."""
+    """Memory operations since the previous exchange."""
 
 
 class WaitBegan(JournalRecord, tag="wait", frozen=True, kw_only=True):
-    """An example waits until all three are over."""
+    """An example waits until all three conditions are met."""
 
     example: str
     tokens: NonNegativeInt
-    """What must have been said, of what counts towards spans."""
+    """The position to reach, in tokens that count towards spans."""
     time: datetime
     history: NonNegativeInt = 0
-    """How many exchanges of the history must have been told."""
+    """The number of exchanges of the history to be told."""
 
 
 class TimeJumped(JournalRecord, tag="jump", frozen=True, kw_only=True):
@@ -177,7 +177,7 @@ class TimeJumped(JournalRecord, tag="jump", frozen=True, kw_only=True):
 
 
 class SessionBegan(JournalRecord, tag="session", frozen=True, kw_only=True):
-    """The user's next session begins: the agent is made anew, and has its own memory only."""
+    """The user's next session begins: a new agent starts with its own memory only."""
 
     example: str = ""
     """The example that asked for it; "": it was due."""
@@ -188,17 +188,17 @@ class Watcher(JournalRecord, frozen=True, kw_only=True):
 
     example: str
     replies: NonNegativeInt | None
-    """How many replies it counts; None: it lasts to the end of the conversation."""
+    """The number of replies that it counts; None: it lasts until the end of the conversation."""
 
 
 class ModelAsked(JournalRecord, tag="asked", frozen=True, kw_only=True):
-    """An example had a model beside the agent asked something: it replied or it failed."""
+    """An example asked a model other than the agent: it replied or failed."""
 
     example: str
     name: str
-    """Of the prompt."""
+    """The name of the prompt."""
     version: NonNegativeInt
-    """Of the prompt."""
+    """The version of the prompt."""
     prompt: str
     """The hash of the whole question."""
     vote: NonNegativeInt
@@ -218,24 +218,24 @@ class JudgeAsked(ModelAsked, tag="judge", frozen=True, kw_only=True):
 
 
 class JudgeChecked(ModelAsked, tag="check", frozen=True, kw_only=True):
-    """The judge was asked about an answer with a known grade, on behalf of no example."""
+    """The judge was asked about an answer with a known grade, independent of the examples."""
 
     example: str = ""
     question: str
     reference: str
-    """A right answer."""
+    """A correct answer."""
     answer: str
     passes: bool
-    """Whether the judge is to pass it."""
+    """Whether the judge should pass it."""
     kind: str = ""
-    """What sort of answer it is, as `vague`; "" in older records."""
+    """The kind of answer, such as `vague`; "" in older records."""
 
 
 class UserModelAsked(ModelAsked, tag="user", frozen=True, kw_only=True):
     """A simulated user's model was asked for its next message."""
 
     model: str
-    """Which one, as the scenario names it."""
+    """The model's name in the scenario."""
 
 
 class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
@@ -248,26 +248,26 @@ class VerdictRecorded(JournalRecord, tag="verdict", frozen=True, kw_only=True):
     rule: str
     evidence: str
     checks: tuple[tuple[str, bool | None], ...]
-    """Label and whether it passed; None: that is open."""
+    """Labels, and whether each check passed; None: undecided."""
     upper: float | None = None
     """The score if all open parts passed; None: no part is open."""
 
 
 class Fault(JournalRecord, frozen=True, kw_only=True):
-    """The agent did not take a message or what it was told, or did not reply."""
+    """The agent refused a message or a told exchange, or did not reply."""
 
     exchange: NonNegativeInt
     text: str
     fatal: bool = False
-    """The conversation cannot go on after it."""
+    """The conversation cannot continue after it."""
     passing: bool = False
     """The same message may be answered later, so a resumed run sends it again."""
     lost: Usage | None = None
-    """What was used all the same."""
+    """The usage despite the failure."""
     account: Account | Literal[""] = ""
-    """How a reply came to be that is not an answer: broken off, kept back ...; "" where none came."""
+    """How an unusable reply was produced: broken off, kept back ...; "" if no reply came."""
     leak: bool = False
-    """The agent served what belongs to somebody else: the example fails, and the conversation goes on."""
+    """The agent revealed another user's data: the example fails, and the conversation continues."""
 
 
 class End(JournalRecord, frozen=True, kw_only=True):
@@ -302,22 +302,22 @@ Event: TypeAlias = (
     | End
 )
 _LINES: RecordCodec[Event] = RecordCodec(get_args(Event), f"journal format {FORMAT}")
-# By what "event" says.
+# The kinds by their "event" member.
 KINDS: Mapping[str, type[Event]] = _LINES.kinds
-# Events of names and numbers, and what an agent said, which is redacted on arrival and
-# not again.
+# Events with only names and numbers, and the agent's replies, which were redacted on
+# arrival.
 _CLEAN = frozenset({Begin, WaitBegan, TimeJumped, SessionBegan, Watcher, ReplyReceived})
 
-# --- from and to a line
+# --- to and from lines
 
 
 def encode_event(event: Event) -> str:
-    """Return an event as its line, without secrets."""
+    """Encode an event as its line, without secrets."""
     return codec.encode_record(event, clean=type(event) in _CLEAN)
 
 
 def decode_event(line: bytes | str, where: str) -> Event:
-    """Return the event of a line; LtmError that begins with `where` if it is not one of this format."""
+    """Decode a line; LtmError that begins with `where` if it is not an event of this format."""
     event = _LINES.decode(line, where)
     if isinstance(event, Header) and event.format != FORMAT:
         raise LtmError(
@@ -328,7 +328,7 @@ def decode_event(line: bytes | str, where: str) -> Event:
 
 
 def without_texts(event: Event) -> Event:
-    """Return an event with its names and numbers only."""
+    """Return an event with only its names and numbers."""
     match event:
         case MessageSent():
             return replace(event, text="")
@@ -341,7 +341,7 @@ def without_texts(event: Event) -> Event:
             )
         case FillerSent():
             return replace(event, message="", reply="", memory=())
-        # One of reply and fault must stay, as the event requires.
+        # The event requires either a reply or a fault.
         case ModelAsked(reply=str()):
             return replace(event, prompt="", reply="")
         case ModelAsked():
@@ -353,15 +353,15 @@ def without_texts(event: Event) -> Event:
 def read_events(path: Path) -> Iterator[Event]:
     """Yield the events of a journal, header first; a torn last line is dropped.
 
-    Raises LtmError, with file and line, for anything else that is not a journal of this
-    format, as it was written.
+    Raises LtmError, with file and line, if the file is not an unchanged journal of this
+    format.
     """
     for _, event in iter_event_lines(path):
         yield event
 
 
 def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a journal as `read` does, each with the bytes of the file up to its end."""
+    """Yield the events of a journal like `read_events`, each with the file offset of its end."""
     end = 0
     chain = Chain()
     for number, line in whole_lines(path):
@@ -369,7 +369,8 @@ def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
         text = chain.verify_line(line)
         if text is None:
             if number == 1 and line == strip_checksum(line):
-                decode_event(line, where)  # of another format, or no journal at all
+                # A journal of another format, or not a journal.
+                decode_event(line, where)
             raise LtmError(describe_damage(path))
         event = decode_event(text, where)
         if (number == 1) != isinstance(event, Header):
@@ -381,7 +382,7 @@ def iter_event_lines(path: Path) -> Iterator[tuple[int, Event]]:
 
 
 def last_checksum(path: Path) -> str:
-    """Return the last checksum of a journal; LtmError as `read` raises it."""
+    """Return the last checksum of a journal; LtmError as in `read_events`."""
     chain = Chain()
     for _, line in whole_lines(path):
         if chain.verify_line(line) is None:
@@ -390,14 +391,14 @@ def last_checksum(path: Path) -> str:
 
 
 def iter_readable_events(path: Path) -> Iterator[Event]:
-    """Yield what can be read of a journal, damaged or not, if there is one."""
+    """Yield the readable events of a journal, damaged or not, if it exists."""
     return codec.iter_readable(
         path, lambda line, where: decode_event(strip_checksum(line), where)
     )
 
 
 def describe_damage(path: Path) -> str:
-    """Return where a journal is damaged first, and what can be done; "" if it is not."""
+    """Describe the first damage in a journal, with a cure; "" if there is none."""
     damage = next(find_damages(read_regular(path)), None)
     if damage is None:
         return ""
@@ -409,25 +410,24 @@ def describe_damage(path: Path) -> str:
     return f"{path}, line {damage.line}: {damage.what}. {cure}, keeping the damaged file: {repair}"
 
 
-# --- Journal: the conversation on disk, one event a line.
-
-# A conversation that was interrupted is played again, and its journal says what came
-# from outside: a journal that is `resuming` compares what is written with what is
-# recorded until that is used up, and grows from there. So it has no marks of
-# interruptions: those stand in `timings.jsonl` ("resumed").
+# --- Journal: the conversation on disk, one event per line. An interrupted conversation
+# is replayed, with the outside's answers taken from its journal: a `resuming` journal
+# compares each written event with the recorded one until the record is used up, and
+# then grows. So it has no marks of interruptions: those are in `timings.jsonl`
+# ("resumed").
 
 
 E = TypeVar("E", bound=Event)
-# What is paid for, and what it takes to make use of it.
+# Events that cost money, and those needed to make use of them.
 FSYNCED_EVENTS = (Header, ReplyReceived, ModelAsked)
 
 
 class Journal:
     """Writes events, each handed to the operating system before the next message is sent.
 
-    A killed process loses nothing that was written; what is in FSYNCED_EVENTS outlives
-    a loss of power, too (see `_core/storage/disk.py`). Without a file nothing is kept; a
-    file that was given (`io.StringIO`, say) stays open.
+    A killed process loses nothing that was written; FSYNCED_EVENTS also survive a loss
+    of power (see `_core/storage/disk.py`). Without a file nothing is kept; a file given
+    by the caller (such as `io.StringIO`) stays open.
     """
 
     def __init__(
@@ -443,7 +443,7 @@ class Journal:
         self._event: Event | None = None
         """The next recorded event, decoded on demand."""
         self.observers: list[Callable[[Event], object]] = []
-        """Are told each event once it is written."""
+        """Called with each event after it is written."""
         self.over: ConversationOver | None = None
         """Why nothing more can be written: the conversation diverged from the record, or the disk failed."""
 
@@ -454,31 +454,31 @@ class Journal:
 
     @classmethod
     def resuming(cls, path: Path) -> "Journal":
-        """Resume a journal, be it empty or not there yet; it must end with a whole line."""
+        """Resume a journal, which may be empty or missing; it must end with a whole line."""
         return cls(Appender(path, new=False), _read_lines(path))
 
     @property
     def head(self) -> str:
-        """The checksum of the last line, "" where nothing is kept."""
+        """The checksum of the last line; "" if nothing is kept."""
         return self._chain.head
 
     @property
     def replaying(self) -> bool:
-        """Whether there are recorded events left: nothing is asked of anybody outside."""
+        """Whether recorded events are left, so that neither agent nor models are asked."""
         return self._next is not None
 
     def upcoming(self, kind: type[E]) -> E | None:
-        """Return the recorded event to take instead of asking, if the next one is of that kind, else None."""
+        """Return the next recorded event if it is of this kind, to use in place of a call; else None."""
         if self.over is not None:
             raise self.over
         event = None if self._next is None else self._upcoming(self._next)
         return event if isinstance(event, kind) else None
 
     def write(self, event: Event) -> None:
-        """Append one event or, while replaying, compare it with the recorded one.
+        """Append an event or, while replaying, compare it with the recorded one.
 
-        Raises Divergence if they differ, DiskFault if it cannot be kept, and the same
-        again from then on.
+        Raises Divergence if they differ, DiskFault if it cannot be written, and the
+        same error on every later call.
         """
         if self.over is not None:
             raise self.over
@@ -491,24 +491,24 @@ class Journal:
                 line = self._chain.seal_line(encode_event(event))
                 append_line(self._file, line, lasting=isinstance(event, FSYNCED_EVENTS))
         except ConversationOver as over:
-            # Whatever came after the gap would be taken for what followed it.
+            # Events after a gap would be taken for successors of the event before it.
             self.over = over
             raise
         for observer in self.observers:
             observer(event)
 
     def note(self, event: Event) -> None:
-        """Write an event of the end, which may come after the end of all writing."""
+        """Write an event of an ending, unless writing has failed already."""
         if self.over is None:
             self.write(event)
 
     def close(self) -> None:
-        """Make sure that everything is on disk."""
+        """Ensure that everything is on disk."""
         if isinstance(self._file, Appender):
             self._file.close()
 
     def _opened(self) -> bytes | None:
-        """Return the next recorded line, None at the end."""
+        """Return the next recorded line; None at the end."""
         line = next(self._recorded, None)
         if line is None:
             return None
@@ -523,8 +523,8 @@ class Journal:
     def _compare(self, line: str, recorded: bytes) -> None:
         if recorded == line.encode():
             return
-        # Other bytes may still say the same: an older version wrote fields that are
-        # left out today.
+        # Other bytes may mean the same: an older version wrote fields that are now left
+        # out.
         recorded_event = self._upcoming(recorded)
         event = decode_event(line, "the event")
         if recorded_event != event:

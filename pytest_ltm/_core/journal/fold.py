@@ -1,4 +1,4 @@
-"""The fold: from the events of a journal to the state of its conversation; everybody who reads a journal reads this."""
+"""The fold: turns the events of a journal into the state of its conversation; every reader of journals uses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Leap(Struct, frozen=True, kw_only=True):
-    """Time that was jumped, because no example could speak."""
+    """A jump in time, made because no example could speak."""
 
     position: int
     """Tokens of the conversation before it."""
@@ -37,60 +37,60 @@ class Leap(Struct, frozen=True, kw_only=True):
 
 
 class Example(Struct):
-    """What is recorded of one example beside its exchanges."""
+    """The recorded events of one example, apart from its exchanges."""
 
     begin: int | None = None
     """Tokens of the conversation before it; None if it never began."""
     end: int | None = None
-    """Tokens of the conversation up to its end; None if it has not ended."""
+    """Tokens of the conversation at its end; None if it has not ended."""
     waits: list[events.WaitBegan] = field(default_factory=list)
     watchers: list[events.Watcher] = field(default_factory=list)
     judged: list[events.JudgeAsked] = field(default_factory=list)
-    """What it asked the judge, the calls that failed included."""
+    """Its calls of the judge, including failed ones."""
     voiced: list[events.UserModelAsked] = field(default_factory=list)
-    """What the models of its simulated users were asked, the calls that failed included."""
+    """Its calls of simulated users' models, including failed ones."""
     verdict: events.VerdictRecorded | None = None
 
 
 class ConversationRecord(Struct):
-    """A conversation as its events describe it: what was said, by whom and when, and how it ended."""
+    """A conversation as described by its events: its exchanges, their senders and times, and its end."""
 
     header: events.Header | None = None
     reading: Reading = RAW
-    """What is read of the agent's replies, as the plan says it."""
+    """How the agent's replies are read, as in the plan."""
     transcript: Transcript = field(default_factory=Transcript)
-    """The exchanges: a message without a reply is none."""
+    """The exchanges; a message without a reply is not among them."""
     messages: dict[int, events.MessageSent] = field(default_factory=dict)
     """All messages that were sent, by their exchange."""
     replies: dict[int, events.ReplyReceived] = field(default_factory=dict)
-    """What the agent generated, by exchange."""
+    """The replies that the agent generated, by exchange."""
     faults: dict[int, events.Fault] = field(default_factory=dict)
-    """By exchange."""
+    """The faults by exchange."""
     jumps: list[Leap] = field(default_factory=list)
     sessions: list[int] = field(default_factory=list)
     """Tokens of the conversation before each session but the first."""
     examples: dict[str, Example] = field(default_factory=dict)
-    """By name (`colours/0`), in the order in which anything was recorded of them."""
+    """By name (`colours/0`), in the order of their first events."""
     position: int = 0
-    """Tokens that were said."""
+    """Tokens of the conversation so far."""
     now: datetime = START
     """The conversation's time."""
     speaking: str = ""
-    """The example whose message was the last, or that began after it; "" for filler or none."""
+    """The example that sent the last message, or began after it; "" for filler or none."""
     last: int | None = None
-    """The exchange of the last message, or of what was told last."""
+    """The number of the last message or told exchange."""
     faults_in_a_row: int = 0
     """Faults since the last reply."""
     memory: MemoryLedger = field(default_factory=MemoryLedger)
-    """What the agent's memory did."""
+    """The operations of the agent's memory."""
     mishaps: dict[str, Mishap] = field(default_factory=dict)
-    """What went wrong within the agent without making a fault, summed up, by what it was."""
+    """Problems within the agent that did not become faults, summed up by kind."""
     reason: str | None = None
-    """Why the conversation ended; None as long as its end is not the last event."""
+    """Why the conversation ended; None until its end is the last event."""
 
     @classmethod
     def read_record(cls, path: Path) -> Self:
-        """Return what a journal records; LtmError, with file and line, if it cannot be read."""
+        """Read a journal; LtmError, with file and line, if it cannot be read."""
         record = cls()
         for _ in record.follow_journal(path):
             pass
@@ -98,14 +98,14 @@ class ConversationRecord(Struct):
 
     @classmethod
     def after(cls, said: Iterable[events.Event]) -> Self:
-        """Return the state after these events; ValueError if one cannot follow those before it."""
+        """Return the state after these events; ValueError if one cannot follow its predecessors."""
         record = cls()
         for event in said:
             record.add(event)
         return record
 
     def follow_journal(self, path: Path) -> Iterator[tuple[int, events.Event]]:
-        """Add the events of a journal, and yield each after that with the bytes of the file up to its end."""
+        """Apply a journal's events; after each one, yield it and the file offset of its end."""
         for number, (end, event) in enumerate(events.iter_event_lines(path), start=1):
             try:
                 self.add(event)
@@ -115,7 +115,7 @@ class ConversationRecord(Struct):
 
     @property
     def unanswered(self) -> dict[int, Exchange]:
-        """The messages that have no reply, as exchanges with an empty one."""
+        """The messages without a reply, as exchanges with an empty one."""
         return {
             number: _fold_exchange(message)
             for number, message in self.messages.items()
@@ -123,9 +123,9 @@ class ConversationRecord(Struct):
         }
 
     def count_accounts(self) -> tuple[tuple[Account, int], ...]:
-        """Return how many replies came to be in each way, those without a score included; () where all are whole.
+        """Count the replies by how they were produced, including unscored ones; () if all are whole.
 
-        A message that was sent again counts once, by how it ended.
+        A message that was sent again counts once, by its last outcome.
         """
         counts = Counter[Account](
             reply.account or sort_end(reply.finish_reason)
@@ -145,14 +145,14 @@ class ConversationRecord(Struct):
 
     @property
     def ended_early(self) -> str:
-        """Why the conversation ended before its end, for the agent or the budget was gone; "" if it did not."""
+        """Why the conversation ended early, such as a lost agent or a spent budget; "" if it did not."""
         if self.reason in {None, "complete", "interrupted"}:
             return ""
         return str(self.reason)
 
     @property
     def fatal(self) -> bool:
-        """Whether the last fault was the end of the conversation, and no reply followed."""
+        """Whether the last fault ended the conversation, and no reply followed."""
         return self.faults_in_a_row > 0 and next(reversed(self.faults.values())).fatal
 
     @property
@@ -162,7 +162,7 @@ class ConversationRecord(Struct):
         return (self.now - began).total_seconds() if began else 0.0
 
     def example(self, name: str) -> Example:
-        """Return what is recorded of an example."""
+        """Return the record of an example."""
         return self.examples.setdefault(name, Example())
 
     def exchange(self, number: int) -> Exchange | None:
@@ -176,15 +176,15 @@ class ConversationRecord(Struct):
             return _fold_exchange(message)
 
     def fault(self, number: int) -> str:
-        """Return what the agent did instead of replying to that message; "" if it did not fail."""
+        """Return the fault of that message; "" if it did not fail."""
         if number in self.faults:
             return self.faults[number].text
         return ""
 
     def add(self, event: events.Event) -> None:
-        """Go on to the next event; ValueError if it cannot follow those before it."""
+        """Apply the next event; ValueError if it cannot follow its predecessors."""
         self.reason = None
-        match event:  # the frequent kinds first
+        match event:  # The most frequent kinds first.
             case events.MessageSent():
                 self.messages[event.exchange] = event
                 self.position = event.position
@@ -203,9 +203,10 @@ class ConversationRecord(Struct):
                 )
                 self.now = event.to
             case events.Fault():
-                self.faults.pop(event.exchange, None)  # so that the last is the last
+                # So that the latest fault is last.
+                self.faults.pop(event.exchange, None)
                 self.faults[event.exchange] = event
-                # An agent that leaks answers: it is not gone.
+                # An agent that leaks still answers, so it does not count as gone.
                 self.faults_in_a_row += not event.leak
             case events.SessionBegan():
                 self.sessions.append(self.position)
@@ -217,7 +218,7 @@ class ConversationRecord(Struct):
                 self._add_to_example(event)
 
     def _add_to_example(self, event: events.Event) -> None:
-        match event:  # the check of a judge belongs to the run
+        match event:  # A judge's check belongs to the run, not to an example.
             case events.WaitBegan():
                 self.example(event.example).waits.append(event)
             case events.Begin():
@@ -250,7 +251,7 @@ class ConversationRecord(Struct):
             )
         self.replies[event.exchange] = event
         account = event.account or sort_end(event.finish_reason)
-        # Unless the agent has told it itself: one cut reply is one mishap.
+        # Unless the agent has reported it itself: one cut reply is one mishap.
         if account == "cut" and not any(
             mishap.what.startswith(CUT_OFF) for mishap in event.mishaps
         ):

@@ -1,4 +1,4 @@
-"""What a memory did: the operations that an agent reports, and what is measured of them."""
+"""MemoryLedger: the operations that an agent's memory reports; and the results measured from them."""
 
 from __future__ import annotations
 
@@ -17,68 +17,68 @@ Lost = Literal["", "never written", "written, not found", "found, not used"]
 
 
 class FactMemory(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one fact that was told."""
+    """How the memory handled one fact that was told."""
 
     needle: int
     """The exchange that told it."""
     value: str
-    """What a record must have; of a fact that was withdrawn "" ."""
+    """The text that a record must contain; "" for a withdrawn fact."""
     subject: str = ""
-    """What it is about; "" where nobody says: then its value is the whole message."""
+    """Its subject; "" if unknown: then its value is the whole message."""
     change: Change = "new"
     lag: int | None = None
-    """After how many exchanges a record had it; None: never."""
+    """The number of exchanges until a record contained it; None: never."""
     known: bool = True
-    """Whether that can be told: not of a message whose records have other words, where nobody says its value."""
+    """Whether that is known; not if records use other words than the message and the value is not given."""
     rank: int | None = None
-    """Its place among what was found for the last question about it; 0: not there, None: not asked, or not written."""
+    """Its rank among the results for the last question about it; 0: not found, None: not asked, or not stored."""
 
 
 class MemoryResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a memory did with what one example told; each pair is how often, and of how many."""
+    """A memory's results for one example; each pair is a count and its total."""
 
     facts: tuple[FactMemory, ...] = ()
     stale: tuple[int, int] = (0, 0)
-    """Questions on a value that the memory had replaced, for which the old one was found."""
+    """Questions about a replaced value for which the old value was found."""
     deleted: tuple[int, int] = (0, 0)
-    """Questions after something was withdrawn, for which it was found; records found that had been deleted."""
+    """Questions after a withdrawal for which the withdrawn value was found; deleted records that were found."""
     duplicated: tuple[int, int] = (0, 0)
-    """Facts that were told again, of which memory then had more records than one."""
+    """Facts told again of which the memory then had more than one record."""
     invented: tuple[int, int] = (0, 0)
-    """Records, written while the example spoke, with a name or a number that nobody had said."""
+    """Records, written during the example, with a name or number that never occurred in the conversation."""
     writes: tuple[int, int] = (0, 0)
     """Operations that write, and the example's exchanges."""
     lost: Lost = ""
-    """Where a lost mark was lost; "" where none was, or that cannot be told."""
+    """The stage at which a mark was lost; "" if none was, or if the stage is unknown."""
 
 
 class MemoryLedger(Struct):
-    """All operations of a conversation."""
+    """All memory operations of a conversation."""
 
     records: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
-    """By id what a record said from which exchange on; None: it is deleted."""
+    """The texts of each record by id, with the exchange from which each applies; None: deleted."""
     found: dict[int, list[MemoryOperation]] = field(default_factory=dict)
-    """By exchange, best first."""
+    """Search results by exchange, best first."""
     writes: dict[int, list[str]] = field(default_factory=dict)
-    """By exchange the texts that were written; "" of a deletion."""
+    """The written texts by exchange; "" for a deletion."""
     first_said: dict[str, int] = field(default_factory=dict)
-    """By word the exchange that said it first, as far as `_read`."""
+    """For each word, the first exchange that contains it, up to `_read`."""
     is_mute: bool = False
-    """Something was written of which nobody says what it says."""
+    """Something was written without reporting its text."""
     _read: int = 0
 
     @property
     def hides_writes(self) -> bool:
-        """Whether it was written what nobody says: what was found must have been, and records say something."""
+        """Whether some written texts are unknown: a text was not reported, or results appear without any write."""
         return self.is_mute or (bool(self.found) and not self.writes)
 
     @property
     def is_known(self) -> bool:
-        """Whether anybody says what the memory does."""
+        """Whether any memory operation was reported."""
         return bool(self.writes or self.found)
 
     def add(self, exchange: int, operations: Iterable[MemoryOperation]) -> None:
-        """Go on by what was done at an exchange."""
+        """Add the operations of an exchange."""
         for operation in operations:
             number = operation.exchange
             if number is None:
@@ -95,7 +95,7 @@ class MemoryLedger(Struct):
             self.records.setdefault(name, []).append((number, text))
 
     def text_at(self, record: str, exchange: float) -> str | None:
-        """Return what a record said last up to an exchange; None where it was not there, or deleted."""
+        """Return a record's latest text at an exchange; None if it did not exist or was deleted."""
         texts = [
             text for number, text in self.records.get(record, ()) if number <= exchange
         ]
@@ -111,7 +111,7 @@ class MemoryLedger(Struct):
         return holders
 
     def hear(self, transcript: Transcript) -> None:
-        """Know the words of all that was said."""
+        """Index the words of the transcript."""
         for exchange in transcript[self._read :]:
             for word in plain_words(f"{exchange.message} {exchange.raw_reply}"):
                 self.first_said.setdefault(word, exchange.number)

@@ -1,4 +1,4 @@
-"""ScenarioResult, ConversationResult, RunResult: all that a report may show; and `results.json`."""
+"""ScenarioResult, ConversationResult, RunResult: everything that a report may show; and `results.json`."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 # Why there is no score: it could not be judged; nothing is proven (the score is 0, its
 # upper end 1); the judge gave no grade; a capability or room is missing; the agent or
-# budget was gone before its end; or whose fault it was. "" where there is a score, and
-# where the scenario skipped itself.
+# budget was gone before its end; or whose fault it was. "" if there is a score, or if
+# the scenario skipped itself.
 Cause: TypeAlias = Literal[
     "",
     "unscored",
@@ -59,7 +59,7 @@ Cause: TypeAlias = Literal[
 
 
 def outcome_of(score: float, threshold: float) -> Literal["passed", "failed"]:
-    """Return whether a score passes: 2/3 + 1/3 must reach a mark of 1.0 whatever the floating point says."""
+    """Return whether a score passes, with a tolerance: 2/3 + 1/3 must reach a mark of 1.0 despite rounding."""
     return "passed" if score >= threshold - 1e-9 else "failed"
 
 
@@ -67,12 +67,12 @@ Ended: TypeAlias = Literal["complete", "agent gone", "budget spent", "interrupte
 
 
 def node_label(name: str) -> str:
-    """Return a name with the characters only that may stand in a node id's label."""
+    """Replace the characters of a name that a node id's label cannot contain."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
 class ConversationName(Struct, frozen=True):
-    """Which conversation of a run: labels of letters, digits, `_` and `.`; written `bot-32k-0` in node ids."""
+    """The name of a conversation in a run, in labels of letters, digits, `_` and `.`; `bot-32k-0` in node ids."""
 
     agent: str
     span: str
@@ -80,7 +80,7 @@ class ConversationName(Struct, frozen=True):
     trial: str
     """`<trial>`, or `<trial>.<thread>` where a trial has several conversations."""
     variant: str = ""
-    """The scenario, where isolated variants of one test have a conversation each: told by the folder alone."""
+    """The scenario, if isolated variants of one test have a conversation each; part of the folder's name only."""
 
     def __str__(self) -> str:
         return f"{self.agent}-{self.span}-{self.trial}"
@@ -92,7 +92,7 @@ class ConversationName(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its folder's name without the agent, which another agent's conversation of the same plan has, too."""
+        """Its folder's name without the agent, shared with other agents' conversations of the same plan."""
         return "~".join(filter(None, (self.span, self.trial, self.variant)))
 
     @property
@@ -102,37 +102,37 @@ class ConversationName(Struct, frozen=True):
 
     @property
     def planned_name(self) -> Self:
-        """What the run's settings say of it, which know no threads: agent, span and trial."""
+        """The name by the run's settings, which have no threads: agent, span and trial."""
         return structs.replace(self, trial=self.trial.partition(".")[0], variant="")
 
     @classmethod
     def of_folder(cls, name: str) -> Self | None:
-        """Return which conversation a folder of this name holds; None if that is none."""
+        """Return the conversation of a folder by the folder's name; None if it is not a conversation's."""
         labels = name.split("~")
         return cls(*labels) if len(labels) in (3, 4) else None
 
     @classmethod
     def of_labels(cls, labels: str) -> Self | None:
-        """Return what the parameters of a node id begin with: `bot-32k-0-1`; None for those of an ordinary test."""
+        """Parse the parameters of a node id, such as `bot-32k-0-1`; None for those of an ordinary test."""
         parts = labels.split("-")
         return cls(*parts[:3]) if len(parts) >= 3 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedleRef:
-    """Something said that the answer to a question depends on."""
+    """A message that the answer to a question depends on."""
 
     number: int
-    """Of its exchange in the conversation."""
+    """The number of its exchange in the conversation."""
     text: str
     gap: int
     """Tokens from the end of the needle's message to the start of the question's."""
     told_gap: int
-    """Of the gap, the tokens that were told: all but what the agent itself generated."""
+    """The part of the gap that was told: everything except the agent's own replies."""
     seconds_passed: float
-    """Of the conversation's time, from the needle to the question."""
+    """The conversation's time between the needle and the question."""
     rank: int | None = field(default=None, metadata={SPARSE: True})
-    """Its place, from 1, among what the agent retrieved for the question; 0: not there; None: that is not known."""
+    """Its rank, from 1, among the texts retrieved for the question; 0: not retrieved; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,18 +140,18 @@ class QuestionResult:
     """One question asked for credit."""
 
     number: int
-    """Of its exchange in the conversation."""
+    """The number of its exchange in the conversation."""
     text: str
     answer: str
     gap: int | None = None
-    """The smallest gap of its needles, in tokens; None if it depends on none."""
+    """The smallest gap of its needles, in tokens; None without needles."""
     needles: tuple[NeedleRef, ...] = ()
     retrieved: tuple[str, ...] | None = field(default=None, metadata={SPARSE: True})
-    """What the agent says that it retrieved for its answer, best first; None where it does not report it."""
+    """The texts that the agent retrieved for its answer, best first; None if it does not report them."""
 
 
 class ExampleMetric(Struct, frozen=True):
-    """A figure beside the score, such as an answer's F1: it is shown and averaged, and earns nothing."""
+    """A figure in addition to the score, such as an answer's F1: shown and averaged, but without credit."""
 
     name: str
     value: float
@@ -159,7 +159,7 @@ class ExampleMetric(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Automatic:
-    """The verdict that the rules gave before a person amended it."""
+    """The verdict by the rules, before a reviewer amended it."""
 
     score: float | None
     reason: str
@@ -169,7 +169,7 @@ class Automatic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioResult:
-    """How one example of a scenario went: one pytest item."""
+    """The result of one example of a scenario: one pytest item."""
 
     scenario: str
     example: str
@@ -200,43 +200,43 @@ class ScenarioResult:
     pass_k: int | None = None
     """The number of trials that must reach the threshold; None: not given."""
     floor: float = field(default=0.0, metadata={SPARSE: True})
-    """The score that an agent without memory may earn."""
+    """The score that an agent without memory may reach."""
     skills: tuple[str, ...] = ()
     gap: int | None = None
     """The smallest needle gap of the last question, in tokens."""
     measured_span: int | None = None
     """Tokens from the example's start to the start of its last question."""
     overrun: bool = False
-    """It was stretched over more than its memory span."""
+    """It took more tokens than its memory span."""
     tokens: int = 0
-    """Of its own exchanges."""
+    """Tokens of its own exchanges."""
     cost_usd: float | None = None
-    """Of its own exchanges; None where the agent does not report it."""
+    """Cost of its own exchanges; None if the agent does not report it."""
     estimated: bool = field(default=False, metadata={SPARSE: True})
-    """Some of the cost was not reported: it is an estimate."""
+    """Some of the cost was not reported and is an estimate."""
     judge_calls: int = 0
-    """Calls of the judge, votes and cached replies included."""
+    """Calls of the judge, including votes and cached replies."""
     judge_tokens: int = 0
-    """Of those, as the judge's provider counts them, where it reports them."""
+    """Tokens of those calls, as counted by the judge's provider, if reported."""
     judge_cost_usd: float | None = None
-    """What those cost when they were made, be it in this run or in an earlier one; None where it is not reported."""
+    """Cost of those calls when they were made, in this run or an earlier one; None if not reported."""
     judge_estimated: bool = field(default=False, metadata={SPARSE: True})
-    """Some of the judge's tokens were not reported: they are estimates."""
+    """Some of the judge's tokens were not reported and are estimates."""
     user_calls: int = field(default=0, metadata={SPARSE: True})
-    """How often the models of simulated users were asked for a message."""
+    """The number of messages requested from simulated users' models."""
     user_tokens: int = field(default=0, metadata={SPARSE: True})
-    """Of those, as their providers count them, where they report them."""
+    """Tokens of those calls, as counted by their providers, if reported."""
     user_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
-    """What those cost when they were made; None where it is not known."""
+    """Cost of those calls when they were made; None if unknown."""
     user_estimated: bool = field(default=False, metadata={SPARSE: True})
-    """Some of those tokens were not reported: they are estimates."""
+    """Some of those tokens were not reported and are estimates."""
     questions: tuple[QuestionResult, ...] = ()
     metrics: tuple[ExampleMetric, ...] = ()
-    """Figures beside the score, in the order in which the scenario noted them."""
+    """Figures in addition to the score, in the order in which the scenario noted them."""
     memory: MemoryResult | None = field(default=None, metadata={SPARSE: True})
-    """What the agent's memory did with what was told; None where nobody says."""
+    """How the agent's memory handled the facts; None if it is not reported."""
     automatic: Automatic | None = None
-    """What the rules said, where a person has amended the verdict; None: not amended."""
+    """The verdict by the rules, if a reviewer has amended it; None: not amended."""
 
     def __post_init__(self) -> None:
         if self.scored != (
@@ -255,7 +255,7 @@ class ScenarioResult:
 
     @property
     def told_gap(self) -> int | None:
-        """Of the gap, the tokens that were told: all but what the agent itself generated."""
+        """The part of the gap that was told: everything except the agent's own replies."""
         needles = self.questions[-1].needles if self.questions else ()
         if needles:
             return min(needles, key=lambda needle: needle.gap).told_gap
@@ -263,12 +263,12 @@ class ScenarioResult:
 
     @property
     def infrastructure(self) -> bool:
-        """Whether agent, evaluator, judge, user or budget took the score away: such a run cannot be measured."""
+        """Whether agent, evaluator, judge, user or budget cost the score: such a run cannot be measured."""
         return self.cause in ("agent", "evaluator", "judge", "user", "not reached")
 
     @property
     def upper_end(self) -> float:
-        """The score if all that is open passed."""
+        """The score if all open parts passed."""
         if self.is_lost:
             return 1.0
         if self.upper is None:
@@ -277,12 +277,12 @@ class ScenarioResult:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have earned more than its score, or without one anything from 0 to 1."""
+        """Whether it may deserve more than its score, or anything from 0 to 1 without one."""
         return self.is_lost or self.upper is not None
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was played, or was to be, and has no score: it may be 0, and it may be 1."""
+        """Whether it should have a score and has none, so that the score may be 0 or 1."""
         deliberate = (
             not self.cause
             or self.reason == NO_ORACLE
@@ -292,7 +292,7 @@ class ScenarioResult:
 
     @property
     def published_grade(self) -> float | None:
-        """What somebody else gave it, where that was imported with it."""
+        """The grade that others published, if it was imported."""
         return next(
             (metric.value for metric in self.metrics if metric.name == PUBLISHED_GRADE),
             None,
@@ -300,7 +300,7 @@ class ScenarioResult:
 
     @property
     def is_contested(self) -> bool:
-        """Whether rules decide otherwise than the published grade."""
+        """Whether the rules contradict the published grade."""
         grade = self.published_grade
         return (
             grade is not None
@@ -309,7 +309,7 @@ class ScenarioResult:
         )
 
     def settle_score(self, end: Literal[0, 1]) -> Self:
-        """Return it with the lower or the upper end of what it may have earned as its score."""
+        """Return the result with the lower or upper end of its possible range as its score."""
         if not self.is_open:
             return self
         score = self.upper_end if end else self.score or 0.0
@@ -319,42 +319,42 @@ class ScenarioResult:
 
     @property
     def verdict(self) -> Automatic:
-        """Score, reason and outcome, for a person to amend."""
+        """Score, reason and outcome, for a reviewer to amend."""
         return Automatic(
             score=self.score, reason=self.reason, outcome=self.outcome, upper=self.upper
         )
 
     @property
     def acted(self) -> float | None:
-        """The share of the checks of what the agent did that passed; None without any."""
+        """The share of passed checks of the agent's actions; None without any."""
         passed = [check.ok for check in self.checks if check.acted]
         return sum(passed) / len(passed) if passed else None
 
     @property
     def conversation(self) -> ConversationName:
-        """Where it was played."""
+        """The conversation in which it was played."""
         return ConversationName(self.agent, self.span_label, self.trial)
 
     @property
     def id(self) -> str:
-        """`colours/0`: what its exchanges are signed with."""
+        """`colours/0`: the sender name of its exchanges."""
         return f"{self.scenario}/{self.example}"
 
 
 class KeptVerdict(Struct, frozen=True, kw_only=True):
-    """An example that keeps its recorded verdict where its run is scored again, because its script has changed."""
+    """An example that keeps its recorded verdict on rescoring, because its script has changed."""
 
     example: str
     why: str
 
     @property
     def notice_text(self) -> str:
-        """The sentence for a reader."""
+        """The notice for readers."""
         return f"{self.example} keeps its recorded verdict, because its script has changed: {self.why}"
 
 
-# The figure beside an imported answer that says what others gave it; from HALF on they
-# passed it.
+# The figure of an imported answer with the grade that others gave it; HALF or more is a
+# pass.
 PUBLISHED_GRADE = "published_grade"
 HALF = 0.5
 
@@ -373,87 +373,87 @@ class ConversationResult:
     scenarios: tuple[ScenarioResult, ...]
     """One for each planned example, reached or not, in the order of the plan."""
     tokens: int = 0
-    """Of all its exchanges, by the plan's tokenizer."""
+    """Tokens of all its exchanges, by the plan's tokenizer."""
     filler_tokens: int = 0
     reply_tokens: int = 0
-    """Of the replies that the agent generated: told filler is not among them."""
+    """Tokens of the replies that the agent generated, without told filler."""
     exchanges: int = 0
     simulated_seconds: float = 0.0
-    """Of the conversation's own time, from its first message to its end."""
+    """The conversation's own time, from its first message to its end."""
     cost_usd: float | None = None
-    """Of all replies of the agent; None where unknown. The judge is not in it."""
+    """Cost of all replies of the agent, without the judge; None if unknown."""
     filler_cost_usd: float | None = None
-    """Of those, to filler and to the history of a data set."""
+    """The part for filler and the history of a data set."""
     harness_cost_usd: float | None = None
-    """Of those, to the opening message and to messages that end a scenario."""
+    """The part for the opening message and reset messages."""
     count: Count = "capped"
     """How much of the replies counted towards spans."""
     hypothetical: bool = False
-    """The dollars are what it would cost: nothing is spent."""
+    """The dollars are hypothetical: nothing is spent."""
     input_tokens: int | None = None
-    """As the agent's provider counts them, all that is sent again included; None where the agent does not report it."""
+    """As counted by the agent's provider, including everything sent repeatedly; None if not reported."""
     output_tokens: int | None = None
     cached_tokens: int | None = None
-    """Of the input tokens, those that came from the provider's cache."""
+    """The part of the input tokens that came from the provider's cache."""
     metered: int = field(default=0, metadata={SPARSE: True})
-    """Replies whose usage is known."""
+    """The number of replies whose usage is known."""
     calls: int = field(default=0, metadata={SPARSE: True})
-    """Requests to models for those, as the agent reports them."""
+    """Requests to models for those, as reported by the agent."""
     told: int = field(default=0, metadata={SPARSE: True})
-    """Exchanges that the agent was only told, where it reports what that took, be it once."""
+    """The number of exchanges that the agent was only told, if it reports the usage of at least one."""
     told_calls: int = field(default=0, metadata={SPARSE: True})
     """Requests to models for those."""
     told_input_tokens: int = field(default=0, metadata={SPARSE: True})
-    """Of the input tokens, those for what it was told."""
+    """The part of the input tokens for told exchanges."""
     estimated: bool = field(default=False, metadata={SPARSE: True})
-    """Some of the tokens and dollars were not reported: they are estimates."""
+    """Some of the tokens and dollars were not reported and are estimates."""
     lost_tokens: int = field(default=0, metadata={SPARSE: True})
-    """What failed attempts used, and telling a restored agent again; in no other figure."""
+    """Usage of failed attempts, and of telling a restored agent again; not included in other figures."""
     lost_cost_usd: float | None = field(default=None, metadata={SPARSE: True})
     asked_together: int = field(default=0, metadata={SPARSE: True})
-    """Questions meant to be asked alone that followed others in one talk, for want of a way back."""
+    """Questions meant to be asked alone that were asked after others, because the agent could not be restored."""
     mishaps: tuple[Mishap, ...] = field(default=(), metadata={SPARSE: True})
-    """What went wrong within the agent without making a fault: replies cut off, notebooks that could not be read."""
+    """Problems within the agent that did not become faults: truncated replies, unreadable notebooks."""
     accounts: tuple[tuple[Account, int], ...] = field(
         default=(), metadata={SPARSE: True}
     )
-    """How many replies were whole, cut, kept back ...; empty where all were whole."""
+    """The numbers of replies that were whole, cut, kept back ...; empty if all were whole."""
     notices: tuple[str, ...] = ()
-    """What a reader should know: overruns, a torn line, a resume; a sentence each."""
+    """Notices for the reader: overruns, a torn line, a resume; a sentence each."""
     ended: Ended = "complete"
     gone: str = field(default="", metadata={SPARSE: True})
-    """Why nothing more was sent, as one of the notices says (see `ended_early`); "" where it was not given up."""
+    """Why nothing more was sent, as in one of the notices (see `ended_early`); "" if it was not given up."""
     kept: tuple[KeptVerdict, ...] = field(default=(), metadata={SPARSE: True})
-    """The examples that keep their recorded verdicts, where the run was scored again; a notice explains each."""
+    """The examples that keep their recorded verdicts on rescoring; a notice explains each."""
     journal: str = field(default="", metadata={SPARSE: True})
-    """The last checksum of its journal, which stands for all of it; "" where there is none."""
+    """The last checksum of its journal, which identifies all of it; "" without a journal."""
 
     @property
     def is_control(self) -> bool:
-        """Whether its agent is told what full marks ask for, or cheats: it is never ranked."""
+        """Whether its agent is given the expected answers, or cheats: it is never ranked."""
         kind = find_agent_kind(self.agent_spec)
         return kind is not None and kind.control
 
     @property
     def is_cheat(self) -> bool:
-        """Whether its agent is a control that looks for points without remembering."""
+        """Whether its agent is a control that seeks points without remembering."""
         kind = find_agent_kind(self.agent_spec)
         return kind is not None and kind.cheat
 
     @property
     def is_yardstick(self) -> bool:
-        """Whether its agent is one of this package, ranked only among such."""
+        """Whether its agent belongs to this package and is ranked only among those."""
         kind = find_agent_kind(self.agent_spec)
         return kind is not None and kind.yardstick
 
     @property
     def name(self) -> ConversationName:
-        """Which conversation it is."""
+        """The name of the conversation."""
         return ConversationName(self.agent, self.span_label, self.trial)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Its notices, before them that it did not reach its end, where none of them says so."""
+        """Its notices, preceded by one about an incomplete end if none of them mentions it."""
         if self.ended == "complete" or self.gone:
             return self.notices
         return (f"the conversation did not reach its end: {self.ended}", *self.notices)
@@ -461,7 +461,7 @@ class ConversationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRate:
-    """How many answers of one kind, with known grades, a judge misjudged."""
+    """The number of a judge's mistakes about one kind of answers with known grades."""
 
     kind: str
     asked: int = 0
@@ -470,49 +470,49 @@ class CheckRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precheck:
-    """What an agent or the judge was asked beside the examples, the outcome, and what it cost."""
+    """The outcome and cost of a check of an agent or the judge before the examples."""
 
     kind: Literal["probe", "canaries", "checks"]
     of: str
-    """The agent's label; the judge, with the versions of its prompts."""
+    """The agent's label; or the judge, with the versions of its prompts."""
     verdict: Literal["clean", "leaks", "skipped", "right", "wrong", "unfinished"]
-    """Of the probe: clean, leaks or skipped; of the judge: right or wrong. Unfinished: it was cut off."""
+    """For the probe: clean, leaks or skipped; for the judge: right or wrong. Unfinished: it was interrupted."""
     why: str = ""
-    """A sentence on what was found, or on why nobody was asked."""
+    """A sentence on the finding, or on why nothing was asked."""
     calls: int = 0
-    """Messages to the agent, questions to the judge: those that were really sent."""
+    """Messages to the agent or questions to the judge that were actually sent."""
     tokens: int = 0
     cost_usd: float | None = None
     estimated: bool = field(default=False, metadata={SPARSE: True})
-    """Some of the tokens or dollars were not reported: they are estimates."""
+    """Some of the tokens or dollars were not reported and are estimates."""
     rates: tuple[CheckRate, ...] = field(default=(), metadata={SPARSE: True})
-    """The outcomes of hidden checks, by their kinds."""
+    """The outcomes of hidden checks, by kind."""
 
 
 class CallDurations(Struct, frozen=True, kw_only=True):
-    """How long calls took."""
+    """The durations of calls, in seconds."""
 
     total: float
     median: float | None = None
     p95: float | None = None
-    """What 95 % of them took at most."""
+    """The 95th percentile."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """How long one agent took at one memory span: times on the wall, so they stand in no conversation's result."""
+    """How long one agent took at one memory span: wall times, so they are not part of a conversation's result."""
 
     agent: str
     span_label: str
     asking: CallDurations | None = None
-    """Its replies; None where they were not timed."""
+    """Its replies; None if they were not timed."""
     storing: CallDurations | None = None
-    """What it was only told."""
+    """Exchanges that it was only told."""
     settling: CallDurations | None = None
-    """Until what it was told could be found."""
+    """Until told exchanges could be found."""
 
 
-# The label of the only memory span that a data set has, which is also `SPAN` where
-# unused plugins may look.
+# The label of a data set's only memory span; also `SPAN` in a module that unused
+# plugins may import.
 WHOLE = "all"
 
 
@@ -521,18 +521,18 @@ ISOLATED = "isolated"
 
 
 def span_place(label: str) -> str:
-    """Return a memory span as sentences have it: `at 32k`, `isolated`; where there is one span, nothing."""
+    """Return a memory span for a sentence: `at 32k`, `isolated`; "" if there is only one span."""
     return {WHOLE: "", ISOLATED: ISOLATED}.get(label, f"at {label}")
 
 
 def at_span(agent: str, label: str) -> str:
-    """Return an agent and its memory span as sentences have them: `full at 32k`, `full (isolated)`, `full`."""
+    """Return an agent and its memory span for a sentence: `full at 32k`, `full (isolated)`, `full`."""
     if label == ISOLATED:
         return f"{agent} ({ISOLATED})"
     return f"{agent} {span_place(label)}".strip()
 
 
-# How the first notice of such a run begins.
+# The beginning of the first notice of such a run.
 IMPORTED = "published results, imported"
 
 
@@ -542,20 +542,20 @@ class RunResult(Struct, frozen=True, kw_only=True):
     run_id: str
     conversations: tuple[ConversationResult, ...]
     folder: str = ""
-    """The run folder, as a person would type it; "" where nothing is written."""
+    """The run folder, as a user would type it; "" if nothing is written."""
     notices: tuple[str, ...] = ()
-    """About the run as a whole."""
+    """Notices about the run as a whole."""
     prechecks: tuple[Precheck, ...] = ()
     paces: tuple[Pace, ...] = ()
-    """By agent and span, where anything was timed."""
+    """By agent and span, if anything was timed."""
     suite: str = ""
-    """The name of its suite, with the version; "" where that says nothing of what was played."""
+    """The name and version of its suite; "" if the suite does not describe what was played."""
     trust: str = ""
-    """A sentence on what its scores rest on: where agents ran, whether texts were public, how the judge was checked."""
+    """A sentence on the basis of its scores: where agents ran, whether texts were public, how the judge was checked."""
 
     @property
     def is_imported(self) -> bool:
-        """Whether it was published elsewhere: of what was said only a part is there."""
+        """Whether it was published elsewhere, with only a part of its conversations."""
         return any(notice.startswith(IMPORTED) for notice in self.notices)
 
     @property
@@ -571,17 +571,17 @@ def ended_early(reason: str) -> str:
 
 
 def lost_examples(count: int, of: int) -> str:
-    """Return the sentence that says how many of the examples say nothing about memory."""
+    """Return the sentence on the number of examples that do not measure memory."""
     were = "was" if count == 1 else "were"
     return f"{count} of {of} example{'s' if of != 1 else ''} {were} lost through agent, judge, user or budget"
 
 
-# The share of the examples that ask a judge which it may leave without a grade.
+# The share of judged examples that the judge may leave without a grade.
 UNGRADED = 0.05
 
 
 def misjudged_checks(run: RunResult) -> str:
-    """Return what the judge misjudged of answers with known grades, if that is too much; else ""."""
+    """Return the judge's mistakes about answers with known grades, if there are too many; else ""."""
     for precheck in run.prechecks:
         if (precheck.kind, precheck.verdict) == ("checks", "wrong"):
             return precheck.why
@@ -596,9 +596,9 @@ def why_unmeasured(run: RunResult) -> str:
     lost = sum(row.infrastructure for row in rows)
     if lost:
         reasons = {row.reason if row.cause == "not reached" else "" for row in rows}
-        # One reason for all of them, such as a budget that was spent at the start, says
-        # more than their number.
-        [reason] = reasons if len(reasons) == 1 else [""]  # nothing was played at all
+        # One reason for all of them, such as a budget spent at the start, says more
+        # than their number.
+        [reason] = reasons if len(reasons) == 1 else [""]  # Nothing was played at all.
         return reason or f"{lost_examples(lost, len(rows))}, not through memory"
     judged_rows = [row for row in rows if row.judge_calls]
     ungraded = sum(row.cause == "ungraded" for row in judged_rows)
@@ -613,7 +613,7 @@ def why_unmeasured(run: RunResult) -> str:
 
 
 def write_results(path: Path, conversation: ConversationResult) -> None:
-    """Write a conversation's `results.json`: the same bytes for equal results on every platform."""
+    """Write a conversation's `results.json`, with the same bytes for equal results on every platform."""
     text = json_text({"format": FORMAT, **to_record(conversation)})
     write_whole(path, text.encode())
 
@@ -622,9 +622,9 @@ class _Format(Struct):
     format: str = ""
 
 
-# What a number may be that is larger than any figure: as many digits before its point,
-# or an exponent. One search for each sign that may stand before it, because a search
-# for a fixed sign is ten times as fast.
+# A number that may exceed every valid figure: so many digits before the point, or an
+# exponent. One search for each sign before it, because a search for a fixed sign is ten
+# times as fast.
 _UNBOUNDED = tuple(
     re.compile(sign + rb"\s*-?(?:\d{18}|[\d.]+[eE]\+?\d)")
     for sign in (b":", rb"\[", b",")
@@ -632,11 +632,11 @@ _UNBOUNDED = tuple(
 
 
 def read_results(path: Path) -> ConversationResult:
-    """Return what `write_results` wrote; LtmError says what is wrong with the file and where."""
+    """Read a file of `write_results`; LtmError with the problem and its place."""
     try:
         data = read_regular(path)
         if not any(pattern.search(data) for pattern in _UNBOUNDED):
-            # straight to the result, at a fraction of time and memory
+            # Directly to the result, with a fraction of the time and memory.
             with suppress(ValueError, RecursionError):
                 if msgspec.json.decode(data, type=_Format).format == FORMAT:
                     return msgspec.json.decode(data, type=ConversationResult)

@@ -1,4 +1,4 @@
-"""Whether what an agent says that it retrieved holds the needles of a question: by their text."""
+"""Retrieval: whether the texts that an agent retrieved contain the needles of a question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ltm._core.model.transcript import Exchange
 if TYPE_CHECKING:
     from pytest_ltm._core.journal.result import QuestionResult
 
-# The k of the recall that each example reports.
+# The depths at which each example reports its recall.
 DEPTHS = (5, 10)
 # The rank of a needle that was not retrieved.
 MISSED = 0
@@ -24,12 +24,12 @@ def retrieval_ranks(
     needles: Mapping[int, str],
     exchanges: Sequence[Exchange],
 ) -> dict[int, int]:
-    """Return for each needle the place, from 1, of the first retrieved text that holds its whole message.
+    """Return for each needle the rank, from 1, of the first retrieved text that contains its whole message.
 
-    `MISSED` if none does. Left out are needles of which that says nothing: those that
-    stood before the agent anyway, `in_context`; and all, where of what was retrieved no
-    text holds any message or reply that was `said`, so that it may be ids, or what the
-    agent made of what it heard.
+    `MISSED` if none does. Needles without evidence are left out: those in the agent's
+    context anyway (`in_context`); and all of them if no retrieved text contains a
+    message or reply of `exchanges`, because the texts may be ids or the agent's own
+    summaries.
     """
     texts = list(map(_plain_casefold, retrieved))
     context_texts = list(map(_plain_casefold, in_context))
@@ -55,9 +55,9 @@ def retrieval_ranks(
 def _is_text(
     retrieved: Sequence[str], texts: Sequence[str], exchanges: Sequence[Exchange]
 ) -> bool:
-    """Return whether a retrieved text begins with a message or reply, a line each, or holds one."""
+    """Return whether a retrieved text contains a message or reply, or begins with one as its own line."""
     for part in _iter_parts(exchanges):
-        # the usual case, and quick
+        # The usual case, and fast.
         if any(_begins(text, part) for text in retrieved):
             return True
     parts = filter(None, map(_plain_casefold, _iter_parts(exchanges)))
@@ -78,9 +78,9 @@ def _plain_casefold(text: str) -> str:
 
 
 def recall_at(questions: Iterable[QuestionResult], k: int) -> float | None:
-    """Return the share of the needles that stood among the first `k` retrieved texts, mean over questions.
+    """Return the share of the needles among the first `k` retrieved texts, averaged over questions.
 
-    None if that is not known of any question.
+    None if it is unknown for all questions.
     """
     shares = []
     for ranks in filter(None, map(_known_ranks, questions)):
@@ -93,7 +93,7 @@ def _known_ranks(question: QuestionResult) -> list[int]:
 
 
 def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
-    """Return the recall at each of `DEPTHS`, and the mean rank of the needles that were found; nothing if unknown."""
+    """Return the recall at each of `DEPTHS`, and the mean rank of the found needles; empty if unknown."""
     values = {
         f"recall@{k}": value
         for k in DEPTHS
@@ -108,7 +108,7 @@ def retrieval_metrics(questions: Sequence[QuestionResult]) -> dict[str, float]:
 def evidence_found(
     questions: Sequence[QuestionResult], metrics: Mapping[str, float]
 ) -> bool | None:
-    """Return whether all needles whose rank is known were retrieved, else whether a recall says so; None: unknown."""
+    """Return whether all needles of known rank were retrieved, else whether the recall is 1; None if unknown."""
     ranks = list(chain.from_iterable(map(_known_ranks, questions)))
     if ranks:
         return MISSED not in ranks
@@ -117,7 +117,7 @@ def evidence_found(
 
 
 def covers_all(exchanges: Iterable[Exchange]) -> bool:
-    """Whether each question got at least as many texts as exchanges stood before it: then nothing was chosen."""
+    """Return whether each question retrieved at least as many texts as earlier exchanges, so nothing was selected."""
     exchanges_before = 0
     questions = 0
     for exchange in exchanges:

@@ -1,4 +1,4 @@
-"""`run.json`: how a run was started, so that the same can be started again; where runs are, and what they tested."""
+"""`run.json`: how a run was started, so that it can be started again; the folders of runs and the tested commit."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from pytest_ltm._core.storage.locks import lock_holder
 from pytest_ltm._core.storage.schema import json_text, show_value, to_record
 
 FILE = "run.json"
-# What a run writes at its very end.
+# The file that a run writes at its very end.
 SUMMARY = "summary.json"
 FORMAT = "pytest-ltm run 1"
-# What a merged run has in its place: how each of its parts was started.
+# A merged run has this file instead: how each of its parts was started.
 PARTS = "parts.json"
 LATEST = "latest"
-# The files in the folder of a conversation, and the folder of what its agent saved.
+# The files in the folder of a conversation, and the folder of the agent's saved states.
 JOURNAL = "journal.jsonl"
 TIMINGS = "timings.jsonl"
 RESULTS = "results.json"
@@ -48,29 +48,30 @@ class RunFile(Struct, frozen=True, kw_only=True):
     run: str
     """The run's id."""
     options: Mapping[str, Any]
-    """Options of the command line by their names within pytest (`ltm_span`): texts, lists of texts, or true."""
+    """Command line options by their names within pytest (`ltm_span`): texts, lists of texts, or true."""
     paths: tuple[str, ...]
-    """What the command line named to be run."""
+    """The paths on the command line."""
     folder: str
-    """Where it was started, relative to the root folder."""
+    """The folder where it was started, relative to the root folder."""
     settings: Mapping[str, Any]
-    """What options and ini file set; equal for runs that can be resumed, JSON values."""
+    """The settings from options and ini file, as JSON values; equal for runs that can be resumed."""
     versions: Mapping[str, str]
-    """Of what took part."""
+    """The versions of the packages involved."""
     source: SourceRevision | None = None
-    """The commit that is tested; None where it is unknown."""
+    """The commit that is tested; None if it is unknown."""
 
 
 @cache
 def own_version() -> str:
-    """Return the version of pytest-ltm, with a mark of its source where that may be of any commit.
+    """Return the version of pytest-ltm, with a source digest if the code may be of any commit.
 
-    What an index gives has the source of its version. All else was installed from a
-    folder, a repository or a file, and its metadata say so; or it is not installed, and
-    has no list of its files.
+    A package from an index is determined by its version. Everything else was installed
+    from a folder, a repository or a file, as its metadata show; or it is not installed,
+    and has no list of its files.
     """
     version = metadata.version("pytest-ltm")
-    # A checkout may have metadata of its own beside those of what is installed.
+    # A checkout may have metadata of its own in addition to those of the installed
+    # package.
     for distribution in metadata.Distribution.discover(name="pytest-ltm"):
         names = {path.name for path in distribution.files or ()}
         if "RECORD" not in names or "direct_url.json" in names:
@@ -95,14 +96,14 @@ def source_digest() -> str:
 
 
 def write_run_file(folder: Path, run: RunFile) -> None:
-    """Write it into a run folder."""
+    """Write `run.json` into a run folder."""
     record = {"format": FORMAT, **to_record(run)}
     if run.source is None:
         del record["source"]
     else:
-        # without what is unknown of it
+        # Without unknown fields.
         record["source"] = msgspec.to_builtins(run.source)
-    # Without it nothing could be resumed: it outlives a loss of power.
+    # Nothing could be resumed without it, so it must survive a loss of power.
     write_whole(folder / FILE, json_text(record).encode(), lasting=True)
 
 
@@ -112,7 +113,7 @@ def _is_texts(value: object) -> bool:
 
 
 def read_run_file(folder: Path) -> RunFile:
-    """Return what `write_run_file` wrote; ConfigurationError says what is wrong with it, and where."""
+    """Read `run.json`; ConfigurationError with the problem and its place."""
     path = folder / FILE
     try:
         record = json.loads(read_regular(path))
@@ -141,9 +142,9 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 def run_parts(run: Path, conversations: Iterable[str]) -> list[dict[str, Any]]:
-    """Return `run.json` as it is, and the folders of its conversations; of a merged run those of each of its parts.
+    """Return the content of `run.json` with the folders of its conversations; for a merged run, of each part.
 
-    Nothing of a run of which nobody knows how it was started.
+    Empty if it is unknown how the run was started.
     """
     for name in (FILE, PARTS):
         with contextlib.suppress(
@@ -173,7 +174,7 @@ class _Tested(Struct):
 
 
 def source_of(folder: Path) -> SourceRevision | None:
-    """Return the commit that a run tested; None where its run file says none, or cannot be read."""
+    """Return the commit that a run tested; None if it is unknown or cannot be read."""
     try:
         return msgspec.json.decode(read_regular(folder / FILE), type=_Tested).source
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
@@ -181,7 +182,7 @@ def source_of(folder: Path) -> SourceRevision | None:
 
 
 def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
-    """Return the files of this name in the folders of a run's conversations, in the order of the folders' names."""
+    """Return the files of this name in a run's conversation folders, in the order of the folders' names."""
     pairs = (
         (ConversationName.of_folder(path.parent.name), path)
         for path in sorted(run.glob(f"*/{file}"))
@@ -190,9 +191,9 @@ def conversations_in(run: Path, file: str) -> dict[ConversationName, Path]:
 
 
 def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
-    """Return the run folder that `latest`, a run's id or a path (relative to `base`) names.
+    """Find the run folder named by `latest`, a run's id or a path (relative to `base`).
 
-    ConfigurationError if there is none, with what runs there are.
+    ConfigurationError, with the existing runs, if there is none.
     """
     runs = ltm_dir / "runs"
     name = text
@@ -221,12 +222,12 @@ def find_run(text: str, ltm_dir: Path, base: Path = Path()) -> Path:
 
 
 def newest_first(ltm_dir: Path) -> list[Path]:
-    """Return the folders of runs, the one that was begun last first; none where they cannot be read."""
+    """Return the folders of runs, newest first; empty if they cannot be read."""
     return folders_by_age(ltm_dir / "runs")
 
 
 def folders_by_age(folder: Path) -> list[Path]:
-    """Return the folders within a folder in the same order; not those that are being built, which begin with a dot."""
+    """Return the subfolders of a folder, newest first; without unfinished ones, whose names begin with a dot."""
     try:
         paths = (
             path
@@ -239,7 +240,7 @@ def folders_by_age(folder: Path) -> list[Path]:
 
 
 def cut_short(run: Path) -> bool:
-    """Return whether a run had begun to talk when its process ended, and nobody wrote down what it came to."""
+    """Return whether a run's process ended after the first message and before its summary was written."""
     if (
         (run / SUMMARY).exists()
         or not (run / FILE).is_file()
@@ -247,12 +248,12 @@ def cut_short(run: Path) -> bool:
     ):
         return False
     with contextlib.suppress(OSError):
-        return not lock_holder(run)  # it may be going on
+        return not lock_holder(run)  # It may still be running.
     return False
 
 
 def _run_sort_key(run: Path) -> tuple[float, float, str]:
-    """Return when a run was begun: what its id says, which copying keeps, else when it was written."""
+    """Return the sort key of a run: the time in its id, which copying preserves, else the time of writing."""
     with contextlib.suppress(OSError):
         written = (run / FILE if (run / FILE).is_file() else run).stat().st_mtime
         moment = _time_in_run_id(run)
@@ -261,7 +262,7 @@ def _run_sort_key(run: Path) -> tuple[float, float, str]:
 
 
 def run_start_time(run: Path) -> datetime | None:
-    """Return when a run was begun, to the second; None where that cannot be told."""
+    """Return when a run began, to the second; None if unknown."""
     if moment := _time_in_run_id(run):
         return moment
     with contextlib.suppress(OSError, ValueError, OverflowError):
@@ -276,7 +277,7 @@ def _time_in_run_id(run: Path) -> datetime | None:
         return datetime.strptime(run.name[:_STAMP], "%Y%m%d-%H%M%S").replace(
             tzinfo=timezone.utc
         )
-    except ValueError:  # a name of somebody's own
+    except ValueError:  # A name chosen by the user.
         return None
 
 
@@ -297,20 +298,20 @@ _KINDS = {
 
 
 class SourceRevision(Struct, frozen=True, omit_defaults=True):
-    """Which version of the code was tested. Who made it, and what else its repository says, is not kept."""
+    """The version of the code that was tested; authors and other repository data are not kept."""
 
     commit: str = ""
-    """The hash of the commit that was checked out; changes that were not committed are not in it."""
+    """The hash of the commit that was checked out, without uncommitted changes."""
     branch: str = ""
 
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Bytes of `packed-refs` that are looked at.
+# The maximum number of bytes of `packed-refs` to read.
 _MOST = 1_000_000
-# Of a branch's name, in characters.
+# The maximum length of a branch's name.
 _LONGEST = 200
-# By CI system: the variable with the commit, and those with its branch, the first that
-# is set.
+# By CI system: the variable with the commit, and the variables with its branch, of
+# which the first one set counts.
 _CI = (
     ("GITHUB_SHA", ("GITHUB_HEAD_REF", "GITHUB_REF_NAME")),
     ("CI_COMMIT_SHA", ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_REF_NAME")),
@@ -323,10 +324,10 @@ _CI = (
 def source_revision(
     folder: Path, environment: Mapping[str, str] = os.environ
 ) -> SourceRevision | None:
-    """Return what is checked out in a folder; None if that is unknown. It raises nothing.
+    """Return the revision checked out in a folder; None if unknown. Never raises.
 
-    A CI job says which branch its commit belongs to, because it checks out no branch,
-    and both where the code was copied without its repository.
+    The CI job's environment supplies the branch, because CI checks out a bare commit,
+    and supplies both if the code was copied without its repository.
     """
     result = _checked_out(folder)
     if result and result.branch:
@@ -349,7 +350,7 @@ def _checked_out(folder: Path) -> SourceRevision | None:
             for path in (folder, *folder.parents)
             if (path / ".git").exists()
         )
-        if git.is_file():  # of a worktree or a submodule
+        if git.is_file():  # A worktree or a submodule.
             git = git.parent / read_text(git).removeprefix("gitdir:").strip()
         head = read_text(git / "HEAD").strip()
         if not head.startswith("ref:"):

@@ -1,4 +1,4 @@
-"""Section: what a feature adds to the reports of a run."""
+"""Section: a feature's addition to the reports of a run."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ class ScreenLine(NamedTuple):
 
     text: str
     color: str = ""
-    """As pytest's terminal names it: "red"; "": plain."""
+    """A color name of pytest's terminal: "red"; "": plain."""
 
 
 class Curve(Struct, frozen=True):
-    """A line in a figure of the page: shares, 0 to 1, at places of an axis."""
+    """A line in a figure of the page: shares, 0 to 1, at points of an axis."""
 
     name: str
     axis: str
-    """What the places are; curves of one axis stand in one figure."""
+    """The name of the axis; curves of the same axis share one figure."""
     points: tuple[tuple[str, float], ...]
-    """Each place with the share there, in the order of the axis."""
+    """Each point with its share, in the order of the axis."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """What a feature adds to the reports of a run: in the terminal, `summary.json`, the page and Markdown.
+    """A feature's addition to the reports of a run: terminal, `summary.json`, page and Markdown.
 
-    With a title it is a section of its own, which every report shows. Without one its
-    parts join what the report has already.
+    With a title, it is a section of its own in every report. Without one, its parts
+    join the report's existing sections.
     """
 
     title: str = ""
     """Its heading."""
     sentences: Sequence[str] = ()
-    """What it says, plain text."""
+    """Its sentences, in plain text."""
     json: Mapping[str, Any] = field(default_factory=dict)
-    """JSON values for `summary.json`: of the section, or fields of the file where it has no title."""
+    """JSON values for `summary.json`: of the section, or fields of the file if it has no title."""
     curves: tuple[Curve, ...] = ()
-    """What the page draws below its sentences, where an axis has two places."""
+    """Curves that the page draws below its sentences, if an axis has two points."""
     screen: tuple[ScreenLine, ...] = ()
-    """What the terminal shows below all tables."""
+    """Lines that the terminal shows below all tables."""
     verdict: str = ""
-    """What heads the Markdown summary, where it decides about the run: `passed`."""
+    """The heading of the Markdown summary, if it decides about the run: `passed`."""
     lead: tuple[str, ...] = ()
     """Paragraphs above the tables of the Markdown summary, in Markdown."""
     details: tuple[str, ...] = ()
@@ -65,7 +65,8 @@ class Section(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if isinstance(self.sentences, str):
             raise TypeError("sentences: a list of strings, not one string")
-        json.dumps(dict(self.json))  # here, where whoever made it is to be named
+        # Validated here, so that the error names the feature responsible.
+        json.dumps(dict(self.json))
         unknown = sorted(self.json.keys() - FIELDS)
         if unknown and not self.title:
             raise ValueError(
@@ -73,7 +74,7 @@ class Section(Struct, frozen=True, kw_only=True):
             )
 
     def to_record(self) -> dict[str, Any]:
-        """Return what `summary.json` has of a section with a title."""
+        """Return the entry of a titled section in `summary.json`."""
         curves = [asdict(curve) for curve in self.curves]
         return {
             "title": self.title,
@@ -84,7 +85,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 def sections_of(summary: Mapping[str, Any]) -> list[Section]:
-    """Return the sections with a title in a `summary.json`; what cannot be read of it is left out."""
+    """Return the titled sections of a `summary.json`; unreadable ones are skipped."""
     records = summary.get("sections")
     sections = []
     for record in records if isinstance(records, list) else ():

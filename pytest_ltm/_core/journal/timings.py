@@ -1,10 +1,10 @@
 """Timings: latencies, retries and interruptions, apart from the journal so that equal runs have equal journals.
 
-Nothing depends on them but sums of seconds: what cannot be read of them is left out,
-and told. Each line has a checksum of its own; one that is damaged spoils no other.
+Only sums of seconds depend on them: unreadable lines are skipped and reported. Each
+line has a checksum of its own, so a damaged one does not affect others.
 """
 
-# Annotations are evaluated here, because they say how each field is read.
+# Annotations are evaluated here, because they define how each field is read.
 
 import os
 from bisect import bisect_left
@@ -31,10 +31,10 @@ from pytest_ltm._core.storage.errors import LtmError
 
 
 class _Timing(JournalRecord, frozen=True, kw_only=True):
-    """What was timed."""
+    """A timed event."""
 
     at: datetime | None = None
-    """The time on the wall, which only people read; `Timings` sets it."""
+    """The wall time, for human readers only; `Timings` sets it."""
 
 
 class _ExchangeTime(_Timing, frozen=True, kw_only=True):
@@ -43,19 +43,19 @@ class _ExchangeTime(_Timing, frozen=True, kw_only=True):
 
 
 class ReplyTime(_ExchangeTime, frozen=True, kw_only=True, tag="reply"):
-    """How long the agent took."""
+    """The duration of an agent's reply."""
 
 
 class TellTime(_ExchangeTime, frozen=True, kw_only=True, tag="told"):
-    """How long the agent took over an exchange that it was only told."""
+    """The duration of telling the agent an exchange."""
 
 
 class SettleTime(_ExchangeTime, frozen=True, kw_only=True, tag="settled"):
-    """How long the agent took until what it was told before that exchange could be found."""
+    """The duration until everything told before that exchange could be found."""
 
 
 class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
-    """An attempt to send a message that is followed by another."""
+    """A failed attempt to send a message that was retried."""
 
     exchange: NonNegativeInt
     attempt: NonNegativeInt
@@ -65,7 +65,7 @@ class Retry(_Timing, frozen=True, kw_only=True, tag="retry"):
 
 
 class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
-    """How long the judge took, and what it used; `remembered`: it was not asked, the cache was."""
+    """The duration and usage of a judge's reply; `remembered`: it came from the cache."""
 
     example: str
     vote: NonNegativeInt
@@ -74,11 +74,11 @@ class JudgeTime(_Timing, frozen=True, kw_only=True, tag="judge"):
     usage: Usage | None = None
     cost_usd: float | None = None
     lost: Usage | None = None
-    """What failed attempts before it used."""
+    """The usage of failed attempts before it."""
 
 
 class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
-    """An attempt to ask the judge that is followed by another."""
+    """A failed attempt to ask the judge that was retried."""
 
     attempt: NonNegativeInt
     wait: float
@@ -87,7 +87,7 @@ class JudgeRetry(_Timing, frozen=True, kw_only=True, tag="judge_retry"):
 
 
 class UserTime(_Timing, frozen=True, kw_only=True, tag="user"):
-    """How long the model of a simulated user took, and what it used."""
+    """The duration and usage of a reply by a simulated user's model."""
 
     example: str
     model: str
@@ -95,31 +95,31 @@ class UserTime(_Timing, frozen=True, kw_only=True, tag="user"):
     usage: Usage | None = None
     cost_usd: float | None = None
     lost: Usage | None = None
-    """What failed attempts before it used."""
+    """The usage of failed attempts before it."""
 
 
 class UserRetry(JudgeRetry, frozen=True, kw_only=True, tag="user_retry"):
-    """An attempt to ask the model of a simulated user that is followed by another."""
+    """A failed attempt to ask a simulated user's model that was retried."""
 
 
 class Resumed(_Timing, frozen=True, kw_only=True, tag="resumed"):
     """The conversation is resumed."""
 
     kept: NonNegativeInt
-    """Bytes of its journal."""
+    """The size of its journal in bytes."""
     cut: str
-    """What was cut off it."""
+    """The part that was cut off."""
 
 
 class Began(_Timing, frozen=True, kw_only=True, tag="began"):
-    """A part of the run begins to play: the run itself, or one that resumes it."""
+    """A part of the run begins: the run itself, or a resumption."""
 
     after: float
     """Seconds since its process began."""
 
 
 class Ended(_Timing, frozen=True, kw_only=True, tag="ended"):
-    """A part of the run has ended by itself; one that was killed has no end."""
+    """A part of the run has ended normally; a killed one has no end."""
 
     seconds: float
     """Since its process began."""
@@ -143,7 +143,7 @@ T = TypeVar("T", bound=Timing)
 
 
 class Timings:
-    """Writes `timings.jsonl`, each line with the time on the wall. Without a file nothing is kept."""
+    """Writes `timings.jsonl`, each line with its wall time. Without a file nothing is kept."""
 
     def __init__(self, file: IO[str] | Appender | None = None) -> None:
         self._file = file
@@ -155,14 +155,14 @@ class Timings:
 
     @classmethod
     def resuming(cls, path: Path) -> "Timings":
-        """Resume timings; a torn last line is dropped: nobody has read it."""
+        """Resume timings; a torn last line is dropped, as nothing has read it."""
         if path.is_file():
             whole = read_regular(path).rfind(b"\n") + 1
             os.truncate(path, whole)
         return cls(Appender(path, new=False))
 
     def write(self, timing: Timing) -> None:
-        """Append what was timed; DiskFault if it cannot be kept."""
+        """Append a timing; DiskFault if it cannot be written."""
         if self._file is not None:
             line = encode_record(
                 replace(timing, at=wall_time()), clean=isinstance(timing, _ExchangeTime)
@@ -170,13 +170,13 @@ class Timings:
             append_line(self._file, Chain().seal_line(line))
 
     def close(self) -> None:
-        """Make sure that everything is on disk."""
+        """Ensure that everything is on disk."""
         if isinstance(self._file, Appender):
             self._file.close()
 
 
 def decode_timing(line: bytes, where: str) -> Timing:
-    """Return what a line times; LtmError that begins with `where` if it is none, or not what was written."""
+    """Decode a line; LtmError that begins with `where` if it is not a timing or was changed."""
     text = Chain().verify_line(line)
     if text is None:
         raise LtmError(f"{where}: its checksum does not fit")
@@ -184,7 +184,7 @@ def decode_timing(line: bytes, where: str) -> Timing:
 
 
 def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
-    """Yield the timings of one kind that can be read; no file holds none."""
+    """Yield the readable timings of one kind; nothing if the file does not exist."""
     return (
         timing
         for timing in iter_readable(path, decode_timing)
@@ -193,7 +193,7 @@ def iter_timings(path: Path, kind: type[T]) -> Iterator[T]:
 
 
 def load_all_timings(path: Path) -> tuple[list[Timing], str]:
-    """Return all timings that can be read, and what is wrong with the file, "" if nothing is."""
+    """Return all readable timings, and a description of the file's problem, "" if there is none."""
     timings: list[Timing] = []
     lost_lines = 0
     try:
@@ -209,7 +209,7 @@ def load_all_timings(path: Path) -> tuple[list[Timing], str]:
 
 
 def wall_seconds(parts: Iterable[Timing], seen: Iterable[datetime]) -> float:
-    """Return what all parts of a run took, from its `Began` and `Ended` in their order.
+    """Return the total duration of a run's parts, from `Began` and `Ended` in order.
 
     A part that was killed lasted at least until the last time that was `seen` in it.
     """
