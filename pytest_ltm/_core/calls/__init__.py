@@ -1,1 +1,1 @@
-"""The door to foreign code: in time, in one event loop, with one kind of error, tried again where that may help."""
+"""Calls of foreign code: with time limits, one event loop, one kind of error, and retries where they may help."""

@@ -1,9 +1,9 @@
-"""Airlock: the one place where objects of foreign code are touched.
+"""Airlock: the only place where foreign objects are touched.
 
-What an agent, judge, user, store, hook or exporter returned, raised or has as an
-attribute can run its own code whenever it is compared, printed, iterated or asked for
-its class. It is touched here only, within the time limit of a call, and comes out as
-exact builtins, as a type of ours that holds nothing else, or as an error.
+The results, exceptions and attributes of an agent, judge, user, store, hook or exporter
+can run their own code whenever they are compared, printed, iterated or asked for their
+class. They are touched only here, within the time limit of a call, and leave as exact
+builtins, as a type of ours that contains nothing else, or as an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pytest_ltm._core.storage.errors import (
 )
 from pytest_ltm._core.storage.schema import Field
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
 # Seconds that an attribute may take to be read where no call has a limit.
@@ -46,11 +46,11 @@ DEPTH = 50
 T = TypeVar("T")
 Refuse = Callable[[str], BaseException]
 
-# --- What an object is, whatever it says.
+# --- The real class of an object.
 
 
 def true_classes(value: object) -> tuple[type, ...]:
-    """Return the real class of an object and those that it inherits from."""
+    """Return the real class of an object and its base classes."""
     classes: tuple[type, ...] = _MRO.__get__(type(value))
     return classes
 
@@ -59,7 +59,7 @@ _MRO: Final[Any] = vars(type)["__mro__"]
 
 
 def inherits(value: object, kind: type[T]) -> TypeGuard[T]:
-    """Return whether an object is of a class, whatever its `__class__` says."""
+    """Return whether an object is of a class, ignoring its `__class__`."""
     return any(class_ is kind for class_ in true_classes(value))
 
 
@@ -73,12 +73,12 @@ def class_name(value: object) -> str:
 
 
 def read_attribute(holder: object, name: str, default: Any = None) -> Any:
-    """Return an attribute; the default if there is none, or reading it fails or takes long."""
+    """Return an attribute; the default if it is missing, or if reading it fails or takes long."""
     return look(lambda: getattr(holder, name, default), default)
 
 
 def read_flag(holder: object, name: str) -> bool:
-    """Return whether an attribute is `True`, without running code of the holder."""
+    """Return whether an attribute is `True`, without running code of the object."""
     try:
         return inspect.getattr_static(holder, name, False) is True
     except Exception:  # noqa: BLE001 - an object without a readable class has no flags
@@ -86,22 +86,23 @@ def read_flag(holder: object, name: str) -> bool:
 
 
 def look(examine: Callable[[], Any], default: Any = None) -> Any:
-    """Return what a look at a foreign object finds; the default if that fails or takes long."""
+    """Return the result of examining a foreign object; the default if that fails or takes long."""
     try:
         if threads.own_thread() is not None:
             return threads.call_in_own_thread(examine, LOOK_SECONDS)
         return call_within(LOOK_SECONDS, examine)
     except (KeyboardInterrupt, GeneratorExit):
         raise
-    except BaseException:  # noqa: BLE001 - whatever it raised, it has no such attribute
+    except BaseException:  # noqa: BLE001 - any failure means that there is no such attribute
         return default
 
 
-# --- Calling: everything that touches what a call returned or raised is part of the call.
+# --- Calling: everything that touches the result or exception of a call is part of the
+# call.
 
 
 class Refusal(Exception):
-    """What came in cannot be used; `error` is what is raised for it."""
+    """A foreign value cannot be used; `error` is the error to raise."""
 
     def __init__(self, error: LtmError) -> None:
         super().__init__()
@@ -109,16 +110,16 @@ class Refusal(Exception):
 
 
 Admit = Callable[..., Any]
-"""Makes of what came in what we keep: `admit(value, refuse=refuse)`."""
+"""Converts a foreign value to one of ours: `admit(value, refuse=refuse)`."""
 
 
 class Gate(Struct, frozen=True):
-    """How what a call returns or raises comes in."""
+    """How the results and exceptions of a call are admitted."""
 
     admit: Admit
     refuse: Refuse
     passing: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
-    """What passes as it is when it is raised."""
+    """Exceptions that pass through unchanged."""
 
     @property
     def unsettled(self) -> tuple[type[BaseException], ...]:
@@ -126,7 +127,7 @@ class Gate(Struct, frozen=True):
         return (Refusal, threads.OutOfTime, *self.passing)
 
     def enter(self, function: Callable[[], object]) -> Any:
-        """Return what a foreign function returns, admitted, or Pending; what it raises is settled."""
+        """Call a foreign function; return its admitted result or Pending. Exceptions are settled."""
         try:
             value = function()
             if not _is_awaitable(value):
@@ -140,13 +141,13 @@ class Gate(Struct, frozen=True):
 
 
 class Pending(Struct, frozen=True):
-    """An awaitable of foreign code; its result is admitted when it is awaited."""
+    """A foreign awaitable; its result is admitted when it is awaited."""
 
     gate: Gate
     awaitable: Any
 
     async def outcome(self) -> Any:
-        """Return the awaitable's result, admitted; what it raises is settled."""
+        """Await and return the admitted result. Exceptions are settled."""
         try:
             value = await self.awaitable
             return self.gate.admit(value, refuse=self.gate.refuse)
@@ -167,25 +168,25 @@ def _is_awaitable(value: object) -> bool:
 
 
 def class_members(kind: type) -> Mapping[str, object]:
-    """Return what a class itself defines, by name."""
+    """Return the attributes that a class itself defines, by name."""
     members: Mapping[str, object] = vars(type)["__dict__"].__get__(kind)
     return members
 
 
-# --- What was raised.
+# --- Exceptions.
 
 
 class ForeignError(RemoteCause):
-    """Stands for an exception whose class runs code of its own when it is touched."""
+    """Replaces an exception whose class runs code of its own when it is touched."""
 
 
 def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
-    """Return an exception that can be touched anywhere: itself, or one that stands for it.
+    """Return an exception that is safe to touch anywhere: the original, or a replacement.
 
-    A plain one stays: no method of its own runs when it is shown, compared or searched
-    for a cause, and it holds builtins only. Any other is replaced by a ForeignError of
-    the same name, text, frames and causes. One of ours stays, but its causes may be
-    foreign.
+    A plain one is kept: none of its own methods runs when it is shown, compared or
+    searched for a cause, and it contains only builtins. Any other is replaced by a
+    ForeignError of the same name, text, frames and causes. One of ours is kept, but its
+    causes may be foreign.
     """
     if not depth or _unwinds(error):
         return error
@@ -209,7 +210,7 @@ def settle_error(error: BaseException, depth: int = DEPTH) -> BaseException:
 
 
 def _slot(error: BaseException, name: str) -> Any:
-    """Return a field of an exception as Python keeps it, whatever its class says."""
+    """Return a field of an exception as Python stores it, ignoring its class."""
     return vars(BaseException)[name].__get__(error)
 
 
@@ -221,7 +222,7 @@ def _settle_link(error: BaseException, name: str, depth: int) -> BaseException |
 
 
 def _settle_parts(error: BaseException, depth: int) -> tuple[BaseException, ...]:
-    """Return the settled exceptions of a group, which may be one of a library."""
+    """Return the settled exceptions of a group, which may be a library's own type."""
     parts = exact_items(read_attribute(error, "exceptions")) or []
     if not all(inherits(part, BaseException) for part in parts):
         return ()
@@ -240,7 +241,7 @@ def _regroup(error: BaseException, parts: tuple[BaseException, ...]) -> BaseExce
 
 
 def _unwinds(error: BaseException) -> bool:
-    """Return whether an exception ends more than the call: it passes as it is."""
+    """Return whether an exception ends more than the call, so that it passes unchanged."""
     kinds = true_classes(error)
     return not any(kind is Exception for kind in kinds) and any(
         kind is GeneratorExit or kind is KeyboardInterrupt or kind is threads.OutOfTime
@@ -249,12 +250,12 @@ def _unwinds(error: BaseException) -> bool:
 
 
 def is_of_package(kind: type) -> bool:
-    """Return whether a class is defined in this package, and does not only say so."""
+    """Return whether a class is really defined in this package, whatever it claims."""
     module = sys.modules.get(_static(kind, "__module__"))
     package = __name__.partition(".")[0]
     if module is None or module.__name__.partition(".")[0] != package:
         return False
-    # Public names are imported when they are asked for.
+    # Public names are imported on first access.
     return getattr(module, _static(kind, "__name__"), None) is kind
 
 
@@ -263,7 +264,8 @@ def _static(kind: type, name: str) -> str:
     return str.__str__(value) if inherits(value, str) else ""
 
 
-# What a class of exceptions may define without running when one is shown or compared.
+# Attributes of an exception class that do not run when an exception is shown or
+# compared.
 _QUIET = frozenset(
     {
         *("__module__", "__doc__", "__init__", "__weakref__", "__dict__"),
@@ -276,7 +278,7 @@ _SCALARS = (str, int, float, bool, bytes, type(None))
 
 
 def _is_plain(error: BaseException) -> bool:
-    """Return whether touching an exception runs no code but Python's own."""
+    """Return whether touching an exception runs only Python's own code."""
     for kind in true_classes(error):
         if vars(builtins).get(_static(kind, "__name__")) is kind:
             continue
@@ -284,16 +286,16 @@ def _is_plain(error: BaseException) -> bool:
         if type(kind) is not type or not all(_is_quiet(*member) for member in members):
             return False
     if inherits(error, AttributeError):
-        # Python looks for similar names in it when it shows the error.
+        # Python searches it for similar names when it shows the error.
         vars(AttributeError)["obj"].__set__(error, None)
     values = [*_slot(error, "args"), *vars(error).values()]
     return all(_is_shown(value) or _holds_scalars(value) for value in values)
 
 
 def _has_exact_fields(error: AgentFault) -> bool:
-    """Return whether adapters gave a fault of ours what it is documented to take."""
+    """Return whether a fault of ours has only fields of the documented types, as adapters may set others."""
     if type(error) is not AgentFault and type(error) is not TransientFault:
-        return True  # raised by this package alone
+        return True  # raised only by this package
     fields = dict(vars(error))
     delay = fields.pop("retry_after", None)
     usage = fields.pop("usage", None)
@@ -322,7 +324,7 @@ def _is_quiet(name: str, value: object) -> bool:
 
 
 def is_scalar(value: object) -> bool:
-    """Return whether a value is a builtin text, number, truth value or None."""
+    """Return whether a value is a builtin text, number, boolean or None."""
     return any(type(value) is kind for kind in _SCALARS)
 
 
@@ -338,13 +340,13 @@ def _stand_in(error: BaseException) -> ForeignError:
         settled.lost = broken_off(error)
     except (threads.OutOfTime, KeyboardInterrupt):
         raise
-    except BaseException:  # noqa: BLE001, S110 - what cannot be read says nothing
+    except BaseException:  # noqa: BLE001, S110 - an unreadable exception gives no information
         pass
     return settled.with_traceback(_slot(error, "__traceback__"))
 
 
 def _settle_fault(error: BaseException) -> AgentFault:
-    """Return a fault of ours with what a subclass says of itself, as far as that can be used."""
+    """Return a fault of our own class, with the usable fields of a subclass."""
     fault = AgentFault(text_of(error))
     if inherits(error, TransientFault):
         seconds = _seconds(read_attribute(error, "retry_after"))
@@ -362,11 +364,11 @@ def _seconds(value: object) -> float | None:
     return float(exact_scalar(value)) if is_amount(value) else None  # type: ignore[arg-type]
 
 
-# --- What was returned: exact builtins.
+# --- Results: exact builtins.
 
 
 def exact_scalar(value: object) -> object:
-    """Return the builtin of a text, number, truth value or None; anything else as it is."""
+    """Convert a text, number, boolean or None to its builtin type; return any other value unchanged."""
     kinds = true_classes(value)
     for base, copy in _COPIES:
         if any(kind is base for kind in kinds):
@@ -384,7 +386,7 @@ _COPIES: tuple[tuple[type, Callable[[Any], object]], ...] = (
 
 
 def exact_text(value: object) -> str:
-    """Return a `str` that UTF-8 can hold; TypeError for what is not text."""
+    """Return a `str` that can be encoded in UTF-8; TypeError for anything except text."""
     text = str.__str__(value)
     if text.isascii():
         return text
@@ -392,7 +394,7 @@ def exact_text(value: object) -> str:
 
 
 def exact_items(value: object) -> list[Any] | None:
-    """Return what a list or a tuple holds, whatever its `__iter__` says; None for anything else."""
+    """Return the items of a list or a tuple, ignoring its `__iter__`; None for anything else."""
     if inherits(value, list):
         return list(list.__iter__(value))
     if inherits(value, tuple):
@@ -401,7 +403,7 @@ def exact_items(value: object) -> list[Any] | None:
 
 
 def exact_pairs(value: object) -> list[tuple[str, object]]:
-    """Return pairs of a name and a text, number, truth value or None; TypeError for anything else."""
+    """Return pairs of a name and a text, number, boolean or None; TypeError for anything else."""
     pairs = [exact_items(pair) for pair in exact_items(value) or []]
     if not all(pair is not None and len(pair) == 2 for pair in pairs):
         raise TypeError(f"{shown(value)} is not a list of pairs")
@@ -416,9 +418,10 @@ def _exact_or_shown(value: object) -> object:
 
 
 def exact_tree(value: object) -> Any:
-    """Return JSON values with exact builtins in place of what only behaves like one.
+    """Return JSON values as exact builtins, replacing subclasses.
 
-    TypeError for anything that is not made of dict, list, text, numbers, bool and None.
+    TypeError for anything that does not consist of dict, list, text, numbers, bool and
+    None.
     """
     if type(value) is dict:
         return {exact_text(name): exact_tree(part) for name, part in value.items()}
@@ -430,13 +433,13 @@ def exact_tree(value: object) -> Any:
     return scalar
 
 
-# The characters that a reply may have: nobody says more at once, and a fault that
+# The maximum length of a reply in characters: no real reply is longer, and a fault that
 # floods must not flood the record.
 LONGEST_REPLY = 1_000_000
 
 
 def check_json(value: object, refuse: Refuse, *, where: str) -> Any:
-    """Return the JSON value that `configuration()` returned; `where`: as errors call its owner."""
+    """Return the JSON value that `configuration()` returned; `where`: its owner's name in errors."""
     try:
         return exact_tree(Field(value, where, "configuration").json())
     except DefinitionError as error:
@@ -444,32 +447,32 @@ def check_json(value: object, refuse: Refuse, *, where: str) -> Any:
 
 
 def drop(value: object, refuse: Refuse) -> None:
-    """Leave what was returned behind: nobody asked for it."""
+    """Ignore the returned value: the caller needs none."""
 
 
 def hand_over(value: object, refuse: Refuse) -> Any:  # noqa: ARG001 - an Admit
-    """Return an object that stays foreign, to be asked again through the airlock."""
+    """Return an object that stays foreign; later calls of it go through the airlock, too."""
     return value
 
 
 MOST_TOKENS, MOST_USD = 10**12, 10**9
-"""Of one reply: a higher one is a mistake of the reporter, and one such figure would spoil every sum."""
+"""Per reply: a higher figure is an error of its reporter, and would spoil every sum."""
 
 
 def is_count(value: object) -> bool:
-    """Return whether a value is a whole number of tokens or calls that can be."""
+    """Return whether a value is a plausible whole number of tokens or calls."""
     number = exact_scalar(value)
     return type(number) is int and 0 <= number <= MOST_TOKENS
 
 
 def is_amount(value: object) -> bool:
-    """Return whether a value is a number of dollars that can be."""
+    """Return whether a value is a plausible number of dollars."""
     number = exact_scalar(value)
     return (type(number) is int or type(number) is float) and 0 <= number <= MOST_USD
 
 
 def shown(value: object) -> str:
-    """Return a foreign value as an error shows it: short, with its type, whatever its `repr` does."""
+    """Return a foreign value as an error shows it: short, with its type, and safe even if its `repr` fails."""
     if value is None:
         return "None"
     name = class_name(value)

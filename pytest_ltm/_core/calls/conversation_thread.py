@@ -1,7 +1,7 @@
-"""The thread that a conversation has for its agent where several are played at once; here and now where none is.
+"""A conversation's own thread for its agent if several conversations are played at once; otherwise, direct calls.
 
-A mode that plays several puts its own objects in place (`OWN_THREAD`, `SERVING`,
-`SAYING`); what calls agents only asks for them.
+A mode that plays several conversations installs its objects (`OWN_THREAD`, `SERVING`,
+`SAYING`); callers of agents only look them up.
 """
 
 from __future__ import annotations
@@ -17,82 +17,81 @@ from pytest_ltm._core.storage.clock import sleep_interruptibly, stopwatch_second
 
 T = TypeVar("T")
 
-# Seconds after which a call that swallowed the first interruption is interrupted again,
-# and so on.
+# Seconds after which a call that swallowed an interruption is interrupted again.
 REPEAT = 0.25
-# The interruptions that a call may swallow; then its thread is left to itself.
+# The number of interruptions that a call may swallow before its thread is abandoned.
 IGNORED = 3
 
 
 class OutOfTime(BaseException):
-    """The call was interrupted; no `Exception`, because retry loops swallow those."""
+    """The call was interrupted; not an `Exception`, because retry loops swallow those."""
 
 
 class ConversationThread(Protocol):
-    """The thread of one conversation, as the conversation sees it."""
+    """The thread of one conversation, as seen by the conversation."""
 
     pinned: int
-    """Where it is not 0 everybody waits for a request: pytest is in the middle of something."""
+    """If not 0, the whole process waits for each request, because pytest is in the middle of an operation."""
     lag: float
-    """Seconds that answers have waited for the conversation to go on."""
+    """Seconds for which answers have waited for the conversation to continue."""
 
     def ask(self, call: Callable[[], T], seconds: float | None) -> T:
-        """Return what the call returns; OutOfTime after so many seconds."""
+        """Make the call and return its result; OutOfTime after `seconds`."""
 
     def pause(self, seconds: float) -> None:
-        """Wait so long."""
+        """Wait for some seconds."""
 
     def capture_logs(
         self, around: Callable[[], AbstractContextManager[object]], level: int
     ) -> AbstractContextManager[None]:
-        """What is said during the calls in the block is said again within `around`; `level`: which logs are wanted."""
+        """Replay the output of calls made in the block within `around`; `level`: the lowest level of logs wanted."""
 
     def may_send(self) -> None:
-        """Raise Stopped where nothing new is sent."""
+        """Raise Stopped if nothing more may be sent."""
 
     def wait_for_turn(self, turn: Hashable) -> None:
-        """Wait for a turn that one conversation at a time has; it may take it several times."""
+        """Wait for a turn that one conversation at a time can hold; it may be taken repeatedly."""
 
     def leave(self, turn: Hashable) -> None:
-        """Give it back as often as it was taken."""
+        """Release all holds on the turn."""
 
 
 class ServingThread(Protocol):
-    """The same thread, as the code sees it that runs there."""
+    """The same thread, as seen by the code that runs in it."""
 
     wake: Callable[[], object] | None
-    """What an interruption calls."""
+    """Called by an interruption."""
 
     def limit_request(self, seconds: float | None) -> None:
-        """Give the call that is being served so many seconds from now on; None: no limit."""
+        """Limit the current request to some seconds from now on; None: no limit."""
 
 
 class KeptOutput(Protocol):
-    """What is printed, logged and warned of in one thread."""
+    """The captured output, logs and warnings of one thread."""
 
     level: int
-    """From which logs are wanted."""
+    """The lowest level of logs wanted."""
 
     def add(self, say: Callable[[], object], size: int = 0) -> None:
-        """Keep it, to be said again."""
+        """Keep an output for replay."""
 
 
 OWN_THREAD: ContextVar[ConversationThread | None] = ContextVar(
     "OWN_THREAD", default=None
 )
 SERVING: ContextVar[ServingThread | None] = ContextVar("SERVING", default=None)
-# Where what is said in this thread is kept; None: it is said at once.
+# Where this thread's output is captured; None: it is not captured.
 SAYING: ContextVar[KeptOutput | None] = ContextVar("SAYING", default=None)
 
 
-# --- What conversations and agents call. Where one conversation is played at a time
-# everything happens here and now.
+# --- Functions for conversations and agents. If one conversation is played at a time,
+# they act directly.
 
 
 def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T:
-    """Return the call's result, made in the thread of the conversation that is being played, while others go on.
+    """Make the call in the current conversation's thread, while other conversations continue; return its result.
 
-    OutOfTime after so many seconds (None: no limit). Only where `own_thread()` is not
+    OutOfTime after `seconds` (None: no limit). Requires that `own_thread()` is not
     None.
     """
     thread = own_thread()
@@ -101,17 +100,17 @@ def call_in_own_thread(call: Callable[[], T], seconds: float | None = None) -> T
 
 
 def own_thread() -> ConversationThread | None:
-    """Return the thread of the conversation that is being played; None where one is played at a time."""
+    """Return the current conversation's thread; None if one conversation is played at a time."""
     return OWN_THREAD.get()
 
 
 def runs_in_own_thread() -> bool:
-    """Whether this code runs in such a thread, which has limits of its own."""
+    """Return whether this code runs in such a thread, which has its own limits."""
     return SERVING.get() is not None
 
 
 def set_call_limit(seconds: float | None) -> None:
-    """Give the call in this thread so many seconds from now on (None: as many as it has; inf: no limit)."""
+    """Limit the call in this thread to some seconds from now on (None: keep its limit; inf: no limit)."""
     serving = SERVING.get()
     if serving is not None and seconds is not None:
         serving.limit_request(None if seconds == math.inf else seconds)
@@ -119,7 +118,7 @@ def set_call_limit(seconds: float | None) -> None:
 
 @contextmanager
 def woken_by(wake: Callable[[], object]) -> Iterator[None]:
-    """Within the block an interruption of this thread calls `wake`, which ends its wait in C."""
+    """Call `wake` when this thread is interrupted within the block; it interrupts a blocking C call."""
     serving = SERVING.get()
     if serving is None:
         yield
@@ -132,7 +131,7 @@ def woken_by(wake: Callable[[], object]) -> Iterator[None]:
 
 
 def sleep_here(seconds: float) -> None:
-    """Let real time pass, for this conversation only."""
+    """Wait in real time, for this conversation only."""
     thread = own_thread()
     if thread is None:
         sleep_interruptibly(seconds)
@@ -141,13 +140,13 @@ def sleep_here(seconds: float) -> None:
 
 
 def own_time() -> float:
-    """Return the time on the stopwatch without what this conversation has waited for others to let it go on."""
+    """Return the stopwatch's time without the time that this conversation has waited for others."""
     thread = own_thread()
     return stopwatch_seconds() - (0.0 if thread is None else thread.lag)
 
 
 def throw_into(thread: threading.Thread, kind: type[BaseException]) -> None:
-    """Raise it in another thread, as soon as Python code runs there."""
+    """Raise an exception in another thread, as soon as it runs Python code."""
     import ctypes
 
     throw = getattr(ctypes.pythonapi, "PyThreadState_SetAsyncExc", None)

@@ -1,10 +1,10 @@
-"""The event loop that the async code of agents, judges and users' models shares in this process.
+"""The event loop that the async code of agents, judges and simulated users shares in this process.
 
-What lives at module level (a client, a lock, a pool of connections) belongs to the
-first loop that uses it, so there is one. Where one conversation is played at a time the
-loop turns in the thread that asks, while that one waits. Where several are
-(`share_in_thread`), it has a thread of its own, and all of an async agent happens
-there: what is made there, such as a database's connection, may be used there.
+Objects at module level (a client, a lock, a connection pool) belong to the first loop
+that uses them, so there is one loop. If one conversation is played at a time, the loop
+runs in the calling thread while that waits. If several are (`share_in_thread`), it has
+a thread of its own, and all code of an async agent runs there: objects created there,
+such as a database connection, can be used there.
 """
 
 from __future__ import annotations
@@ -41,40 +41,39 @@ from pytest_ltm._core.storage.clock import (
 if TYPE_CHECKING:
     import asyncio
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
-# Seconds that a cancelled reply has for putting things in order.
+# Seconds that a cancelled reply has for cleaning up.
 GRACE = 0.5
-# Seconds between two looks at whether the loop turns.
+# Seconds between two checks that the loop runs.
 BEAT = 0.1
-# Seconds that code which keeps the loop from turning has for coming back once it was
-# interrupted.
+# Seconds that code blocking the loop has for returning after it was interrupted.
 UNBLOCK_SECONDS = 3.0
 
 _UNSTOPPABLE: list[asyncio.Task[Any]] = []
-# Kept, because freeing a coroutine that catches everything in a loop would run that
-# loop once more, for ever. Whose task runs: what a task starts inherits it.
+# `_UNSTOPPABLE` is kept, because freeing a coroutine that catches everything would run
+# it once more, forever. `_SHARE`: the owner of the current task; tasks inherit it.
 _SHARE: ContextVar[LoopShare | None] = ContextVar("_SHARE", default=None)
 
 
 class LoopLost(Exception):
-    """Somebody keeps the event loop from turning, and does not come back."""
+    """The event loop is blocked permanently."""
 
 
 class outside_any_loop:  # noqa: N801 - used as a function; a class, because every call of an agent is inside one
-    """Let the code inside run a loop (`asyncio.run` too) though this thread may be in one already.
+    """Allow the code inside to run a loop (including `asyncio.run`), even if this thread is in one already.
 
-    "The running loop" and, since Python 3.14, "the current task" are notes that asyncio
-    keeps for the thread. A notebook, pytest-asyncio or anyio may have left theirs
-    there, and asyncio then refuses to run any other loop, although ours runs to its end
-    before theirs goes on. So the notes are taken away and restored.
+    "The running loop" and, since Python 3.14, "the current task" are per-thread markers
+    of asyncio. A notebook, pytest-asyncio or anyio may have set theirs, and asyncio
+    then refuses to run any other loop, although ours ends before theirs continues. So
+    the markers are removed and restored.
     """
 
     __slots__ = ("_loop", "_task")
 
     def __enter__(self) -> None:
-        # until somebody has imported it, and whole, no loop runs here
+        # Until asyncio has been imported completely, no loop runs here.
         events_module: Any = sys.modules.get("asyncio")
         running = getattr(events_module, "_get_running_loop", None)
         self._loop = running and running()
@@ -89,13 +88,13 @@ class outside_any_loop:  # noqa: N801 - used as a function; a class, because eve
 
 
 def _swap_task(loop: object, task: object) -> Any:
-    """Let the loop have this current task, and return the one it had; nothing happens below Python 3.12."""
+    """Replace a loop's current task and return the previous one; does nothing before Python 3.12."""
     swap = getattr(sys.modules["asyncio"].tasks, "_swap_current_task", None)
     return swap and swap(loop, task)
 
 
 def is_async(agent: object) -> bool:
-    """Return whether an agent, a judge, or the class or function of one says that its replies must be awaited."""
+    """Return whether the replies of an agent or a judge, or of its class or function, must be awaited."""
     parts = (agent, read_attribute(agent, "reply"), read_attribute(agent, "assess"))
     awaited: bool = look(
         lambda: any(map(inspect.iscoroutinefunction, parts)), default=False
@@ -104,14 +103,14 @@ def is_async(agent: object) -> bool:
 
 
 def shares_loop(agent: object) -> bool:
-    """Return whether an agent is awaited in the loop that all share."""
+    """Return whether an agent is awaited in the shared loop."""
     return is_async(agent) and not any(
         read_flag(agent, name) for name in ("own_loop", "main_thread")
     )
 
 
 def has_thread() -> bool:
-    """Return whether the shared loop has a thread of its own, and this is another one."""
+    """Return whether the shared loop has its own thread, and this is a different one."""
     return bool(_threaded) and threading.current_thread() is not _threaded[-1].thread
 
 
@@ -119,11 +118,11 @@ _SHARES: WeakSet[LoopShare] = WeakSet()
 
 
 class LoopShare:
-    """What one conversation does with the event loop: its calls, its tasks, its context variables; close it.
+    """One conversation's use of the event loop: its calls, tasks and context variables; must be closed.
 
-    `who`: as messages call it. `agent`: who is called; one that says `own_loop = True`
-    gets a loop of its own, and one that says `main_thread = True` is awaited where it
-    is called.
+    `owner`: the name used in messages. `agent`: the object that is called; `own_loop =
+    True` gives it a loop of its own, and `main_thread = True` awaits it in the calling
+    thread.
     """
 
     def __init__(self, owner: str = "an agent", agent: object = None) -> None:
@@ -134,20 +133,20 @@ class LoopShare:
         self._own: asyncio.AbstractEventLoop | None = None
         self.tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
         self.over_at = 0.0
-        """When what it still does keeps others waiting: the end of the limit of its call, or shortly after the call."""
+        """When its activity counts as blocking others: the end of its call's limit, or shortly after the call."""
         self.blocked = 0.0
-        """Seconds for which it has kept the shared loop from turning."""
+        """Seconds for which it has blocked the shared loop."""
         self.blocks = False
-        """Whether its last call did so for most of its time."""
+        """Whether its last call blocked the loop for most of its time."""
         _SHARES.add(self)
 
     def call(
         self, timeout: float | None, function: Callable[[], object], gate: Gate
     ) -> Any:
-        """Return what a function returns, or the result of an awaitable that it returns, by a gate.
+        """Call a function through a gate; return its result, or that of the awaitable that it returns.
 
-        OutOfTime after `timeout` seconds. In the conversation's own thread where it has
-        one. Must be called `outside_any_loop`.
+        OutOfTime after `timeout` seconds. Runs in the conversation's own thread if it
+        has one. Must be called `outside_any_loop`.
         """
         if threads.own_thread() is not None:
             return threads.call_in_own_thread(
@@ -174,10 +173,10 @@ class LoopShare:
         return self.run(value.outcome(), timeout=timeout)
 
     def run(self, awaitable: Awaitable[Any], *, timeout: float | None) -> Any:
-        """Return the awaitable's result; OutOfTime after `timeout` seconds (None: no limit).
+        """Await and return the result; OutOfTime after `timeout` seconds (None: no limit).
 
-        A coroutine that blocks the loop instead of awaiting is interrupted a little
-        later than one that awaits.
+        A coroutine that blocks the loop is interrupted a little later than one that
+        awaits.
         """
         threaded = self._threaded()
         if threaded is not None:
@@ -204,7 +203,7 @@ class LoopShare:
         return value
 
     def close(self) -> None:
-        """Cancel what the agent left running, in the conversation's own thread; nothing happens the second time."""
+        """Cancel the agent's remaining tasks, in the conversation's own thread; a second call does nothing."""
         if threads.own_thread() is None:
             self._close()
         elif self._own is not None or self.tasks:
@@ -217,12 +216,13 @@ class LoopShare:
         tasks_left = {task for task in list(self.tasks) if not task.done()}
         try:
             if loop is not None and not loop.is_running():
-                # one that runs is in a thread that never came back
+                # a running one is in a thread that never came back
                 loop.run_until_complete(_cancelled(tasks_left))
                 loop.run_until_complete(loop.shutdown_asyncgens())
             elif tasks_left:
                 self.run(_cancelled(tasks_left), timeout=2 * GRACE)
-        except (LoopLost, threads.OutOfTime):  # who does not end by then is left
+        # tasks that have not ended by then are abandoned
+        except (LoopLost, threads.OutOfTime):
             pass
         finally:
             _UNSTOPPABLE.extend(task for task in tasks_left if not task.done())
@@ -236,11 +236,11 @@ class LoopShare:
         timeout: float | None,
     ) -> Any:
         context: Context = _HERE.__dict__.get("context") or copy_context()
-        # the thread may be another by now
+        # The thread may have changed.
         context.run(threads.SAYING.set, threads.SAYING.get())
         context.run(_SHARE.set, self)
         threads.set_call_limit(math.inf)  # the loop keeps the limit
-        _HERE.context = None  # if this fails somebody may still be in it
+        _HERE.context = None  # If this fails, another call may still be in the context.
         with undisturbed():
             value, error = threaded.run(self, partial(begin, context), timeout, context)
         _HERE.context = context
@@ -259,14 +259,14 @@ class LoopShare:
         return _threaded[-1]
 
     def _loop_here(self) -> asyncio.AbstractEventLoop:
-        """Return a loop that turns in this thread: its own, or that of all who wait here."""
+        """Return a loop that runs in this thread: its own, or the one shared by all callers in this thread."""
         if self._has_own or threads.runs_in_own_thread():
-            # a thread of one conversation ends with it
+            # A conversation's thread ends with it.
             if self._own is None or self._own.is_running():
                 self._own = _new_loop()
             return self._own
         loops: list[asyncio.AbstractEventLoop] = _HERE.__dict__.setdefault("loops", [])
-        # one that runs waits for what is called within it
+        # A running loop waits for a call made inside it.
         idle = [loop for loop in loops if not loop.is_running()]
         if not idle:
             loops.append(_new_loop())
@@ -274,9 +274,8 @@ class LoopShare:
 
 
 _REPLACING = threading.Lock()
-# `loops` that turn in a thread while somebody waits there; the first is the one that
-# all share. `context`: that of the thread's conversation where it calls in the loop's
-# thread.
+# `loops` run in a thread while a caller waits there; the first is the shared one.
+# `context`: that of the thread's conversation for calls in the loop's thread.
 _HERE = threading.local()
 
 
@@ -287,8 +286,8 @@ def _new_loop() -> asyncio.AbstractEventLoop:
         loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any
     ) -> asyncio.Task[Any]:
         task = asyncio.Task(coroutine, loop=loop, **more)
-        # Whose task it is decides who is charged when it blocks the loop, and whose
-        # close() cancels it.
+        # The owner of a task is charged if the task blocks the loop, and its close()
+        # cancels the task.
         if share := _SHARE.get():
             share.tasks.add(task)
         return task
@@ -302,28 +301,28 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 _LOOPS: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
-# --- Where several conversations are played at once.
+# --- Several conversations at once.
 
 
 def share_in_thread() -> None:
-    """Let the shared loop have a thread of its own from now on, which starts when it is first needed."""
+    """Give the shared loop a thread of its own, which starts on first use."""
     if not _threaded:
         _threaded.append(ThreadedLoop({}))
 
 
 def lost_by() -> str:
-    """Return who made the shared loop useless, if anybody did."""
+    """Return the name of the agent that made the shared loop unusable; "" if it is usable."""
     return next((threaded.lost for threaded in _threaded if threaded.lost), "")
 
 
 def blocked_seconds() -> dict[str, float]:
-    """Return for how long each has kept the loop from turning where conversations are played at once."""
+    """Return the seconds for which each agent has blocked the shared loop in a thread."""
     return _threaded[-1].blocked if _threaded else {}
 
 
 @atexit.register
 def close_loops() -> None:
-    """End all loops: at the end of the run."""
+    """Close all loops at the end of the run."""
     for threaded in _threaded:
         threaded.close()
     _threaded.clear()
@@ -336,19 +335,19 @@ def close_loops() -> None:
 
 
 class ThreadedLoop:
-    """The shared loop in a thread of its own, which never holds up the end of the process.
+    """The shared loop in a thread of its own, which never delays the end of the process.
 
-    Another thread looks whether it turns. While one conversation keeps it from turning
-    the time of the others stands still; one that does so beyond its own limit is
-    interrupted, and if that does not help the loop is given up.
+    A second thread checks that it runs. While one conversation blocks it, the time
+    limits of the others are extended; one that blocks it beyond its own limit is
+    interrupted, and if that does not help, the loop is abandoned.
     """
 
     def __init__(self, blocked: dict[str, float]) -> None:
         self.blocked = blocked
         self.stalled = 0.0
-        """Seconds for which it did not turn, so far."""
+        """Seconds for which it was blocked so far."""
         self.lost = ""
-        """Who made it useless."""
+        """The name of the agent that made it unusable."""
         self.thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls: dict[Future[Any], LoopShare] = {}
@@ -364,16 +363,16 @@ class ThreadedLoop:
         timeout: float | None,
         context: Context,
     ) -> tuple[Any, BaseException | None]:
-        """Return the result of the awaitable that `begin` makes; waits in the thread that calls."""
+        """Await what `begin` creates and return the result; the calling thread waits."""
         import asyncio
 
-        with self._starting:  # several conversations may be the first
+        with self._starting:  # several conversations may be first
             loop = self._loop or self._start()
         began = stopwatch_seconds()
         blocked = share.blocked
         share.over_at = math.inf if timeout is None else began + timeout + 2 * GRACE
-        # In a copy, because the loop's thread may enter the context before this one has
-        # left it.
+        # In a copy, because the loop's thread may enter the context before this thread
+        # has left it.
         limited = _limited(
             carry_into_loop(begin)(), timeout, lambda: self.stalled - share.blocked
         )
@@ -383,7 +382,8 @@ class ThreadedLoop:
             with threads.woken_by(future.cancel):
                 result: tuple[Any, BaseException | None] = future.result()
                 return result
-        except CancelledError:  # by whoever interrupts this thread, or gave up the loop
+        # cancelled by an interruption of this thread, or because the loop was abandoned
+        except CancelledError:
             if self.lost:
                 raise LoopLost(
                     f"{self.lost} blocks the event loop of all async agents, and does not come back"
@@ -397,7 +397,7 @@ class ThreadedLoop:
             share.blocks = share.blocked - blocked > max((now - began) / 2, BEAT)
 
     def close(self) -> None:
-        """Cancel what is left, and end the threads."""
+        """Cancel the remaining tasks, and end the threads."""
         self._over.set()
         if self._loop is None or self.thread is None or self.lost:
             return
@@ -411,7 +411,7 @@ class ThreadedLoop:
         self.thread.join(4 * GRACE)
 
     def _start(self) -> asyncio.AbstractEventLoop:
-        """Start the threads; RuntimeError, and nothing has begun, where the system has no room for them."""
+        """Start the threads; RuntimeError, with nothing started, if the system cannot create them."""
         loop = _new_loop()
         watching = threading.Thread(
             target=self._watch, args=(loop,), name="ltm-loop-watch", daemon=True
@@ -434,7 +434,7 @@ class ThreadedLoop:
         while not self._over.is_set():
             try:
                 loop.run_forever()
-            except BaseException:  # noqa: BLE001, S112 - of a task nobody waits for, or an interruption that came too late
+            except BaseException:  # noqa: BLE001, S112 - of an unawaited task, or an interruption that came too late
                 continue
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -452,7 +452,7 @@ class ThreadedLoop:
     def _blame(
         self, loop: asyncio.AbstractEventLoop, now: float, seconds: float
     ) -> None:
-        """The loop does not turn: charge the one that keeps it, and interrupt it beyond its limit."""
+        """Charge the conversation that blocks the loop, and interrupt it beyond its limit."""
         import asyncio
 
         task = asyncio.current_task(loop)
@@ -486,10 +486,10 @@ async def _limited(
     timeout: float | None,
     stalled: Callable[[], float] = float,
 ) -> tuple[Any, BaseException | None]:
-    """Return the awaitable's result, or what it raises; `stalled`: seconds for which others held up the loop."""
+    """Await a result or exception within a limit; `stalled`: seconds for which others blocked the loop."""
     import asyncio
 
-    # asyncio.wait, not wait_for: that one waits for ever for a task that swallows its
+    # asyncio.wait, not wait_for, which waits forever for a task that swallows its
     # cancellation.
     task: asyncio.Task[tuple[Any, BaseException | None]] = asyncio.ensure_future(
         _outcome(awaitable)
@@ -505,7 +505,7 @@ async def _limited(
             if paused_since(pauses):
                 seconds_left = timeout
             elif (seconds_left := stalled() - lag) < BEAT:
-                # else nobody could answer meanwhile
+                # Otherwise nothing could answer in the meantime.
                 break
     finally:
         await _cancelled({task})
@@ -514,12 +514,12 @@ async def _limited(
 
 async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     # As a value, because asyncio throws a task's SystemExit or KeyboardInterrupt
-    # through the loop, and once more at whoever looks at the task in the next run.
+    # through the loop, and once more into the next run that looks at the task.
     try:
         return await awaitable, None
-    except GeneratorExit:  # it may come from whoever frees the coroutine
+    except GeneratorExit:  # it may come from freeing the coroutine
         raise
-    except BaseException as error:  # noqa: BLE001 - skip() and fail() are no Exceptions; all end the body
+    except BaseException as error:  # noqa: BLE001 - skip() and fail() are not Exceptions; all end the body
         return None, error
 
 
@@ -533,6 +533,5 @@ async def _cancelled(tasks: set[asyncio.Task[Any]]) -> None:
         await asyncio.wait(running, timeout=GRACE)
 
 
-# The loops that had a thread; the last is the one that is used, those before it were
-# lost.
+# The loops that had a thread; the last is in use, the earlier ones were lost.
 _threaded: list[ThreadedLoop] = []

@@ -1,9 +1,9 @@
-"""ForeignCaller: the one door to code that is not ours, of agents, judges and simulated users' models.
+"""ForeignCaller: calls foreign code of agents, judges and simulated users' models.
 
-Every call has a time limit, and whatever goes wrong in it becomes one kind of error,
-without secrets. A call that failed for a passing reason is made again, and what failed
-attempts have used is added up. What is said in the thread of a conversation is kept for
-its item; what is returned or raised comes in by the airlock.
+Every call has a time limit, and every failure in it becomes one kind of error, without
+secrets. A call that failed temporarily is retried, and the usage of failed attempts is
+summed up. Output in the thread of a conversation is captured for its item; results and
+exceptions pass through the airlock.
 """
 
 from __future__ import annotations
@@ -49,27 +49,26 @@ from pytest_ltm._core.storage.errors import (
     text_of,
 )
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
 T = TypeVar("T")
 E = TypeVar("E", bound=LtmError)
 
-# Of callers that never make another attempt, so nobody waits for what it draws.
+# Unused: these callers never retry.
 _RNG = Random(0)
 
 
 class ForeignCaller(Generic[E]):
-    """Calls somebody's code; close it at the end.
+    """Calls foreign code; must be closed at the end.
 
-    `who`: as messages call it. `error` makes the errors, from a text. `callee`: the
-    agent or model that is called, whose wishes about threads and loops count. `timeout`
-    is in seconds for each call (None: no limit). `fatal` exceptions pass through.
-    `retries`: how passing faults are tried again (None: never); `retried` is told of
-    each attempt that is followed by another. `count`: the tokens of a text, where an
-    attempt used what nobody reports. `failing`: what an error says of a method that
-    raised. `placed`: errors say where their cause was raised, as nobody will see its
-    traceback.
+    `who`: the name used in messages. `error` creates the errors from a text. `callee`:
+    the agent or model, whose settings about threads and loops apply. `timeout`: seconds
+    for each call (None: no limit). `fatal`: exceptions that pass through. `retries`:
+    how transient faults are retried (None: never); `retried` is called for each attempt
+    that is retried. `count`: the tokens of a text, used if an attempt reports no usage.
+    `failing`: the error text for a method that raised. `placed`: errors include where
+    their cause was raised, because its traceback is not shown.
     """
 
     def __init__(
@@ -94,12 +93,12 @@ class ForeignCaller(Generic[E]):
         self._failing = failing
         self._placed = placed
         self.restorable = True
-        """Whether a call that was interrupted leaves something that can go on."""
+        """Whether the state left by an interrupted call can be continued from."""
         self._retries = retries or Retries(most=0, rng=_RNG)
         self._retried = retried
         self._loop = LoopShare(who, callee)
         self.lost: Usage | None = None
-        """What failed attempts of the last `persist` used."""
+        """The usage of failed attempts in the last `persist`."""
 
     def call(
         self,
@@ -109,10 +108,10 @@ class ForeignCaller(Generic[E]):
         admit: Admit = hand_over,
         **keywords: object,
     ) -> Any:
-        """Return the result of a function, async or not; the error for anything that is thrown on the way.
+        """Call a sync or async function and return its result; any exception becomes `error`.
 
-        `doing`: what the error says of it, as in `could not be made`. `admit`: what is
-        made of the value, within the same limit.
+        `doing`: the error's verb phrase, as in `could not be made`. `admit`: converts
+        the result, within the same limit.
         """
         return self._enter(doing, partial(function, *arguments, **keywords), admit)
 
@@ -124,7 +123,7 @@ class ForeignCaller(Generic[E]):
         admit: Admit = drop,
         **keywords: object,
     ) -> Any:
-        """Return the result of a method, async or not; the error for anything that is thrown on the way."""
+        """Call a sync or async method and return its result; any exception becomes `error`."""
 
         def call() -> object:
             return getattr(callee, method)(*arguments, **keywords)
@@ -134,7 +133,7 @@ class ForeignCaller(Generic[E]):
     def examine(
         self, doing: str, function: Callable[..., Any], *arguments: object
     ) -> Any:
-        """Return what a function of ours finds out about a foreign object; what it refuses passes as it is."""
+        """Return the result of our own function on a foreign object; the function's LtmErrors pass unchanged."""
         return self._enter(doing, partial(_examined, function, *arguments), hand_over)
 
     def _enter(self, doing: str, function: Callable[[], object], admit: Admit) -> Any:
@@ -143,13 +142,13 @@ class ForeignCaller(Generic[E]):
             return self._loop.call(self.timeout, function, gate)
 
     def close(self) -> None:
-        """Cancel what was left running."""
+        """Cancel the remaining tasks."""
         with outside_any_loop():
             self._loop.close()
 
     @property
     def persists(self) -> bool:
-        """Whether `persist` makes another attempt at all."""
+        """Whether `persist` retries at all."""
         return self._retries.most > 0
 
     def persist(
@@ -161,12 +160,12 @@ class ForeignCaller(Generic[E]):
         ready: Callable[[], None] = lambda: None,
         used: Callable[[], Usage | None] = lambda: None,
     ) -> T:
-        """Return the attempt's result, made again after passing faults; what failed ones used is then in `lost`.
+        """Make an attempt, retry it after transient faults, and return its result; `lost` has the failed ones' usage.
 
-        `anew`: whether the other side can be put back to where it was, which `ready`
-        does before another attempt; else only a fault that says that nothing was taken
-        is followed by one. `sent`: what was sent, to estimate what a failed one took
-        where neither its error nor `used` knows.
+        `anew`: whether the other side can be restored by `ready` before a retry;
+        otherwise only a fault that says that nothing was taken is retried. `sent`: the
+        text that was sent, to estimate the usage of a failed attempt if neither its
+        error nor `used` reports it.
         """
         self.lost = None
         failures = list["Failed"]()
@@ -181,7 +180,7 @@ class ForeignCaller(Generic[E]):
             if usage is not None and (usage.total or error.usage is not None):
                 self.lost = usage + self.lost
             elif error.interrupted or error.refused or broken_off(error):
-                # Nobody reports it, and the other side may have taken the message: a
+                # It is not reported, and the other side may have taken the message: a
                 # bill is estimated, never 0.
                 self.lost = (
                     Usage(input_tokens=self._count(sent), estimated=True) + self.lost
@@ -201,7 +200,7 @@ class ForeignCaller(Generic[E]):
             raise
 
     def complete_usage(self, usage: Usage, message: str, text: str) -> Usage:
-        """Return a usage with estimates in place of what it says is not known."""
+        """Return a usage with estimates in place of unknown figures."""
         if not usage.estimated:
             return usage
         return Usage(
@@ -213,7 +212,7 @@ class ForeignCaller(Generic[E]):
         )
 
     def refusal(self, text: str) -> E:
-        """Return the error of a reply that came, cannot be used, and may be billed."""
+        """Return the error for a reply that arrived and cannot be used, but may be billed."""
         error = self._error(f"{self.who} {text}")
         error.refused = True
         return error
@@ -228,9 +227,9 @@ class ForeignCaller(Generic[E]):
         except Refusal as refusal:
             raise refusal.error from refusal.error.__cause__
         except OutOfTime as error:
-            # What was being handled when the time was over was not settled.
+            # The exception that was being handled at the timeout was not settled.
             error.__context__ = error.__cause__ = None
-            if self.timeout is None:  # a limit of the caller
+            if self.timeout is None:  # A limit of the caller.
                 raise
             raise self.out_of_time(doing) from error
         except LoopLost as error:
@@ -240,7 +239,7 @@ class ForeignCaller(Generic[E]):
             ) from error
         except self._fatal:
             raise
-        except AgentFault as fault:  # an adapter's own word
+        except AgentFault as fault:  # An adapter's own fault.
             subject = (
                 self.who if "{}" in self._failing else f"{self.who} {self._failing}"
             )
@@ -283,7 +282,7 @@ class ForeignCaller(Generic[E]):
         )
 
     def _pass_on(self, error: BaseException) -> None:
-        """Raise what must pass if it came in a group: a task group packs whatever its tasks raise."""
+        """Raise a fatal exception found in a group: a task group packs the exceptions of its tasks."""
         for part in getattr(error, "exceptions", ()):
             if isinstance(part, self._fatal):
                 raise part
@@ -306,9 +305,9 @@ _OURS = str(Path(__file__).parents[2])
 
 
 def _cure(error: BaseException) -> str:
-    """Return the way out of an error that comes of where code is called; else ""."""
+    """Return a cure for an error caused by where the code is called; else ""."""
     text = text_of(error) if isinstance(error, (RuntimeError, ValueError)) else ""
-    # Code that only the main thread can run, such as signal handlers.
+    # Code that works only in the main thread, such as signal handlers.
     if "main thread" in text and (runs_in_own_thread() or own_thread() is not None):
         return ". Say main_thread = True on the agent: its conversations are then played alone, there"
     if not any(sign in text for sign in _OTHER_LOOP):
@@ -329,7 +328,7 @@ _OTHER_LOOP = ("different event loop", "different loop", "Event loop is closed")
 
 
 def _awaitable(error: BaseException) -> str:
-    """Return what to await in place of the synchronous method that runs a loop, found in the traceback by its name."""
+    """Return the async counterpart of the sync method that runs a loop, found by name in the traceback."""
     traceback = error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame

@@ -1,4 +1,4 @@
-"""ForeignFiller: a filler that is not ours, called in time, whose exchanges are checked."""
+"""ForeignFiller: calls a foreign filler within a time limit, and checks its exchanges."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from pytest_ltm._core.model.filler import Filler, FillerExchange
 from pytest_ltm._core.storage.errors import FillerError
 from pytest_ltm._core.storage.secrets import redact_secrets
 
-# Seconds that a filler may take for one exchange.
+# Seconds allowed for creating one exchange.
 _MAKING = 60.0
 
 
 class ForeignFiller:
-    """Calls a filler of somebody else; FillerError for whatever goes wrong."""
+    """Calls a foreign filler; every failure is a FillerError."""
 
     def __init__(self, filler: object) -> None:
         self._filler = filler
         self._door = ForeignCaller("the filler", error=FillerError, timeout=_MAKING)
 
     def make(self, tokens: int, max_message_tokens: int) -> FillerExchange:
-        """Return the exchange that it makes."""
+        """Return the filler's next exchange."""
         exchange: FillerExchange = self._door.call_method(
             self._filler, "make", tokens, max_message_tokens, admit=check_filler
         )
         return exchange
 
     def configuration(self) -> Any:
-        """Return the JSON value that it tells for the plan's fingerprint."""
+        """Return the JSON value that the filler gives for the plan's fingerprint."""
         return self._door.call_method(
             self._filler, "configuration", admit=partial(check_json, where="the filler")
         )
 
 
 def admit_filler(filler: Any) -> Filler:
-    """Return a filler that can be asked anywhere: one of ours as it is; FillerError for what is none."""
+    """Return a filler that is safe to call: one of ours unchanged; FillerError if it is not a filler."""
     if filler is None:
         raise FillerError(f"{shown(filler)} is not a filler")
     if is_of_package(type(filler)):
@@ -57,7 +57,7 @@ def admit_filler(filler: Any) -> Filler:
 
 
 def check_filler(value: object, refuse: Refuse) -> FillerExchange:
-    """Return what a filler's `make()` returned."""
+    """Check and return the result of a filler's `make()`."""
     if not inherits(value, FillerExchange):
         raise refuse(f"make() returned {shown(value)}, not a FillerExchange")
     tokens = exact_scalar(value.message_tokens)

@@ -1,4 +1,4 @@
-"""Whether what a server refuses may pass: by what its words demand, then by its status."""
+"""Whether a server's refusal may be temporary: by the wording, then by the status."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_ltm._core.storage.patterns import made_later
 
 Chance: TypeAlias = Literal["passing", "final", "unknown"]
 
-# Statuses of the classes 4xx and 5xx that do not mean what their class does.
+# Statuses in 4xx and 5xx whose meaning differs from their class.
 _PASSING_4XX = frozenset({408, 409, 424, 425, 429, 499})
 _FINAL_5XX = frozenset({501, 505, 511})
-# With these the message was not taken; who says so asks to be left alone for a while.
+# With these the message was not taken, and the server asks for a pause.
 UNTAKEN = frozenset({425, 429, 503, 529})
-# What a server calls any error says nothing of this one, while other words do.
+# A generic name for any error says nothing about this one, while other words do.
 _SAYS_NOTHING = made_later(
     lambda: re.compile(
         rf" (?:(?P<blames>invalid request)|unknown|unexpected)(?: \w+)? (?:{stems_of('error')}|problem)"
@@ -25,14 +25,14 @@ _SAYS_NOTHING = made_later(
 _ONLY_NAMES = made_later(
     lambda: re.compile(rf"(?:(?: \w+)? (?:\d+|{stems_of('error')}\w*))*")
 )
-# A server that is not ready, or that cannot be reached, may be so later.
+# A server that is not ready or not reachable may recover.
 _STATE_DENIED = made_later(
     lambda: re.compile(rf" {stems_of('denial')}(?: \w+)? {stems_of('state')}")
 )
 _STATUSES = {
     split_words(status.phrase): status.value for status in HTTPStatus if status >= 400
 }
-# A short one may be said of anything: a connection is gone.
+# A short phrase is ambiguous, as in "a connection is gone".
 _LONGEST_WORD = 9
 _PHRASE = re.compile(
     "|".join(phrase for phrase in _STATUSES if len(phrase) > _LONGEST_WORD)
@@ -40,9 +40,9 @@ _PHRASE = re.compile(
 
 
 def sort_refusal(status: int, text: str) -> Chance:
-    """Return whether the same may be taken later, as far as the words of a refusal, or else its status, say it.
+    """Return whether a refused request may succeed later, by the wording, or else by the status.
 
-    `status`: 200 where no number is known.
+    `status`: 200 if unknown.
     """
     all_words = split_words(text)
     is_blamed = status not in _PASSING_4XX and any(
@@ -65,7 +65,7 @@ def sort_refusal(status: int, text: str) -> Chance:
         return "passing"
     if _is_refused(status) or has_word("key", words) or is_blamed:
         return "final"
-    # what 500 stands for is as general as no status
+    # 500 is as general as no status.
     is_told = status > 500 or status in _PASSING_4XX
     is_mute = status == 500 and _ONLY_NAMES.fullmatch(words)
     return "passing" if is_told or is_mute else "unknown"

@@ -1,4 +1,4 @@
-"""Retries: a message that failed for a passing reason is sent again, a bounded number of times, each time later."""
+"""Retries: a message that failed temporarily is sent again, a bounded number of times, with growing waits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pytest_ltm._core.model.account import split_words
 from pytest_ltm._core.storage import clock as _clock
 from pytest_ltm._core.storage.errors import TransientFault, text_of
 
-# Exceptions of HTTP clients are known by the words of their names: some never got to
-# send anything, others lost the connection, or patience.
+# HTTP clients' exceptions are recognised by words in their names: some never sent
+# anything, others lost the connection or timed out.
 _NOT_CONNECTED = re.compile(r" (?:connect\w{0,2}|pool|new connection) ")
 _BROKEN_OFF = re.compile(
     r" (?:\w*connect\w+|network|protocol|payload|incomplete|timeout)"
@@ -30,28 +30,28 @@ _DEEPEST = 10
 
 
 class Trouble(Struct, frozen=True):
-    """Something that may pass."""
+    """A possibly transient failure."""
 
     untaken: bool
-    """The message certainly did not arrive, so no memory holds it."""
+    """The message certainly did not arrive, so it is not in any memory."""
     retry_after: float | None = None
-    """Seconds that the other side asks to be left alone."""
+    """Seconds that the server asks to wait."""
     unsure: bool = False
-    """Nothing tells whether it passes: it is tried twice more at most."""
+    """Unclear whether it is transient: retried at most twice."""
 
 
 class RemoteCause(Exception):
-    """What was raised in another process, where its chain of causes was looked through: `passing`, `lost`."""
+    """An exception raised in another process, where its causes were examined: `passing`, `lost`."""
 
     passing: Trouble | None = None
     lost: bool = False
 
 
 def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
-    """Return what is known of an exception that may pass; None for any other.
+    """Return the trouble of a possibly transient exception; None for any other.
 
-    The chain of causes is looked through from the outside; a status code decides. A
-    group may pass if all in it may.
+    The chain of causes is examined from the outside; a status code decides. A group may
+    be transient if all its members may.
     """
     lost_trouble: Trouble | None = None
     for cause in _cause_chain(error):
@@ -68,7 +68,7 @@ def classify_failure(error: BaseException, *, now: datetime) -> Trouble | None:
         trouble = _by_kind(cause)
         if trouble is not None and trouble.untaken:
             return trouble
-        # a cause may know better: nothing was ever sent
+        # A cause may be more specific: nothing was ever sent.
         lost_trouble = lost_trouble or trouble
     return lost_trouble
 
@@ -87,7 +87,7 @@ def _classify_all(errors: Sequence[BaseException], now: datetime) -> Trouble | N
 
 
 def broken_off(error: BaseException) -> bool:
-    """Return whether the connection was lost, or patience, when the message may have been taken."""
+    """Return whether the connection was lost or timed out after the message may have been taken."""
     for cause in _cause_chain(error):
         if isinstance(cause, RemoteCause):
             return cause.lost
@@ -107,7 +107,8 @@ def _cause_chain(error: BaseException) -> Iterator[BaseException]:
         ):
             return
         yield cause_
-        # urllib, urllib3 and requests hold what happened in place of a cause
+        # urllib, urllib3 and requests keep the original exception elsewhere than in
+        # `__cause__`.
         first = vars(BaseException)["args"].__get__(cause_)[:1]
         candidates = (cause_.__cause__, _safe_getattr(cause_, "reason"), *first)
         cause_ = next(
@@ -145,7 +146,7 @@ def _by_status(error: BaseException, status: int, now: datetime) -> Trouble | No
 
 
 def _words_of(error: BaseException) -> str:
-    """Return what the other side said: the words of its refusal, else the error's own, without addresses."""
+    """Return the words of the refusal, else the error's own, without addresses."""
     words = _safe_getattr(error, "words")
     parts = (
         words if isinstance(words, str) else text_of(error),
@@ -158,7 +159,7 @@ _ADDRESS = re.compile(r"\w+://\S+")
 
 
 def _http_status(error: BaseException) -> int | None:
-    """Return the HTTP status that an exception of requests, httpx, aiohttp, urllib or a provider's client tells."""
+    """Return the HTTP status in an exception of requests, httpx, aiohttp, urllib or a provider's client."""
     response = _safe_getattr(error, "response")
     names = ("status_code", "status", "code")
     for name, holder in product(names, (error, response)):
@@ -173,7 +174,7 @@ def _http_status(error: BaseException) -> int | None:
 
 
 def _retry_after(headers: dict[str, str], now: datetime) -> float | None:
-    """Return the seconds that `Retry-After` asks for: a number, or a date (RFC 9110, section 10.2.3)."""
+    """Return the seconds given by `Retry-After`: a number, or a date (RFC 9110, section 10.2.3)."""
     thousandths = _finite_seconds(headers.get("retry-after-ms"))
     if thousandths is not None:
         return thousandths / 1000
@@ -211,23 +212,23 @@ def _safe_getattr(holder: Any, name: str) -> Any:
         return None
 
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
 T = TypeVar("T")
 
-# Seconds that the first wait lasts at most; each next one may last twice as long.
+# The maximum of the first wait in seconds; each further one may last twice as long.
 FIRST_DELAY_SECONDS = 1.0
-# Seconds that no wait lasts longer than, unless the other side asks for more.
+# The maximum of every wait in seconds, unless the server asks for more.
 LONGEST = 60.0
-# Seconds that the waits for one message last at most, taken together.
+# The maximum in seconds of all waits for one message together.
 TOTAL = 180.0
-# How often a message is sent again where nothing tells whether that helps.
+# The number of retries if it is unclear whether they help.
 _MOST_UNSURE = 2
 
 
 class Failed(Struct, frozen=True):
-    """One attempt that failed and is followed by another."""
+    """A failed attempt that is retried."""
 
     attempt: int
     """Its number, from 1."""
@@ -237,11 +238,11 @@ class Failed(Struct, frozen=True):
 
 
 class Retries(Struct, frozen=True, kw_only=True):
-    """How a failed message is sent again: `most` times after the first, with waits drawn from `rng`.
+    """The policy for retries: `most` after the first attempt, with waits drawn from `rng`.
 
-    A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or what the other
-    side asks for (`Retry-After`) and up to a second more, so that not all who wait come
-    back at once. If the waits would sum up to more than 180 seconds the fault stays at
+    A wait lasts between half of and the full 1, 2, 4 ... 60 seconds, or as long as the
+    server asks (`Retry-After`) and up to a second more, so that clients do not return
+    all at once. If the waits would exceed 180 seconds in total, the fault is final at
     once.
     """
 
@@ -251,7 +252,7 @@ class Retries(Struct, frozen=True, kw_only=True):
     began: tuple[datetime, float] = field(
         default_factory=lambda: (_clock.wall_time(), _clock.stopwatch_seconds())
     )
-    """The time on the wall at one reading of the stopwatch: an agent's call may have a clock that was moved."""
+    """The wall time at one reading of the stopwatch: an agent's call may run with a moved clock."""
 
     def run(
         self,
@@ -262,12 +263,12 @@ class Retries(Struct, frozen=True, kw_only=True):
         ready: Callable[[], None],
         raised: Callable[[BaseException], None] = lambda _: None,
     ) -> T:
-        """Return what `call` returns, called again after passing faults; the last one is raised as it is.
+        """Call `call` until it succeeds, after transient faults; the last fault is raised unchanged.
 
-        `anew`: whether the other side can be put back to where it was before the call
-        (else only a fault that says that the message was not taken is followed by
-        another try). Before each further call `failed` is told of the one before, then
-        comes the wait, then `ready`. `raised` is told of every error, also of the last.
+        `anew`: whether the other side can be restored before another call (otherwise
+        only a fault that says that the message was not taken is retried). Before each
+        retry come `failed`, for the previous attempt, then the wait, then `ready`.
+        `raised` is called for every error, including the last.
         """
         attempt = 1
         waited = 0.0
@@ -300,7 +301,7 @@ class Retries(Struct, frozen=True, kw_only=True):
         return classify_failure(error, now=self._now()) is not None
 
     def history(self, failures: Sequence[Failed], last: BaseException) -> str:
-        """Return what to add to the text of a fault that stayed: how often it was tried, and why no more."""
+        """Return a suffix for the text of a final fault: the number of attempts, and why there were no more."""
         trouble = classify_failure(last, now=self._now())
         words = []
         if failures:

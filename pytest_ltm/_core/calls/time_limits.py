@@ -1,4 +1,4 @@
-"""What a synchronous call of foreign code may do: take its time up to a limit, and leave the process as it was."""
+"""Limits for a synchronous call of foreign code: it is interrupted in time, and leaves the process as it was."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from pytest_ltm._core.storage.clock import (
 
 T = TypeVar("T")
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# For pytest: readers of an agent's exception want the agent's frames, not these.
 __tracebackhide__ = True
 
 # Seconds between the end of a limit and the interruption.
 _SOON = 0.02
-# Seconds that it has at least, from the first one on, to put things in order.
+# The minimum in seconds for cleaning up, from the first interruption.
 MIN_CLEANUP_SECONDS = 3.0
-# What the last of these does ends the process of a call that goes on beyond that; where
-# there is none, it goes on.
+# The last callback ends the process if a call continues beyond that; without one, the
+# call continues.
 when_hung: list[Callable[[], object]] = []
 
 
 def call_within(seconds: float | None, call: Callable[[], T]) -> T:
-    """Return `call()`, or raise OutOfTime in the middle of it after so many seconds; None: no limit.
+    """Return `call()`, or raise OutOfTime inside it after `seconds`; None: no limit.
 
-    Where `can_interrupt` is false there is no limit either: an adapter must keep its
-    own. Code that waits in C without looking at signals is interrupted when it comes
-    back. Whatever SIGALRM handler and timer were there before (pytest-timeout's, an
-    outer limit's) are kept, also in time, and restored. After a pause of this process
-    or its machine the limit starts anew.
+    Without `can_interrupt` there is no limit either: an adapter must set its own. Code
+    that waits in C without checking signals is interrupted when it returns. An existing
+    SIGALRM handler and timer (pytest-timeout's, an outer limit's) are respected,
+    including their time, and restored. After a pause of this process or its machine the
+    limit starts again.
     """
     if seconds is None or not can_interrupt():
         return call()
@@ -70,7 +70,7 @@ def call_within(seconds: float | None, call: Callable[[], T]) -> T:
 
 @contextmanager
 def limits_aside() -> Iterator[None]:
-    """Take down all limits of the caller, and set them up again with what was left of them."""
+    """Suspend all limits of the caller, and set them up again with their remaining time."""
     alarms = [(alarm, alarm.seconds_left) for alarm in _ALARMS]
     for alarm, _ in reversed(alarms):
         alarm.clear()
@@ -86,7 +86,7 @@ def limits_aside() -> Iterator[None]:
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """Let the limit of the caller stand still: what is done meanwhile has limits of its own."""
+    """Pause the limit of the caller: the code inside has limits of its own."""
     alarm = _ALARMS[-1] if _ALARMS and can_interrupt() else None
     if alarm is None:
         yield
@@ -100,20 +100,20 @@ def unlimited() -> Iterator[None]:
 
 
 def lift() -> None:
-    """End all limits that run: a person looks at what is going on."""
+    """End all running limits: a person is debugging."""
     for alarm in _ALARMS:
         alarm.seconds_left = math.inf
 
 
 def _timer(seconds: float, repeat: float = 0.0) -> tuple[float, float]:
-    """Set the process's real-time timer, and return how it was; never on Windows, see `can_interrupt`."""
+    """Set the process's real-time timer and return its previous state; never on Windows, see `can_interrupt`."""
     if sys.platform == "win32":
         raise NotImplementedError
     return signal.setitimer(signal.ITIMER_REAL, seconds, repeat)
 
 
 def _rings(handler: Any) -> Any:
-    """Have this called when the timer rings, and return what was before."""
+    """Install a handler for the timer's signal and return the previous one."""
     if sys.platform == "win32":
         raise NotImplementedError
     return _signal.signal(signal.SIGALRM, handler)
@@ -143,8 +143,8 @@ class _Alarm:
     def clear(self) -> None:
         if not self._is_set:
             return
-        # First, for a ring that comes meanwhile would set the timer again; what was there
-        # before may be what ends the process.
+        # First, because a signal in between would set the timer again; the previous
+        # handler may end the process.
         self._is_set = False
         _timer(0)
         _rings(self._handler)
@@ -153,7 +153,7 @@ class _Alarm:
 
     @property
     def seconds_left(self) -> float:
-        """The seconds that are left; inf: there is no limit."""
+        """The seconds left; inf: there is no limit."""
         return self._at - stopwatch_seconds()
 
     @seconds_left.setter
@@ -163,7 +163,7 @@ class _Alarm:
 
     @property
     def came_late(self) -> bool:
-        """Whether the limit was over, and the call came back before it could be interrupted."""
+        """Whether the limit was over before the call returned, without an interruption."""
         return (
             self._is_up
             and not self._rings
@@ -187,7 +187,9 @@ class _Alarm:
             self._handler(number, frame)
         if self._at > stopwatch_seconds():
             return
-        if not self._is_up:  # of signals that come at once SIGALRM is handled before SIGCONT, which may give more time
+        # Of simultaneous signals, SIGALRM is handled before SIGCONT, which may extend
+        # the time.
+        if not self._is_up:
             self._is_up = True
             _timer(_SOON, REPEAT)
         elif paused_since(self._pauses):
@@ -207,11 +209,11 @@ class _Alarm:
             raise OutOfTime
 
 
-# Those that run, the innermost last.
+# The running limits, the innermost last.
 _ALARMS: list[_Alarm] = []
 
 
-# --- What foreign code may leave behind in the process.
+# --- Changes that foreign code may leave behind in the process.
 
 _OURS = (
     signal.SIGINT,
@@ -221,7 +223,7 @@ _OURS = (
 
 
 class undisturbed:  # noqa: N801 - used as a function; a class, because every call of an agent is inside one
-    """Keep the recursion limit as high as it was, and have signals end us as before."""
+    """Restore the recursion limit if it was lowered, and the signal handlers that end the process."""
 
     __slots__ = ("_handlers", "_limit")
 
@@ -233,8 +235,7 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
         if sys.getrecursionlimit() < self._limit:
             sys.setrecursionlimit(self._limit)
         for number, handler in zip(_OURS, self._handlers, strict=True):
-            # None: not Python's to set. Elsewhere than in the main thread nobody could
-            # have changed it.
+            # None: not set by Python. Only the main thread could have changed it.
             if (
                 handler is not None
                 and _signal.getsignal(number) is not handler
@@ -243,24 +244,24 @@ class undisturbed:  # noqa: N801 - used as a function; a class, because every ca
                 _signal.signal(number, handler)
 
 
-# --- Copies: an agent that forks must not come back twice, each with the rest of the
-# run before it.
+# --- Copies: an agent that forks must not return twice, each with the rest of the run
+# to play.
 
-# Shared with all copies of this process: 1 once one of them has come back.
+# Shared with all copies of this process: 1 once one of them has returned.
 _COPIED = mmap.mmap(-1, 1)
 FORK_MESSAGE = "it has forked: a copy of this process came back from a call, and was ended. Let a copy end in the agent"
 UNMEASURABLE = 75
 
 
 def end_copy(process: int) -> None:
-    """End this process at once if it is not that one, but a copy that foreign code has made of it."""
+    """End this process at once if it is a copy, forked by foreign code from process `process`."""
     if os.getpid() != process:
         _COPIED[0] = 1
         os._exit(UNMEASURABLE)
 
 
 def copied() -> bool:
-    """Return whether a copy came back since this was last asked."""
+    """Return whether a copy has returned since the last call."""
     flag = _COPIED[0] == 1
     _COPIED[0] = 0
     return flag

@@ -1,4 +1,4 @@
-"""The trace of an exchange (W3C Trace Context), carried to the agent: so its spans say where they belong."""
+"""The trace of an exchange (W3C Trace Context), passed to the agent so that its spans belong to the exchange."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TRACEPARENT: ContextVar[str] = ContextVar("_TRACEPARENT", default="")
 
 @contextmanager
 def carry_trace(traceparent: str) -> Iterator[None]:
-    """Have what is called within carry a trace: requests of ours in a header, spans of this process as their parent."""
+    """Carry a trace in the block: as a header of our requests, and as the parent of this process's spans."""
     attached = None
     previous = _TRACEPARENT.get()
-    with suppress(ImportError):  # without it nobody in this process sends spans
+    with suppress(ImportError):  # without it, this process sends no spans
         from opentelemetry import context
         from opentelemetry.trace.propagation.tracecontext import (
             TraceContextTextMapPropagator,
@@ -36,7 +36,7 @@ def carry_trace(traceparent: str) -> Iterator[None]:
 
 
 def carry_over(call: Callable[[], T]) -> Callable[[], T]:
-    """Return a call that carries in another thread what is carried here."""
+    """Wrap a call to carry the current trace in another thread."""
     traceparent = _TRACEPARENT.get()
 
     def carrying() -> T:
@@ -47,7 +47,7 @@ def carry_over(call: Callable[[], T]) -> Callable[[], T]:
 
 
 def carry_into_loop(begin: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """Return the same of what an event loop is to await, which has a context of its own."""
+    """Do the same for a coroutine function that an event loop awaits, which has a context of its own."""
     traceparent = _TRACEPARENT.get()
 
     async def carrying() -> T:
@@ -58,6 +58,6 @@ def carry_into_loop(begin: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable
 
 
 def add_trace(request: Any) -> None:
-    """Give a request of httpx the trace that is carried, if one is."""
+    """Add the current trace, if any, to a request of httpx."""
     if traceparent := _TRACEPARENT.get():
         request.headers["traceparent"] = traceparent
