@@ -63,6 +63,7 @@ from pytest_ltm.language.rulings.stance import (
     turns_to_other,
     why_rejected,
 )
+from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.speech import speech
 from pytest_ltm.language.values import restate_value
 
@@ -283,6 +284,7 @@ def strict_verdict(
     if Category(category) is Category.ADVERSARIAL:
         ruling = _verdict_by_category(category, question, gold, prediction)
         return proven_ruling(ruling, prediction)
+    prediction = without_talk(prediction, question, gold)
     if by_value := ruling_of_value(gold, prediction, question):
         return by_value
     ruling = _verdict_by_category(

@@ -60,6 +60,7 @@ from pytest_ltm.language.rulings.stance import (
     doubt_of,
     why_rejected,
 )
+from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.speech import speech
 from pytest_ltm.language.values import restate_value
 
@@ -110,6 +111,7 @@ def rule_on_hypothesis(
         return proven_ruling(abstention_ruling(said, question, gold), gold, said)
     if question_type == "single-session-preference":
         return PREFERENCE
+    said = without_talk(said, question, gold)
     by_value = ruling_of_value(gold, said, question)
     # of times one unit off is forgiven
     forgiving = question_type == "temporal-reasoning" and by_value == OTHER_VALUE

@@ -67,6 +67,7 @@ from pytest_ltm.language.rulings.stance import (
     lists_more,
     turns_to_other,
 )
+from pytest_ltm.language.rulings.talk import without_talk
 from pytest_ltm.language.values import find_values
 
 RE = LEXICON.expressions("rules")
@@ -358,6 +359,9 @@ def abstention_ruling(hypothesis: str, question: str, explained: str) -> Ruling:
         if goes_on_to_guess(end) or (not refused and turns_to_other(end)):
             return Ruling("unscored", "refuses, and guesses")
         return Ruling("yes", "says that it cannot be known")
+    rest = without_talk(end, question, explained)
+    # what is left may only say again what was asked: then the rest of the reply tells
+    end = end if rest.endswith("?") else rest
     if RE.wants_facts.search(casefold_plain(end)):
         return Ruling("yes", "asks for what it was not told")
     if len(hypothesis) > SHORT or refuses_answer(hypothesis):
