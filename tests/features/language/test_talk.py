@@ -1,0 +1,82 @@
+"""What opens and closes an answer goes by what it does for whoever asked; what may be meant stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ltm.language.normal_form import normalize
+from pytest_ltm.language.rulings.talk import without_talk
+
+QUESTION = "How many ferrets do I have?"
+ANSWER = "You keep two ferrets."
+OPENINGS = (
+    "I've looked through the chat log, and this is what I found: ",
+    "According to what we talked about, ",
+    "Right away!\n\n",
+    f"You asked: {QUESTION}\n",
+    f"**{QUESTION}**\n\n",
+    "[Retrieved 4 memories]\n",
+)
+CLOSINGS = (
+    " Shall I make a list of it?",
+    "\n\nIf you need more, just ask.",
+    "\nI'll keep that in mind.",
+    " Hope this is what you were after!",
+    "\n\nWarm regards,\nYour assistant",
+    "\n\nSource: our conversation",
+    "\n\n*812 tokens, 3.1 s*",
+)
+
+
+def strip(said: str, gold: str = "2") -> str:
+    return without_talk(normalize(said), QUESTION, gold)
+
+
+@pytest.mark.parametrize("opening", ["", *OPENINGS])
+@pytest.mark.parametrize("closing", ["", *CLOSINGS])
+def test_an_answer_is_read_without_the_talk_around_it(
+    opening: str, closing: str
+) -> None:
+    assert strip(f"{opening}{ANSWER}{closing}") == ANSWER
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "You told me: two.",
+        "I think I have it: two.",
+        "Two. That is how the tale goes.",
+        "Two. That was a joke.",
+        "Two. Did I make that up?",
+        "Two. Would your ferrets like a third one?",
+        "Two. Let me know if Rex is one, too.",
+        "Two (not).",
+        "He told me this: two.",
+        "Please tell me more: two?",
+        "Originally: two.",
+        "Let me know when you find out.",
+        "Just ask me:\nHope",
+    ],
+)
+def test_what_may_mean_something_stays(said: str) -> None:
+    assert strip(said) == normalize(said)
+
+
+def test_words_of_what_is_expected_are_no_talk() -> None:
+    closing = "Two. I'll keep that in mind."
+
+    assert strip(closing) == "Two."
+    assert strip(closing, gold="in mind") == closing
+
+
+@given(
+    st.lists(st.sampled_from([*OPENINGS, *CLOSINGS, ANSWER, "No. "]), max_size=6).map(
+        "".join
+    )
+)
+def test_reading_a_reading_changes_nothing(said: str) -> None:
+    stripped = strip(said)
+
+    assert without_talk(stripped, QUESTION, "2") == stripped
