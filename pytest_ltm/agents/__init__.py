@@ -1,4 +1,4 @@
-"""What an agent is, the capabilities it may have beside replying, and the two simplest embedded ones."""
+"""The agent protocol, its optional capabilities, and the two simplest embedded agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents from a YAML file: any spec, with parameters, and with environment variables that are named only."""
+"""Agents described by a YAML file: any spec with parameters, and environment variables by name."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def agent_from_yaml(
 ) -> AgentSource:
     """Return the source of the agents that a YAML file describes.
 
-    The file is looked for in the working directory and in `base`. `find` knows specs
-    without parameters. Raises AgentError that names file and line.
+    The file is looked up in the working directory, then in `base`. `find` resolves
+    specs without parameters. Raises AgentError with file and line.
     """
     try:
         bases = [] if base is None else [base]
@@ -114,7 +114,7 @@ def _from_file(
         if parameters.value or secret:
             raise parameters.fault(f"{agent!r} takes no parameters.")
         source = find(agent)
-    # People gave the file: reports and errors show that.
+    # Users named the file, so reports and errors show the file.
     source.spec = spec
     source.settings = settings
     return source
@@ -123,7 +123,7 @@ def _from_file(
 def _parse_environment(
     field: Field | None,
 ) -> tuple[list[str] | dict[str, str], dict[str, str]]:
-    """Return the names of the variables as written, and the values of those that are given as parameters."""
+    """Return the variable names as written, and the values of the variables that become parameters."""
     if field is None:
         return [], {}
     if isinstance(field.value, dict):
@@ -132,7 +132,7 @@ def _parse_environment(
             for key, child in field.mapping().items()
         }
         secret = {key: _variable_name(name, field) for key, name in variables.items()}
-        # So that they are redacted wherever they turn up.
+        # So that they are redacted wherever they appear.
         for key in filter(is_secret_name, variables):
             remember_secret(variables[key], secret[key])
         return variables, secret
@@ -157,9 +157,10 @@ def _variable_name(name: str, field: Field) -> str:
 def _bind_parameters(
     candidate: object, parameters: Field, secret: Mapping[str, str]
 ) -> object:
-    """Return a class, factory or function with its parameters; an object has none.
+    """Return a class, factory or function bound to its parameters; an object takes none.
 
-    DefinitionError says which parameter is unknown or missing, where Python can tell.
+    Raises DefinitionError for an unknown or missing parameter, if the signature is
+    readable.
     """
     values: dict[str, Any] = {**parameters.json(), **secret}
     if not values:
@@ -174,7 +175,7 @@ def _bind_parameters(
     bound = partial(candidate, **values)
     try:
         signature = inspect.signature(candidate)
-    except (TypeError, ValueError):  # built in C: calling it will tell
+    except (TypeError, ValueError):  # implemented in C: calling it will show
         return bound
     parameters_by_name = {
         name: description

@@ -1,7 +1,7 @@
-"""Coding agents of the command line, called without a screen: a process for each message, JSON from its stdout.
+"""Command-line coding agents without a screen: one process per message, JSON from its stdout.
 
-Claude Code and Codex, as their documentation describes them: the message goes to
-stdin, a session is resumed by its id, and tools of a scenario are an MCP server.
+Claude Code and Codex, as their documentation describes them: the message goes to stdin,
+a session is resumed by its id, and a scenario's tools become an MCP server.
 """
 
 from __future__ import annotations
@@ -26,24 +26,26 @@ from pytest_ltm.agents.line_process import STDERR, Gone, LineProcess
 from pytest_ltm.api.model import WORKSPACE, Reply, Tools, Usage
 from pytest_ltm.api.storage import AgentFault, TextFolder
 
-# What was read from a cache, or written into one, Claude Code counts apart.
+# Claude Code counts tokens read from a cache, or written to it, separately.
 _READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 class CodingAgent(ABC):
-    """The program of one conversation, in a folder of its own. Checkpointable, TakesTools, Configured.
+    """A command-line program in its own folder, the agent of one conversation.
 
-    `command`: the program, with words of the user's. What it writes to stderr is kept
-    in the file `stderr`, if any. A state has the files of the folder and names the
-    session, which the program keeps.
+    Checkpointable, TakesTools, Configured.
+
+    `command`: the program, with the user's arguments. Its stderr goes to the file
+    `stderr`, if given. A saved state holds the folder's files and the id of the
+    session, which the program itself keeps.
     """
 
     kind: ClassVar[str]
-    """What its specs begin with."""
+    """The prefix of its specs."""
     program: ClassVar[str]
-    """The command where a spec names none."""
+    """The default command."""
     saves_reference = True
-    """See SAVES_REFERENCE: loading a state does not take back what was said since."""
+    """See SAVES_REFERENCE: loading a state does not undo later messages."""
 
     def __init__(self, command: str, stderr: Path | None = None) -> None:
         self._command = command
@@ -53,7 +55,7 @@ class CodingAgent(ABC):
         self._home = ""
 
     def reply(self, message: str, tools: Tools | None = None) -> Reply:
-        """Return the reply of the program; AgentFault if it failed, or printed no reply."""
+        """Return the program's reply; AgentFault if the program failed or printed no reply."""
         offered = Tools() if tools is None else tools
         folder = offered.workspace
         if folder is not None:
@@ -61,17 +63,17 @@ class CodingAgent(ABC):
         words = self._arguments(folder)
         if all(tool.name == WORKSPACE for tool in offered):
             return self._ask(words, message)
-        # The workspace is used as a folder.
+        # The program reaches the workspace as a folder, not through a tool.
         with ToolServer(offered) as server:
             return self._ask(words + self._tool_arguments(server.command), message)
 
     def save(self) -> bytes:
-        """Return the session's id and the folder with its text files."""
+        """Return the session's id, the folder, and its text files."""
         files = TextFolder(Path(self._home)).texts() if self._home else {}
         return json.dumps([self._session, self._home, files]).encode()
 
     def load(self, state: bytes) -> None:
-        """Have that session, in a folder with those files."""
+        """Restore the session, and the folder with its text files."""
         session, home, files = json.loads(state)
         self.close()
         self._session = session
@@ -90,17 +92,17 @@ class CodingAgent(ABC):
 
     @abstractmethod
     def _arguments(self, workspace: Path | None) -> list[str]:
-        """Return what follows the command; `workspace` may be changed."""
+        """Return the arguments that follow the command; the program may change files in `workspace`."""
 
     @abstractmethod
     def _tool_arguments(self, server: Sequence[str]) -> list[str]:
-        """Return what adds an MCP server, and allows its tools."""
+        """Return the arguments that add an MCP server and allow its tools."""
 
     @abstractmethod
     def _read(self, printed: Sequence[dict[str, Any]]) -> Reply | None:
-        """Return the reply in what the program printed, None if there is none, and note its session.
+        """Return the reply found in the program's output, or None, and store the session's id.
 
-        Raises the error that the program tells.
+        Raises the error that the program reports.
         """
 
     def _ask(self, arguments: Sequence[str], message: str) -> Reply:
@@ -120,7 +122,7 @@ class CodingAgent(ABC):
         return reply
 
     def _started(self, arguments: Sequence[str]) -> LineProcess:
-        # Sessions belong to the folder in which they were begun.
+        # The program ties a session to the folder in which it began.
         self._home = self._home or tempfile.mkdtemp(prefix="ltm-")
         Path(self._home).mkdir(exist_ok=True)
         return LineProcess(
@@ -128,7 +130,7 @@ class CodingAgent(ABC):
         )
 
     def _refuse(self, text: object) -> None:
-        """Raise the fault that the program tells of."""
+        """Raise the error that the program reported."""
         raise_told_error(self.kind, {"error": str(text)})
 
 
@@ -139,7 +141,7 @@ class ClaudeCode(CodingAgent):
     program = "claude"
 
     def compact(self) -> None:
-        """Have it compact its context; it shows no summary."""
+        """Make the program compact its context; no summary is available."""
         self._ask(self._arguments(None), "/compact")
 
     def _arguments(self, workspace: Path | None) -> list[str]:
@@ -179,7 +181,7 @@ class Codex(CodingAgent):
         return words
 
     def _tool_arguments(self, server: Sequence[str]) -> list[str]:
-        # Values are TOML, of which JSON's texts and lists of them are a part.
+        # Values are TOML; JSON strings and lists of strings are valid TOML.
         command, *arguments = server
         return [
             "--config",
@@ -211,7 +213,7 @@ class Codex(CodingAgent):
 
 
 def _printed_objects(process: LineProcess) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that a program prints; lines that are none are for people."""
+    """Yield the JSON objects that a program prints, skipping its other lines."""
     while True:
         try:
             line = process.read(None)
@@ -222,9 +224,9 @@ def _printed_objects(process: LineProcess) -> Iterator[dict[str, Any]]:
 
 
 def _words_anywhere(command: str) -> list[str]:
-    """Return the words of a command, which may name files of this folder, for another folder."""
+    """Return the words of a command with paths made absolute, so that it runs in any folder."""
     program, *words = split_command(command)
-    # A bare name is looked up by the system, also where a file is called so.
+    # The system looks up a bare name in PATH, even if a file has the same name.
     if Path(program).name != program:
         program = str(Path(program).absolute())
     return [program, *(_path_anywhere(word) for word in words)]
@@ -258,6 +260,6 @@ def _make(kind: type[CodingAgent], command: str) -> sources.AgentSource:
 
 
 make_claude_code = partial(_make, ClaudeCode)
-"""Return the source of `claude-code`; AgentError where there is no such program."""
+"""Return the source of `claude-code`; AgentError if the program is missing."""
 make_codex = partial(_make, Codex)
-"""Return the source of `codex`; AgentError where there is no such program."""
+"""Return the source of `codex`; AgentError if the program is missing."""

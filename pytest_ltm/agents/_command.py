@@ -1,4 +1,4 @@
-"""An agent in a process of its own: JSON lines to its stdin, JSON lines from its stdout."""
+"""An agent in its own process: JSON lines to its stdin, JSON lines from its stdout."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pytest_ltm.providers.answer_fields import (
 )
 from pytest_ltm.providers.refusal import RequestRefused, read_refusal
 
-# The capabilities that a process may have.
+# The capabilities that a process may declare.
 CAPABILITIES = (
     "Resettable",
     "SeparatesUsers",
@@ -52,29 +52,29 @@ CAPABILITIES = (
     "Settles",
     "DeletesRecords",
 )
-# An exchange that is only known from a state.
+# Placeholder for an exchange that only a loaded state contains.
 _UNKNOWN = ("", "", "")
 _COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "calls")
 
 
 class CommandSettings(Struct, frozen=True, kw_only=True):
-    """How to start the process, and what it can do beyond replying."""
+    """The command that starts the process, and the capabilities that it declares."""
 
     command: str
     folder: str | None = None
-    """Where it runs; None: where pytest does."""
+    """Its working directory; None: that of pytest."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables that it gets beside ours; no secrets."""
+    """Environment variables added to ours; no secrets."""
     capabilities: tuple[str, ...] = ()
     timeout: float | None = None
-    """Seconds for an answer; None: the reply timeout of the run."""
+    """Seconds for an answer; None: the run's reply timeout."""
     max_message_tokens: int | None = None
 
 
 class CommandAgent:
-    """The process of one conversation, started by the first message. Configured, and what its settings say.
+    """The process of one conversation, started by the first message. Configured, plus the capabilities in its settings.
 
-    What it writes to stderr is kept in the file `stderr`, if any.
+    Its stderr goes to the file `stderr`, if given.
     """
 
     def __init__(self, settings: CommandSettings, stderr: Path | None = None) -> None:
@@ -83,14 +83,14 @@ class CommandAgent:
         self._stderr = stderr
         self._time = ""
         self._exchanges: list[tuple[str, str, str]] = []
-        """Message, reply and user of each."""
+        """Message, reply and user of each exchange."""
         self._state: tuple[int, Any] | None = None
         sources.grant_capabilities(
             self, settings.capabilities, settings.max_message_tokens
         )
 
     def reply(self, message: str) -> Reply:
-        """Return the reply of the process; AgentFault if it ended, wrote no JSON, or told an error."""
+        """Return the reply of the process; AgentFault if it ended, wrote invalid JSON or reported an error."""
         return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
@@ -107,7 +107,7 @@ class CommandAgent:
     # --- capabilities, if the settings name them
 
     def _reset(self) -> None:
-        # One that was never started has nothing to forget.
+        # A process that never started has nothing to forget.
         if self._is_running:
             self._ask({"reset": True}, "ok")
         self._exchanges = []
@@ -162,7 +162,7 @@ class CommandAgent:
     def _usage_and_cost(
         self, answer: Mapping[str, Any]
     ) -> tuple[Usage | None, float | None]:
-        """Return what an answer says of usage and cost."""
+        """Return the usage and the cost that an answer reports."""
         usage = None
         if "usage" in answer:
             counts = answer["usage"] if isinstance(answer["usage"], dict) else {}
@@ -182,7 +182,8 @@ class CommandAgent:
     def _load(self, state: bytes) -> None:
         count, value = json.loads(state)
         self._ask({"load": value}, "ok")
-        # What was said before is in the state; it cannot be told again, only loaded.
+        # The state contains the earlier exchanges: they can be loaded, but not
+        # replayed.
         self._exchanges = [_UNKNOWN] * count
         self._state = (count, value)
 
@@ -204,8 +205,8 @@ class CommandAgent:
     # --- the process
 
     def _ask(self, request: dict[str, Any], field_name: str) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended."""
-        # Only now: a conversation that is never played needs no process.
+        """Return the answer to a request, with the field `field_name`; a process out of step is ended."""
+        # Started lazily: a conversation that is never played needs no process.
         if not self._is_running:
             self._start()
         return self._exchange(request, field_name)
@@ -236,11 +237,11 @@ class CommandAgent:
 
     @property
     def _is_saved(self) -> bool:
-        """Whether the state holds all exchanges."""
+        """Whether the saved state covers all exchanges."""
         return self._state is not None and self._state[0] == len(self._exchanges)
 
     def _start(self) -> None:
-        """Start the process and bring it to where the conversation is; AgentFault if nobody can."""
+        """Start the process and restore the conversation; AgentFault if that is impossible."""
         settings = self._settings
         if not self._can_be_put_back():
             raise AgentFault(
@@ -266,7 +267,10 @@ class CommandAgent:
 def raise_told_error(
     sender: str, answer: Mapping[str, Any], field_name: str = ""
 ) -> None:
-    """Raise the fault that an answer tells, which may pass; an error without a content is none beside `field_name`."""
+    """Raise the error that an answer reports; an empty error is ignored if `field_name` is present.
+
+    The error may be transient.
+    """
     refusal = read_refusal(HTTPStatus.OK, "", answer)
     if refusal is None and field_name in answer:
         return
@@ -278,7 +282,7 @@ def raise_told_error(
 
 
 def _message_fields(*, user: str, time: str = "", **texts: str) -> dict[str, str]:
-    """Return what a line says of a message: its user and the time where they are known."""
+    """Return the fields of a message, with its user and time if known."""
     fields = texts
     if user:
         fields["user"] = user
@@ -288,7 +292,7 @@ def _message_fields(*, user: str, time: str = "", **texts: str) -> dict[str, str
 
 
 def make_command(command: str, parameters: Field) -> sources.AgentSource:
-    """Return the source of the agents behind a command; DefinitionError or AgentError for what cannot work."""
+    """Return the source of the agents behind a command; DefinitionError or AgentError for invalid settings."""
     values = {
         name: _READERS[name](child)
         for name, child in parameters.mapping(known=_READERS).items()
@@ -324,7 +328,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
 
 
 def require_program(spec: str, command: str, folder: str = os.curdir) -> None:
-    """Raise AgentError, with the spec, where a command names no program, or one that is not there."""
+    """Raise AgentError, naming the spec, if a command has no program or the program is missing."""
     try:
         words = split_command(command)
     except ValueError as error:
@@ -338,5 +342,5 @@ def require_program(spec: str, command: str, folder: str = os.curdir) -> None:
 
 
 def split_command(command: str) -> list[str]:
-    """Return the words of a command as a shell splits them; ValueError where a quote is open."""
+    """Return the words of a command as a shell splits them; ValueError for an unclosed quote."""
     return shlex.split(command, posix=os.name == "posix")

@@ -1,4 +1,4 @@
-"""Agents that compact: another agent whose context ends with a summary of its own, and readers that lose one kind."""
+"""Agents that compact: a wrapper that asks any agent for a summary, and readers that lose one kind of fact."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pytest_ltm.api.storage import AgentError, did_you_mean
 
 
 class Compacting(FreshPromptAgent):
-    """Another agent, whose context ends when it compacts: it is asked for a summary, and begins anew with that.
+    """A wrapper that compacts: it asks the agent for a summary, resets the agent and continues from the summary.
 
-    It has the other agent's capabilities. Compacts, Configured.
+    It has the wrapped agent's capabilities. Compacts, Configured.
     """
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
@@ -32,7 +32,7 @@ class Compacting(FreshPromptAgent):
         self.reply = agent.reply
 
     async def compact(self) -> str | Reply:
-        """Return the summary that the other agent continues from."""
+        """Return the summary from which the wrapped agent continues."""
         summary: str | Reply = await await_result(self._agent.reply(COMPACTION))
         text = summary.text if isinstance(summary, Reply) else summary
         await await_result(self._agent.reset())
@@ -43,12 +43,12 @@ class Compacting(FreshPromptAgent):
         return summary
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the other agent tells of itself."""
+        """Return the wrapped agent's configuration."""
         return {"compacting": self._model.configuration(self._agent)}
 
 
 def make_compacting(argument: str) -> AgentSource:
-    """Return the source of `compacting:SPEC`; AgentError with a cure."""
+    """Return the source of `compacting:SPEC`; AgentError if SPEC is missing."""
     if not argument:
         raise AgentError(
             "agent 'compacting:' names no agent. Write it as in 'compacting:mypkg.bot:Bot'."
@@ -59,7 +59,7 @@ def make_compacting(argument: str) -> AgentSource:
     )
 
 
-# What a compactor may lose, by what its summary leaves out; "all": it keeps nothing.
+# The kinds of sentence that a compactor's summary leaves out; "all" keeps nothing.
 LOSSES: Mapping[str, tuple[str, ...]] = {
     "nothing": (),
     "goals": ("goal",),
@@ -74,9 +74,10 @@ SECRETS = "secrets"
 
 
 class Compactor(Reader):
-    """A reader that compacts by rules: it continues from the sentences on projects that it has noted, without secrets.
+    """A reader that compacts by rules: it keeps the project sentences that it noted, without secrets.
 
-    `loses`: the kind that its summaries leave out; "secrets": they hold those, too. Compacts.
+    `loses`: the kind that its summaries leave out; "secrets": they include secrets.
+    Compacts.
     """
 
     def __init__(self, loses: str) -> None:
@@ -84,7 +85,7 @@ class Compactor(Reader):
         self._loses = loses
 
     def compact(self) -> str:
-        """Return the summary that it continues from."""
+        """Return the summary from which the reader continues."""
         from pytest_ltm.agents.reader.work import WORK
 
         left_out = {*LOSSES.get(self._loses, ())}
@@ -99,7 +100,7 @@ class Compactor(Reader):
 
 
 def make_compactor(argument: str) -> AgentSource:
-    """Return the source of compactors that lose that kind, by default nothing; AgentError for another."""
+    """Return the source of compactors that lose one kind, by default nothing; AgentError for an unknown kind."""
     loses = argument or "nothing"
     losses = [*LOSSES, SECRETS]
     if loses not in losses:

@@ -1,4 +1,4 @@
-"""Code that takes the messages so far, as chat models do, in place of one message."""
+"""Adapter for code that takes the message history, as chat models do, instead of one message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTS = re.compile(r"(?:\w+\.)?(?:list|Sequence|Iterable)\b", re.IGNORECASE)
 
 
 def takes_messages(call: object) -> bool:
-    """Return whether a callable takes the messages so far, and not one message, as its signature says."""
+    """Return whether a callable's signature takes the message history instead of one message."""
     if not callable(call):
         return False
     try:
@@ -36,7 +36,7 @@ def takes_messages(call: object) -> bool:
 
 
 def history_place(call: object) -> int | None:
-    """Return which of a function's two parameters, 0 or 1, takes the messages before this one; None if neither does."""
+    """Return which of a function's two parameters, 0 or 1, takes the earlier messages; None if neither does."""
     if not inspect.isfunction(call):
         return None
     positional, keywords = required_parameters(call)
@@ -47,24 +47,24 @@ def history_place(call: object) -> int | None:
 
 
 class MessagesAgent:
-    """An agent of one conversation around code that takes the messages so far, as chat models do.
+    """The agent of one conversation around code that takes the message history, as chat models do.
 
-    `place`: the parameter that takes the messages before this one, where another takes
-    this one; None: there is one parameter for all.
+    `place`: the position of the parameter for the earlier messages, if the current
+    message has its own parameter; None: one parameter takes them all.
     """
 
     def __init__(self, call: Callable[..., Any], place: int | None = None) -> None:
         self._call = call
         self._place = place
         self._messages: list[dict[str, str]] = []
-        # Chosen here: an async agent is known by its `reply`.
+        # Assigned here because `reply` itself must show whether the agent is async.
         if inspect.iscoroutinefunction(call):
             self.reply = self._reply_later
         else:
             self.reply = self._reply_now
 
     def accept(self, message: str, reply: str) -> None:
-        """Add an exchange that others had."""
+        """Add an exchange that the agent did not generate."""
         self._messages.append({"role": "user", "content": message})
         self._messages.append({"role": "assistant", "content": reply})
 
@@ -76,7 +76,7 @@ class MessagesAgent:
         return self._keep(message, await call(*self._arguments(message)))
 
     def _arguments(self, message: str) -> list[Any]:
-        # A list of its own each time: some code adds the reply to it.
+        # A new list for each call: some code appends the reply to it.
         messages = [*map(dict, self._messages)]
         if self._place is None:
             return [[*messages, {"role": "user", "content": message}]]

@@ -1,8 +1,8 @@
-"""Keep this process, and all that it starts, from reading a folder: by Landlock, which Linux has since 5.13.
+"""Keep this process and its children from reading a folder, by Landlock (Linux 5.13 or newer).
 
-Rules of Landlock allow, and they hold for everything below. So each entry beside the
-folder, and beside the folders around it, is allowed by itself. What is made later right
-in one of the folders around it has no rule and cannot be read, either.
+Landlock rules only allow, and apply to everything below. So every sibling of the
+folder, and of the folders around it, gets a rule of its own. An entry created later
+directly in one of the folders around it has no rule and cannot be read either.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _RESTRICT_SELF = 446
 _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _REFER = 1 << 2, 1 << 13
-"""Rights that are taken away where no rule gives them: to read files, and to move or link them between folders."""
+"""Rights denied without a rule: to read files, and to move or link them between folders."""
 _MOVES_FILES = 2
-"""The version from which rules can allow moves between folders, which the first one forbids everywhere."""
+"""The first version whose rules can allow moves between folders; version 1 forbids all of them."""
 _PR_SET_NO_NEW_PRIVS = 38
 
 
 @cache
 def can_hide_folders() -> bool:
-    """Return whether this kernel can keep a process from reading a folder, and still let it move files elsewhere."""
+    """Return whether this kernel can hide a folder from a process that still moves files elsewhere."""
     return (
         sys.platform == "linux"
         and _syscall(_CREATE_RULESET, None, 0, _VERSION) >= _MOVES_FILES
@@ -39,9 +39,9 @@ def can_hide_folders() -> bool:
 
 
 def hide_folder(folder: Path) -> None:
-    """Keep the calling thread and all that it starts from reading files in a folder, for good.
+    """Permanently keep the calling thread, and everything that it starts, from reading files in a folder.
 
-    AgentError if the kernel refuses.
+    Raises AgentError if the kernel refuses.
     """
     handled = struct.pack("=Q", _READ_FILE | _REFER)
     rules = _syscall(_CREATE_RULESET, handled, len(handled), 0)
@@ -53,8 +53,8 @@ def hide_folder(folder: Path) -> None:
             with os.scandir(around) as entries:
                 for entry in entries:
                     if entry.name != below.name and not entry.is_symlink():
-                        # Allow to read what an entry is or holds; nothing if it has
-                        # gone meanwhile, or cannot have a rule.
+                        # Allow reading the entry and everything below; skip one that
+                        # has gone or that cannot have a rule.
                         assert sys.platform == "linux"
                         with contextlib.suppress(OSError):
                             descriptor = os.open(entry.path, os.O_PATH | os.O_NOFOLLOW)

@@ -1,4 +1,4 @@
-"""An agent behind HTTP: JSON there, JSON back."""
+"""An agent behind HTTP: JSON requests, JSON responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PATH = re.compile(r"[^.\s]+(?:\.[^.\s]+)*")
 
 
 class JsonPath(Struct, frozen=True):
-    """A way into JSON: names of fields and numbers of list items, between dots."""
+    """A path into JSON: field names and list indices, separated by dots."""
 
     text: str
 
@@ -56,7 +56,7 @@ class JsonPath(Struct, frozen=True):
             )
 
     def read(self, data: Any) -> Any:
-        """Return the value at this place; LookupError, saying where the way ends, if there is none."""
+        """Return the value at this path; LookupError, naming where the path ends, if there is none."""
         value = data
         steps: list[str] = []
         for step in self.text.split("."):
@@ -79,7 +79,7 @@ class JsonPath(Struct, frozen=True):
         return value
 
     def written(self, data: dict[str, Any], value: Any) -> dict[str, Any]:
-        """Return a copy of the data with the value at this place; mappings are made on the way."""
+        """Return a copy of the data with the value at this path, creating mappings on the way."""
         step, _, inner_path = self.text.partition(".")
         if not inner_path:
             return {**data, step: value}
@@ -97,7 +97,7 @@ _KINDS: dict[type, str] = {
     type(None): "null",
 }
 
-# --- What an agent behind HTTP looks like: where to post, and which fields hold what.
+# --- The settings of an agent behind HTTP: where to post, and the fields to use.
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_HEADER = re.compile(
@@ -110,7 +110,7 @@ _CONVERSATION = JsonPath("conversation")
 _REPLY = JsonPath("reply")
 _NUMBERS = ("input_tokens", "output_tokens", "cached_tokens", "calls", "cost_usd")
 _PATHS = ("message", "reply", "tool_results", "tool_calls", *_NUMBERS)
-# Settings that are in no fingerprint where they are not given: they came later.
+# Newer settings: left out of fingerprints unless given, so that old ones stay valid.
 _LATER = (
     "written",
     "settle",
@@ -125,7 +125,7 @@ _LATER = (
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True):
-    """Where an agent is, and how its JSON looks. `${NAME}` in URLs and headers stands for a variable's value."""
+    """The URL of an agent and the layout of its JSON. `${NAME}` in URLs and headers is replaced by the variable."""
 
     url: str
     message: JsonPath = _MESSAGE
@@ -133,41 +133,42 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
     conversation: JsonPath | None = _CONVERSATION
     """The request's field for the conversation's id; None: it is not sent."""
     user: JsonPath | None = None
-    """The request's field for whose message it is."""
+    """The request's field for the user who sends the message."""
     session: JsonPath | None = None
-    """The request's field for the session of that user, where a suite has several."""
+    """The request's field for that user's session, if a suite has several."""
     agent: JsonPath | None = None
-    """The request's field for the agent that is spoken to."""
+    """The request's field for the agent that is addressed."""
     time: JsonPath | None = None
     """The request's field for the conversation's time (ISO 8601)."""
     reply: JsonPath = _REPLY
     """The response's field for the reply."""
     numbers: Mapping[str, JsonPath] = field(default_factory=dict)
-    """The response's fields for usage and cost, by the names of `Usage` and `Reply`; where tokens are
-    named, absent ones are estimated."""
+    """The response's fields for usage and cost, by the names of `Usage` and `Reply`. If token fields are
+    named, missing ones are estimated.
+    """
     body: Mapping[str, Any] = field(default_factory=dict)
-    """What every request says beside."""
+    """Constant fields of every request."""
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
-    """Seconds for one request; None: the reply timeout of the run."""
+    """Seconds for one request; None: the run's reply timeout."""
     reset: str = ""
     """Where to post before the first message, as a URL relative to `url`; "": nowhere."""
     history: str = ""
-    """Where to post an exchange that the agent is told; "": nowhere."""
+    """Where to post an exchange that the agent accepts as history; "": nowhere."""
     written: JsonPath | None = None
-    """The response's field for what the agent's memory did: a list of {"what", "id", "text"}."""
+    """The response's field for the memory's operations: a list of {"what", "id", "text"}."""
     settle: str = ""
-    """Where to post before a message, to wait until what was told can be found; "": nowhere."""
+    """Where to post before a message, to wait until the memory is searchable; "": nowhere."""
     delete: str = ""
-    """Where to post the `id` of a record, to have it deleted; "": nowhere."""
+    """Where to post a record's `id` to delete the record; "": nowhere."""
     tools: JsonPath | None = None
-    """The request's field for the tools that a scenario offers; None: it can offer none."""
+    """The request's field for the scenario's tools; None: the agent takes none."""
     tool_results: JsonPath = _RESULTS
-    """The request's field for the answers to the calls of the response before."""
+    """The request's field for the results of the previous response's calls."""
     tool_calls: JsonPath = _CALLS
-    """The response's field for the tools that the agent calls: a list of {"name", "arguments", "id"}."""
+    """The response's field for tool calls: a list of {"name", "arguments", "id"}."""
     ends: str = ""
-    """The name of an end that is as good as `stop` at this server."""
+    """The finish reason that this server uses for `stop`."""
     keeps_conversations: bool = False
     """Whether the server still knows a conversation's id when a run is resumed."""
     max_message_tokens: int | None = None
@@ -187,7 +188,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
                 raise AgentError(
                     f"the header {name!r} would be a secret in a file. Name an environment variable: '${{MY_TOKEN}}'"
                 )
-        # A variable that is not set is reported now, not in the middle of a run.
+        # Report an unset variable now, not in the middle of a run.
         for text in (
             self.url,
             self.reset,
@@ -200,7 +201,7 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What an agent with these settings can do beyond replying."""
+        """The capabilities that these settings give an agent."""
         having = {
             "Resettable": self.reset,
             "SeparatesUsers": self.user is not None,
@@ -217,15 +218,15 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
         return frozenset(name for name, has in having.items() if has)
 
     def url_of(self, path: str) -> str:
-        """Return the URL of a path that is relative to the agent's ("": the agent's own)."""
+        """Return the URL of a path relative to the agent's URL ("": the agent's URL)."""
         return fill_variables(urljoin(self.url, path))
 
     def place(self, path: str) -> str:
-        """Return the same for people: variables by name, and without the query, where keys may be."""
+        """Return the same URL for messages: variables by name, and no query, which may hold keys."""
         return urljoin(self.url, path).partition("?")[0]
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it, with variables by name only."""
+        """Return all settings as JSON, variables by name only."""
         settings = {}
         for name in self.__struct_fields__:
             value = getattr(self, name)
@@ -244,9 +245,9 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
 
 def fill_variables(text: str, *, hidden: bool = False) -> str:
-    """Return the text with the values of the variables in it; AgentError for one that is not set.
+    """Return the text with its variables replaced by their values; AgentError for an unset variable.
 
-    `hidden`: the values are secrets, however the variables are named.
+    `hidden`: the values are secrets, regardless of the variables' names.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -265,7 +266,7 @@ def fill_variables(text: str, *, hidden: bool = False) -> str:
 
 
 def read_settings(url: str, parameters: Field) -> HttpSettings:
-    """Return the settings that a file gives; DefinitionError for a wrong one, or a URL that cannot be."""
+    """Return the settings in a file's parameters; DefinitionError for an invalid setting or URL."""
     fields = parameters.mapping(known=list(_READERS))
     values: dict[str, Any] = {
         name: _READERS[name](child) for name, child in fields.items()
@@ -286,7 +287,7 @@ def _parse_path(field: Field) -> JsonPath:
 
 _READERS: Mapping[str, Callable[[Field], Any]] = {
     **dict.fromkeys(_PATHS, _parse_path),
-    # Null says that a request has no such field.
+    # null: the request has no such field.
     **dict.fromkeys(
         ("conversation", "user", "session", "agent", "time", "written", "tools"),
         lambda field: None if field.value is None else _parse_path(field),
@@ -303,14 +304,14 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "max_message_tokens": Field.tokens,
 }
 
-# The bytes, unpacked, of the longest answer that is read.
+# The longest response body, decompressed, in bytes.
 LONGEST_BODY = 2**24
-# Seconds for a connection; the rest of a request may take as long as a reply may.
+# Seconds to connect; the rest of a request may take the whole reply timeout.
 _CONNECT = 10.0
 
 
 class HttpStatusError(AgentError):
-    """The server answered with another status than 2xx; `response` says all that it said, `words` why."""
+    """The server answered with a status other than 2xx; `response` is the response, `words` the reason in its body."""
 
     def __init__(self, message: str, response: Any) -> None:
         super().__init__(message)
@@ -324,15 +325,15 @@ class HttpStatusError(AgentError):
 
 
 class HttpAgent:
-    """One conversation with a server; its capabilities are what the settings name.
+    """One conversation with a server; the settings determine its capabilities.
 
     Resettable (`reset`), SeparatesUsers (`user`), AcceptsHistory (`history`), TimeAware
     (`time`), Checkpointable (`keeps_conversations`), LimitsMessages
-    (`max_message_tokens`); Configured always.
+    (`max_message_tokens`); always Configured.
     """
 
     saves_reference = True
-    """What is saved is the conversation's id: the server does not go back."""
+    """The saved state is the conversation's id: the server itself cannot be rolled back."""
 
     def __init__(self, settings: HttpSettings) -> None:
         # An extra, and slow to import.
@@ -354,7 +355,7 @@ class HttpAgent:
         self._time = ""
         self._has_begun = False
         self._rows: list[Any] = []
-        """What the memory did that nobody has asked for yet."""
+        """Memory operations that have not been reported yet."""
         sources.grant_capabilities(
             self, settings.capabilities, settings.max_message_tokens
         )
@@ -363,15 +364,15 @@ class HttpAgent:
         """Post the message and return the reply.
 
         Raises:
-            HttpStatusError: Another status than 2xx.
+            HttpStatusError: The status is not 2xx.
             TransientFault: The server cannot be reached.
-            AgentError: It breaks off or is too slow.
-            AgentFault: Its answer, which may be billed, does not hold a reply.
+            AgentError: The connection breaks off or the server is too slow.
+            AgentFault: The answer, which may be billed, holds no reply.
         """
         return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return all settings; variables by name."""
+        """Return all settings, with variables by name."""
         return {"http": self._settings.to_json()}
 
     def close(self) -> None:
@@ -412,9 +413,9 @@ class HttpAgent:
         return self._read_reply(data, usage, cost)
 
     def _read_reply(self, data: Any, usage: Usage | None, cost: float | None) -> Reply:
-        """Return the reply that an answer holds, with how it ended and what was thought, where it tells."""
+        """Return the reply in an answer, with its finish reason and thoughts if present."""
         end = find_end(data)
-        # what is named as kept back or broken off need not have a text
+        # a reply that was filtered or cut off may lack a text
         is_lost = sort_end(end) not in SCORED
         text = self._read_text(data, usage, may_lack=is_lost)
         return Reply(
@@ -466,7 +467,7 @@ class HttpAgent:
     def _common(
         self, user: str = "", session: str = "", agent: str = ""
     ) -> dict[str, Any]:
-        """Return what every request says; JSON."""
+        """Return the JSON fields that every request has."""
         settings = self._settings
         data = dict(self._settings.body)
         for path, value in (
@@ -482,8 +483,7 @@ class HttpAgent:
 
     def _post(self, path: str, data: dict[str, Any]) -> Any:
         if not self._has_begun:
-            # Not before: an agent that is made and never asked leaves nothing on the
-            # server.
+            # Deferred: an agent that never gets a message leaves nothing on the server.
             if self._settings.reset:
                 self._answer(self._settings.reset, self._common())
             self._has_begun = True
@@ -491,7 +491,7 @@ class HttpAgent:
         try:
             body = json.loads(response.text)
         except (ValueError, RecursionError):
-            # Only a reply has to be JSON; what acknowledges may be anything.
+            # Only a reply must be JSON; an acknowledgement may be anything.
             if path:
                 return None
             place = self._settings.place("")
@@ -507,7 +507,7 @@ class HttpAgent:
         return body
 
     def _answer(self, path: str, data: dict[str, Any]) -> Any:
-        """Return the response of a server that is content."""
+        """Return a successful response."""
         place = self._settings.place(path)
         try:
             with self._client.stream(
@@ -521,7 +521,8 @@ class HttpAgent:
         ) as error:
             raise TransientFault(f"{place} cannot be reached: {error}") from error
         except self._http.TransportError as error:
-            # which may have taken the message: the cause tells the Speaker
+            # The server may have received the message; the Speaker decides by the
+            # cause.
             raise AgentError(f"{place} broke off: {describe_error(error)}") from error
         except self._http.DecodingError as error:
             raise _unusable_answer(
@@ -535,7 +536,7 @@ class HttpAgent:
         )
 
     def _read_response(self, stream: Any, place: str) -> Any:
-        """Return a response with its body, read as it comes; AgentFault once that is too long, packed or endless."""
+        """Return a response with its body, read as a stream; AgentFault once the unpacked body is too long."""
         body = bytearray()
         for part in stream.iter_bytes():
             body += part
@@ -543,7 +544,7 @@ class HttpAgent:
                 raise _unusable_answer(
                     f"{place} answered with more than {LONGEST_BODY:,} bytes"
                 )
-        # The body is unpacked by now: with these headers it would be unpacked again.
+        # The body is decompressed already: these headers would decompress it again.
         packed = {"content-encoding", "content-length", "transfer-encoding"}
         headers = [
             (name, value)
@@ -562,7 +563,7 @@ class HttpAgent:
         )
 
     def _read_text(self, data: Any, usage: Usage | None, *, may_lack: bool) -> str:
-        """Return the reply; `usage`: what an answer without one has used; `may_lack`: "" for none."""
+        """Return the reply's text. `usage`: for the fault if there is none; `may_lack`: return "" instead."""
         place = self._settings.place("")
         path = self._settings.reply
         try:
@@ -584,7 +585,7 @@ class HttpAgent:
         return text
 
     def _usage_and_cost(self, data: Any) -> tuple[Usage | None, float | None]:
-        """Return what an answer says of usage and cost, and keep what it says of memory."""
+        """Return the usage and the cost that an answer reports, and store its memory operations."""
         result = {}
         if self._settings.written is not None:
             with suppress(LookupError):
@@ -600,7 +601,7 @@ class HttpAgent:
 
 
 def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
-    """Return the fault of an answer that came, and that somebody may bill."""
+    """Return the fault of an answer that arrived, is unusable, and may be billed."""
     fault = AgentFault(text)
     fault.refused = True
     fault.usage = usage
@@ -608,9 +609,9 @@ def _unusable_answer(text: str, usage: Usage | None = None) -> AgentFault:
 
 
 def make_http(scheme: str, place: str, parameters: Field) -> sources.AgentSource:
-    """Return the source of the agents at a URL; AgentError or DefinitionError for settings that cannot work.
+    """Return the source of the agents at a URL; AgentError or DefinitionError for invalid settings.
 
-    `http:URL` is a URL as well, of any scheme.
+    `http:URL` accepts a URL of any scheme, too.
     """
     is_place = scheme == "https" or place.startswith("//")
     url = f"{scheme}:{place}" if is_place else place
@@ -629,7 +630,7 @@ def make_http(scheme: str, place: str, parameters: Field) -> sources.AgentSource
 
 
 def _new_id() -> str:
-    """Return an id that no server has seen; it appears in no record, so equal runs have equal records."""
+    """Return a new conversation id; no record contains it, so equal runs have equal records."""
     return secrets.token_hex(8)
 
 

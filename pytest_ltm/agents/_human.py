@@ -14,8 +14,7 @@ from typing import Any
 from pytest_ltm.agents.sources import AgentSource, agent_source, is_keyless
 from pytest_ltm.api.storage import AgentError, Field, for_screen
 
-# The exchanges that are shown again before the next message, of those that were told
-# and not asked.
+# Exchanges without a question that are shown again before the next message.
 REMINDED = 3
 # Characters of a text that is shown again.
 _SHORT = 300
@@ -33,11 +32,11 @@ An answer that begins with a colon begins with two: ::like this."""
 class Human:
     """The person at the terminal. AcceptsHistory, TimeAware, Configured.
 
-    A pause is a KeyboardInterrupt, which stops pytest as Ctrl-C does.
+    A pause raises KeyboardInterrupt, which stops pytest as Ctrl-C does.
     """
 
     main_thread = True
-    """Nobody else is played meanwhile: there is one keyboard."""
+    """One conversation at a time: there is one keyboard."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -46,9 +45,9 @@ class Human:
         self._new = 0
 
     def reply(self, message: str) -> str:
-        """Show the message and return what the person types."""
+        """Show the message and return the person's answer."""
         with contextlib.suppress(ImportError):
-            # Optional: Windows has none.
+            # Windows has no readline.
             import readline  # noqa: F401 - lines can be edited, and be longer than 4,096 characters
         if self._number == 0:
             _print_to_person(f"You sit this test yourself.\n{HELP}")
@@ -83,17 +82,17 @@ class Human:
                     return self._note_answer(message, answer)
 
     def accept(self, message: str, reply: str) -> None:
-        """Note an exchange that needs no answer: filler, or what was said before a pause."""
+        """Store an exchange that needs no answer: filler, or one from before a pause."""
         self._number += 1
         self._exchanges.append((message, reply))
         self._new += 1
 
     def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time, which is shown with each message."""
+        """Store the conversation's time, which is shown with each message."""
         self._time = now
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return that it is a person."""
+        """Return a configuration that marks the agent as a person."""
         return {"human": True}
 
     def _note_answer(self, message: str, reply: str) -> str:
@@ -102,7 +101,7 @@ class Human:
         return reply
 
     def _remind(self) -> None:
-        """Show the last of what was told since the person's last answer, shortened."""
+        """Show the latest exchanges since the person's last answer, shortened."""
         if not self._new:
             return
         exchanges = list(self._exchanges)[-self._new :]
@@ -128,7 +127,7 @@ class Human:
 
 
 def make_human(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of the person; AgentError where there is none to ask."""
+    """Return the source of the person; AgentError without a terminal."""
     parameters.mapping(known=[])
     if argument:
         raise AgentError(
@@ -143,7 +142,7 @@ def make_human(argument: str, parameters: Field) -> AgentSource:
 
 
 def _read_typed_lines() -> str:
-    """Return what is typed up to an empty line; a command is over with its line. EOFError at the end of input."""
+    """Return the typed lines up to an empty line, or a one-line command; EOFError at the end of input."""
     first = input("> ")
     if not first or (first.startswith(":") and not first.startswith("::")):
         return first

@@ -1,4 +1,4 @@
-"""Tools of an MCP memory server: what each is called with, where its results are, and presets of known servers."""
+"""Tools of an MCP memory server: their arguments, where their results are, and presets of known servers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from msgspec import Struct, field, structs
 from pytest_ltm.api.storage import Field, load_packaged_yaml
 
 PRESETS: Mapping[str, Any] = load_packaged_yaml(__file__, "mcp_servers.yml")
-"""Parameters of servers that are known, by a word of their command."""
+"""Parameters of known servers, by a word of their command."""
 NEW_ID = "new_id"
-"""In a template of `add`: an id that is made for the text, for tools that want one."""
+"""In a template of `add`: an id generated for the text, for tools that need one."""
 FOLDER = "folder"
 """In the environment and in the command: an empty folder for each server."""
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -27,26 +27,28 @@ _VERSION = re.compile(r"(?<=.)@[\w.^~-]*$")
 
 
 class Tool(Struct, frozen=True, omit_defaults=True):
-    """A tool of the server and how it is used."""
+    """A tool of the server and how to call it."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """By the names of its arguments the name of ours, or a template. Without them: those of ours that it takes."""
+    """Argument names, each with one of our names or a template. Empty: the tool takes our
+    arguments that its schema names.
+    """
     constants: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments that are always the same."""
+    """Arguments with a constant value."""
     results: str = ""
-    """Where its records are: `entities[]`. "": it returns a list, or an object with one."""
+    """The path to its records: `entities[]`. "": it returns a list, or an object with one."""
     text: str = ""
-    """Where in a record its text is: `observations[]`. "": in a field of a usual name."""
+    """The path to a record's text: `observations[]`. "": a field with a usual name."""
     id: str = ""
-    """Where in a record its id is."""
+    """The path to a record's id."""
     pattern: str = ""
-    """A regular expression with a group `text`, and perhaps `id`, for a tool that returns prose."""
+    """A regular expression with a group `text`, and optionally `id`, for a tool that returns prose."""
 
     def call_arguments(
         self, values: Mapping[str, Any], schema: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return its arguments."""
+        """Return the tool's arguments, built from our values."""
         if not (self.arguments or self.constants):
             properties = schema.get("properties", ())
             return {name: value for name, value in values.items() if name in properties}
@@ -59,24 +61,24 @@ class Tool(Struct, frozen=True, omit_defaults=True):
         return arguments
 
     def takes(self, argument: str, schema: Mapping[str, Any]) -> bool:
-        """Return whether it is given an argument of ours."""
+        """Return whether the tool receives one of our arguments."""
         if self.arguments or self.constants:
             return argument in set(self.places())
         return argument in schema.get("properties", ())
 
     def places(self) -> Iterator[str]:
-        """Yield the names of ours that its arguments are made of."""
+        """Yield those of our names that its arguments use."""
         for template in self.arguments.values():
             is_name = isinstance(template, str) and not _PLACE.search(template)
             yield from [template] if is_name else places_in(template)
 
     @property
     def has_paths(self) -> bool:
-        """Whether it says where its results are."""
+        """Whether the tool says where its results are."""
         return bool(self.results or self.text or self.id or self.pattern)
 
     def records(self, answer: Any) -> list[dict[str, Any]]:
-        """Return the records in an answer, each with `text` and `id`; those without a text are left out."""
+        """Return the records in an answer, each with `text` and `id`; records without a text are skipped."""
         if self.pattern:
             text_of_answer = answer if isinstance(answer, str) else json.dumps(answer)
             found = re.finditer(self.pattern, text_of_answer)
@@ -92,7 +94,7 @@ class Tool(Struct, frozen=True, omit_defaults=True):
         return records
 
     def record(self) -> dict[str, Any]:
-        """Return what a fingerprint has of it: its arguments, and what it says beside."""
+        """Return the tool's part of a fingerprint: its arguments, and any other settings."""
         fields = {name: value for name, value in structs.asdict(self).items() if value}
         del fields["name"]
         is_plain = set(fields) <= {"arguments"}
@@ -100,7 +102,7 @@ class Tool(Struct, frozen=True, omit_defaults=True):
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with each `{name}` replaced: by the value itself where it is all of a text."""
+    """Return a template with each `{name}` replaced; a text that is only `{name}` becomes the value itself."""
     if isinstance(template, dict):
         return {name: fill_template(part, values) for name, part in template.items()}
     if isinstance(template, list):
@@ -124,12 +126,12 @@ def places_in(template: Any) -> Iterator[str]:
 
 
 def walk(value: Any, path: str) -> Iterator[Any]:
-    """Yield what stands at a path such as `entities[].observations[]`; nothing where it leads nowhere."""
+    """Yield the values at a path such as `entities[].observations[]`; nothing if the path does not exist."""
     if not path:
         yield value
         return
     step = _STEP.match(path)
-    assert step is not None  # paths are checked as they are read
+    assert step is not None  # paths are validated when they are parsed
     inner_path = path[step.end() :].removeprefix(".")
     if step[2]:
         for member in value if isinstance(value, list) else ():
@@ -139,7 +141,7 @@ def walk(value: Any, path: str) -> Iterator[Any]:
 
 
 def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Tool:
-    """Return the tool that a field describes, by its name or with arguments and results; DefinitionError."""
+    """Return the tool that a field describes, by name or with arguments and results; raises DefinitionError."""
     if described is None:
         return Tool(name)
     if isinstance(described.value, str):
@@ -167,7 +169,7 @@ def parse_tool(described: Field | None, name: str, ours: tuple[str, ...]) -> Too
 
 
 def _check_template(template: Field, ours: tuple[str, ...]) -> None:
-    """Raise DefinitionError for a name that is none of ours, alone or in braces."""
+    """Raise DefinitionError for an unknown name, alone or in braces."""
     value = template.value
     is_name = isinstance(value, str) and not _PLACE.search(value)
     for name in [value] if is_name else places_in(value):
@@ -197,7 +199,7 @@ def _read_pattern(pattern: Field) -> str:
 
 
 def preset_of(command: list[str]) -> Mapping[str, Any]:
-    """Return the parameters of the server that a command starts, if it is a known one: by package or program."""
+    """Return the preset of the server that a command starts, found by package or program; {} if unknown."""
     for word in command:
         package = _VERSION.sub("", word)
         for names, preset in PRESETS.items():

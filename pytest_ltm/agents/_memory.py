@@ -45,7 +45,7 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
     """
     if find_spec("numpy") is None:
         raise AgentError("agents memory:… need numpy: pip install 'pytest-ltm[memory]'")
-    # Both take a while to import, and agents are looked up in every run.
+    # Both are slow to import, and every run looks up agents.
     from pytest_ltm.agents.memory.paging import Paging
     from pytest_ltm.agents.memory.pipeline import Pipeline
     from pytest_ltm.agents.memory.user_memories import UserMemories
@@ -71,14 +71,14 @@ def make_memory(argument: str, parameters: Field) -> AgentSource:
 
 
 def model_within(argument: str) -> ModelSpec | None:
-    """Return the chat model behind what stands after `memory:`; None where rules think, or a parameter is wrong."""
+    """Return the chat model in a `memory:` spec; None for rules, or if a parameter is wrong."""
     return _parse_memory_spec(argument, Field({}, f"memory:{argument}"))[1]
 
 
 def _parse_memory_spec(
     argument: str, parameters: Field, *, ready: bool = False
 ) -> tuple[Callable[[], Thinker], ModelSpec | None, Mapping[str, Field]]:
-    """Return what makes thinkers, the model that they ask, and what is known of the memory itself."""
+    """Return a factory of thinkers, the model that they use, and the parameters of the memory itself."""
     spec = Spec.parse(f"memory:{argument}", role="agent")
     fields = spec.merged(parameters, [*NAMES, *READER_PARAMETERS], groups=GROUPS)
     chat = {

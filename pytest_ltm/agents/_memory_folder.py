@@ -1,4 +1,4 @@
-"""Agents whose memory is a folder of text files, read when a session begins: a reader by rules, and any other agent."""
+"""Agents whose memory is a folder of text files, read when a session begins: a rule-based reader, and a wrapper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_ltm.agents.wrapping import FreshPromptAgent, await_result
 from pytest_ltm.api.model import COMPACTION, Reply, Tool, Tools
 from pytest_ltm.api.storage import COMMAND_SCHEMA, AgentError, TemporaryFolder
 
-# The files that are read when a session begins, where they are there.
+# The files that are read when a session begins, if they exist.
 READ_FIRST = ("AGENTS.md", "CLAUDE.md", "MEMORY.md")
 _NOTES = READ_FIRST[-1]
 _TOOL = "memory"
@@ -36,7 +36,7 @@ class MemoryFolder:
         self.folder = TemporaryFolder()
 
     def read_first(self) -> str:
-        """Return what the files that are read first say, each under its name."""
+        """Return the contents of the files that are read first, each under its name."""
         texts = self.folder.texts()
         return "\n\n".join(
             f"{name}:\n{texts[name]}" for name in READ_FIRST if texts.get(name)
@@ -50,7 +50,7 @@ class MemoryFolder:
         self.folder("insert", path=_NOTES, insert_text=item)
 
     def items(self) -> list[str]:
-        """Return the items of the files that are read first."""
+        """Return the items in the files that are read first."""
         texts = self.folder.texts()
         items = []
         for name in READ_FIRST:
@@ -58,7 +58,7 @@ class MemoryFolder:
         return [item.replace("\n  ", "\n") for item in items]
 
     def fill(self, texts: Mapping[str, str]) -> None:
-        """Have these files and no others."""
+        """Replace all files by these."""
         for name in self.folder.texts():
             self.folder.remove(name)
         for name, text in texts.items():
@@ -66,10 +66,10 @@ class MemoryFolder:
 
 
 class FolderReader(Reader):
-    """The embedded reader, which keeps from session to session only what its memory folder says.
+    """The embedded reader, whose memory folder is all that it keeps from session to session.
 
-    A message of which it notes anything becomes an item of MEMORY.md. `folders`: those of
-    all conversations. KeepsUsers, Compacts.
+    A message from which the reader notes anything becomes an item of MEMORY.md.
+    `folders`: the folders of all conversations. KeepsUsers, Compacts.
     """
 
     def __init__(self, folders: dict[str, MemoryFolder]) -> None:
@@ -78,32 +78,32 @@ class FolderReader(Reader):
         super().__init__(Full, "folder")
 
     def begin_session(self, user: str) -> None:
-        """Begin a session of this user with what the files say."""
+        """Begin a session of this user with the contents of the user's files."""
         self._files = self._folders.setdefault(user, self._files)
         self.compact()
 
     def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
-        """Return the reader's reply, and write down a message of which it noted anything."""
+        """Return the reader's reply, and write the message down if the reader noted anything."""
         notes = self._notes.lines()
         reply = super().reply(message, user, tools)
         self._write_down(message, user, notes)
         return reply
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
-        """Take an exchange in, and write down a message of which anything was noted."""
+        """Accept an exchange, and write the message down if the reader noted anything."""
         notes = self._notes.lines()
         super().accept(message, reply, user)
         self._write_down(message, user, notes)
 
     def answer_alone(self, message: str) -> str:
-        """Return the reply to a question, and go back to where it was, the files as well."""
+        """Return the reply to a question, then restore the state, including the files."""
         texts = self._files.folder.texts()
         reply = super().answer_alone(message)
         self._files.fill(texts)
         return reply
 
     def compact(self) -> str:
-        """Begin a new session with what the memory folder says; return that."""
+        """Begin a new session from the memory folder; return the items in its files."""
         items = self._files.items()
         super().reset()
         for item in items:
@@ -111,7 +111,7 @@ class FolderReader(Reader):
         return "\n".join(items)
 
     def reset(self) -> None:
-        """Forget everything, the files as well."""
+        """Forget everything, including the files."""
         self._files.fill({})
         super().reset()
 
@@ -121,7 +121,7 @@ class FolderReader(Reader):
         return json.dumps([files, super().save().decode()]).encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned."""
+        """Restore the state that `save` returned."""
         files, session = json.loads(state)
         super().load(session.encode())
         self._files.fill(files)
@@ -132,10 +132,11 @@ class FolderReader(Reader):
 
 
 class FolderAgent(FreshPromptAgent):
-    """Another agent with a memory folder: the six commands as a tool, and the files read first when a session begins.
+    """A wrapper with a memory folder: the six commands as a tool, and the files read when a session begins.
 
-    `folders`: those of all conversations. TakesTools, KeepsUsers, Compacts, Configured; Checkpointable if that is, and
-    then AcceptsHistory, too: history that is told again brings no file back, only a state does.
+    `folders`: the folders of all conversations. TakesTools, KeepsUsers, Compacts,
+    Configured. Checkpointable if the agent is, and then AcceptsHistory, too: replayed
+    history restores no files, only a state does.
     """
 
     def __init__(
@@ -158,25 +159,25 @@ class FolderAgent(FreshPromptAgent):
         self._is_new = True
 
     def begin_session(self, user: str) -> None:
-        """Begin a session of this user, whose files are read with the first message."""
+        """Begin a session of this user, whose files precede the first message."""
         self._files = self._folders.setdefault(user, self._files)
         self._is_new = True
 
     async def reply(self, message: str, tools: Tools | None = None) -> Reply:
-        """Return the other agent's reply; the first message of a session comes after what its files say."""
+        """Return the agent's reply; the first message of a session follows the contents of the files."""
         text = self._opened(message)
         self._is_new = False
         return await self._reply_with_tools(text, () if tools is None else tools)
 
     async def compact(self) -> str:
-        """Have it write down what it needs, and begin a new session; return the files that are read first."""
+        """Make the agent write down what it needs, and begin a new session; return the files that are read first."""
         await self._reply_with_tools(_SAVE, ())
         await await_result(self._agent.reset())
         self._is_new = True
         return self._files.read_first()
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the other agent tells of itself."""
+        """Return the wrapped agent's configuration."""
         return {"with-folder": self._model.configuration(self._agent)}
 
     async def _save(self) -> bytes:
@@ -217,7 +218,7 @@ class FolderAgent(FreshPromptAgent):
 
 
 class _PassedOn(Tool):
-    """A tool of the scenario, which answers itself, also what it refuses."""
+    """A tool of the scenario, which answers for itself, even to refuse a call."""
 
     @classmethod
     def of(cls, tool: Tool, tools: Any) -> _PassedOn:
@@ -229,12 +230,12 @@ class _PassedOn(Tool):
         )
 
     def complaint(self, _arguments: Mapping[str, Any]) -> str:
-        """Return nothing: the scenario's tool complains."""
+        """Return "": the scenario's tool validates the arguments itself."""
         return ""
 
 
 def make_folder_reader(argument: str) -> AgentSource:
-    """Return the source of `folder`; AgentError if it is given anything."""
+    """Return the source of `folder`; AgentError if it has an argument."""
     if argument:
         raise AgentError(
             f"agent 'folder:{argument}': 'folder' takes nothing; an agent of yours with a memory folder is "
@@ -245,7 +246,7 @@ def make_folder_reader(argument: str) -> AgentSource:
 
 
 def make_with_folder(argument: str) -> AgentSource:
-    """Return the source of `with-folder:SPEC`; AgentError with a cure."""
+    """Return the source of `with-folder:SPEC`; AgentError if SPEC is missing."""
     if not argument:
         raise AgentError(
             "agent 'with-folder:' names no agent. Write it as in 'with-folder:openai:MODEL'."

@@ -1,4 +1,4 @@
-"""The only agent of a module, where a spec names a module alone."""
+"""The only agent of a module, for a spec that names just a module."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pytest_ltm.api.storage import AgentError
 
 
 def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
-    """Return the only agent of a module with its dotted path; AgentError, with the candidates, if there is not one.
+    """Return a module's only agent and its dotted path; AgentError, listing candidates, unless there is exactly one.
 
     That is a class or object with `reply`, else a class that replies by another name,
-    or a function of one text.
+    or a function that takes one text.
     """
     public = {
         name: value for name, value in vars(module).items() if not name.startswith("_")
@@ -57,7 +57,7 @@ def find_only_agent(module: ModuleType, spec: str) -> tuple[object, str]:
 
 
 def _names_by_source(module: ModuleType) -> list[str]:
-    """Return the names of a module that `ltm init` would take for its agent."""
+    """Return the names that `ltm init` would choose for the module's agent."""
     path = getattr(module, "__file__", None)
     if path and path.endswith(".py"):
         return best_names(Path(path))
@@ -65,7 +65,7 @@ def _names_by_source(module: ModuleType) -> list[str]:
 
 
 def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
-    """Return the names of a module's agents; an object stands for its class only where that needs arguments."""
+    """Return the names of a module's agents; an object replaces its class only if the class needs arguments."""
     classes = {
         name: value
         for name, value in public.items()
@@ -93,7 +93,7 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
     class_names = []
     for name, kind in classes.items():
         with contextlib.suppress(TypeError, ValueError):
-            # built in C: calling it will tell
+            # implemented in C: calling it will show
             if kind in object_classes and any(required_parameters(kind)):
                 continue
         class_names.append(name)
@@ -105,8 +105,8 @@ def _names_with_reply(public: dict[str, Any], module: ModuleType) -> list[str]:
 
 
 def _is_own(value: object, module: ModuleType) -> bool:
-    """Return whether a class or a function is defined in a module, or in a part of it."""
-    # Not what it has imported: test files import classes with `reply` from elsewhere.
+    """Return whether a class or function is defined in a module or one of its submodules."""
+    # Imports do not count: test files import classes with `reply` from elsewhere.
     home = getattr(value, "__module__", None)
     return isinstance(home, str) and f"{home}.".startswith(f"{module.__name__}.")
 
@@ -120,7 +120,7 @@ def _may_reply(value: Any, spec: str) -> bool:
             return False
     if not inspect.isfunction(value):
         return False
-    # By its signature alone: calling it would be asking somebody's agent.
+    # Judged by its signature alone: a call would send a message to somebody's agent.
     positional, keywords = required_parameters(value)
     if keywords or len(positional) != 1 or not accepts_arguments(value, 1):
         return False

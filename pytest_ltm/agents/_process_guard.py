@@ -1,14 +1,14 @@
-"""Guard: stands between us and a process that an agent is, so that all that it has started ends with it, or with us.
+"""Guard: a process between us and an agent's process that kills all the agent's descendants when either ends.
 
 Run as a script, isolated and without site, `PARENT LIFELINE READY COMMAND...`: it
-starts the command, which has our pipes to itself, and sleeps. When the command ends, or
-nobody holds the other end of the pipe LIFELINE any more, or the parent has died, all
-descendants are killed, and the guard ends as the command has. Where the command cannot
-be started, the number of the error is written into the pipe READY, which is closed
-otherwise. -1: there is none.
+starts the command, which inherits our pipes, and sleeps. When the command ends, the
+other end of the pipe LIFELINE is closed, or the parent dies, the guard kills all
+descendants and exits with the command's status. If the command cannot be started, the
+errno is written to the pipe READY, which is closed otherwise. -1: there is no such
+pipe.
 
-On Linux orphans become children of the guard, in whatever session they are; elsewhere
-the command's process group is what can be found.
+On Linux, orphans become children of the guard, in whatever session they are; elsewhere
+only the command's process group can be found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import select
 import signal
 import sys
 
-# nobody starts it there: job objects and process groups are others
+# Windows has job objects and other process groups; the guard never starts there.
 assert sys.platform != "win32"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -34,7 +34,7 @@ def _call_prctl(option: int, value: int) -> None:
 
 
 def _start_command(command: list[str], ready: int) -> int:
-    """Return the number of a new process, the head of a group of its own."""
+    """Return the pid of a new process, the leader of its own process group."""
     guard = os.getpid()
     child = os.fork()
     if child:
@@ -49,7 +49,7 @@ def _start_command(command: list[str], ready: int) -> int:
             signal.SIGPIPE,
             signal.SIGXFSZ,
         ):
-            # what is ignored here would be ignored there
+            # the child would inherit ignored signals
             signal.signal(number, signal.SIG_DFL)
         _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == guard:
@@ -62,7 +62,7 @@ def _start_command(command: list[str], ready: int) -> int:
 
 
 def _reap_children(child: int) -> int | None:
-    """Reap the processes that have ended; return how the child has, None where it has not."""
+    """Reap the processes that have ended; return the child's status, or None if it is still running."""
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -74,7 +74,7 @@ def _reap_children(child: int) -> int | None:
 
 
 def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
-    """Return how the child has ended, or is about to, because nobody wants it any more."""
+    """Return the status of the child, or SIGKILL once the lifeline is closed or the parent is gone."""
     while True:
         readable, _, _ = select.select(
             [woken] if lifeline < 0 else [lifeline, woken], [], []
@@ -90,7 +90,7 @@ def _watch_child(child: int, parent: int, lifeline: int, woken: int) -> int:
 
 
 def _child_pids() -> list[int]:
-    """Return the children of this process; none where the system does not tell."""
+    """Return the pids of this process's children; empty without /proc."""
     me = os.getpid()
     numbers = []
     with contextlib.suppress(OSError):
@@ -105,7 +105,7 @@ def _child_pids() -> list[int]:
 
 
 def main() -> None:
-    """Start the command of the command line and watch over it."""
+    """Start the command given on the command line, and guard it."""
     parent, lifeline, ready = map(int, sys.argv[1:4])
     for pipe in (lifeline, ready):
         if pipe >= 0:
@@ -114,15 +114,17 @@ def main() -> None:
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # not ignored: they wake us
+        # a handler, because an ignored signal would not wake us
+        signal.signal(number, lambda *_: None)
     _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _call_prctl(_PR_SET_PDEATHSIG, signal.SIGHUP)
     child = _start_command(sys.argv[4:], ready)
     if ready >= 0:
         os.close(ready)
-    os.write(wakes, b"\0")  # the parent may have died before we asked to be told
+    os.write(wakes, b"\0")  # the parent may have died before PDEATHSIG was set
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for pipe in range(3):  # the child's alone: who reads them sees when it closes them
+    # only the child may hold these pipes, so that a reader sees when it closes them
+    for pipe in range(3):
         os.dup2(nowhere, pipe)
     status = _watch_child(child, parent, lifeline, woken)
     with contextlib.suppress(OSError):

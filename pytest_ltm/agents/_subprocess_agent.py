@@ -1,7 +1,7 @@
-"""AgentApart: agents that dotted paths name, each in a process of its own, which speaks as the process of `cmd:` does.
+"""AgentApart: agents named by dotted paths, each in its own process, with the protocol of `cmd:` processes.
 
-The process is a fresh interpreter that runs `_subprocess_main.py`; nothing of what is
-named is imported here.
+The process is a fresh interpreter that runs `_subprocess_main.py`; this process imports
+none of the agent's code.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from pytest_ltm.api.storage import (
     remember_secret,
 )
 
-# With our sys.path, so that the module is found where it would be found here.
+# With our sys.path, so that the module resolves as it would here.
 _BOOT = "import sys; sys.path[:] = eval(sys.argv.pop(1)); from pytest_ltm.agents._subprocess_main import main; main()"
 
 
@@ -76,7 +76,7 @@ class ApartPlace(Struct, frozen=True):
         }
 
     def promised_capabilities(self) -> Promised | None:
-        """Return what is named, as far as its process says; AgentError if there is no such agent."""
+        """Return the capabilities that the agent's process reports, or None; AgentError if there is no such agent."""
         process = self.started()
         ask = partial(
             process.ask,
@@ -89,8 +89,8 @@ class ApartPlace(Struct, frozen=True):
         except (OutOfStep, OutOfTime):
             return None
         finally:
-            # Killed first: one that is still importing does not see that its stdin is
-            # closed.
+            # Killed first: a process that is still importing does not notice that its
+            # stdin is closed.
             process.kill()
             process.close()
         _learn_secrets(answer)
@@ -100,16 +100,16 @@ class ApartPlace(Struct, frozen=True):
 
 
 def _own_limit(limit: float | None) -> float | None:
-    """Return a limit that nobody else keeps."""
+    """Return the limit to enforce ourselves: None if the caller can interrupt the call."""
     return None if can_interrupt() or runs_in_own_thread() else limit
 
 
 class AgentApart(Apart):
-    """Stands for the agent of one conversation, and has the capabilities that it has.
+    """Proxy for the agent of one conversation, with the agent's capabilities.
 
-    Its process is started at once; one that has ended is followed by another where the
-    conversation can be told or loaded again. Raises Refused if the agent cannot be
-    made.
+    Its process is started at once. If a process has ended, another one replaces it if
+    the conversation can be replayed or loaded. Raises AgentUnavailable if the agent
+    cannot be created.
     """
 
     def __init__(self, where: ApartPlace, folder: Path | None = None) -> None:
@@ -129,16 +129,16 @@ class AgentApart(Apart):
             self.stateless = True
 
     def reply(self, message: str) -> Reply:
-        """Return the agent's reply; what it raised, or AgentFault if its process has ended or makes no sense."""
+        """Return the agent's reply; raises the agent's error, or AgentFault if its process ended or is out of step."""
         return self._reply(message)
 
     def note_time(self, now: datetime) -> None:
-        """Have the clock of the process, if it is moved, show this time from the next call on."""
+        """Set the time that the clock of the process, if it jumps, shows from the next call on."""
         if self._where.how.jump:
             self._time = now.isoformat()
 
     def close(self) -> None:
-        """Close the agent, and end its process and what it has started."""
+        """Close the agent; end its process and everything that the process started."""
         try:
             if self._process is not None and not self._process.killed:
                 self._ask({"close": True}, "ok")
@@ -168,7 +168,7 @@ class AgentApart(Apart):
         return self._ask_reply({"message": message, "images": encoded})
 
     def _begin_session(self, user: str) -> None:
-        """Need nothing: where the agent is made, its session begins."""
+        """Do nothing: the session begins when the agent is created."""
 
     def _compact(self) -> Reply:
         return self._ask_reply({"compact": True})
@@ -220,7 +220,7 @@ class AgentApart(Apart):
         return convert(self._ask(request, "reply", tools)["reply"], Reply)
 
     def _start(self) -> dict[str, Any]:
-        """Start the process and return what it says of the agent that it has made."""
+        """Start the process and return its description of the agent."""
         folder = self._folder
         self._process = self._where.started(None if folder is None else folder / STDERR)
         try:
@@ -242,12 +242,12 @@ class AgentApart(Apart):
     def _ask(
         self, request: dict[str, Any], field_name: str, tools: Tools | None = None
     ) -> dict[str, Any]:
-        """Return the answer to a request, which holds the field `field_name`; a process out of step is ended.
+        """Return the answer to a request, with the field `field_name`; a process out of step is ended.
 
-        `tools`: what the agent may call before that.
+        `tools`: the tools that the agent may call before it answers.
         """
-        # It has ended on an earlier call; the caller loads or tells it again what it
-        # knew.
+        # It ended during an earlier call; the caller will load or replay the
+        # conversation.
         if self._process is None or self._process.killed:
             self._start()
         assert self._process is not None
@@ -263,7 +263,7 @@ class AgentApart(Apart):
         fault_fields = answer["fault"]
         if not fault_fields:
             raise raised
-        # An adapter's own word, as it is.
+        # An AgentFault that the adapter raised itself, unchanged.
         fault = AgentFault(answer["error"], fatal=fault_fields["fatal"])
         fault.refused = fault_fields["refused"]
         if fault_fields["usage"] is not None:
@@ -271,7 +271,7 @@ class AgentApart(Apart):
         raise fault from raised
 
     def _exchange(self, request: Mapping[str, Any], field_name: str) -> dict[str, Any]:
-        """Return what the process answers: the field `field_name`, an error, or a call."""
+        """Return the answer of the process: the field `field_name`, an error, or a call."""
         assert self._process is not None
         limit = _own_limit(self._where.how.limit)
         try:
@@ -288,7 +288,7 @@ class AgentApart(Apart):
 
 
 def _call_tool(tools: Tools, call: Mapping[str, Any]) -> dict[str, str]:
-    """Return the result of a call, or why it may not be made, as the process is told."""
+    """Return the result of a tool call, or the reason why it is refused, for the process."""
     try:
         tools.answer([convert(call, Call)])
     except AgentFault as fault:
@@ -301,13 +301,13 @@ def _encode_bytes(data: bytes) -> str:
 
 
 def _learn_secrets(answer: Mapping[str, Any]) -> None:
-    """Redact what that process has set in its environment from now on, as `load_dotenv()` does."""
+    """Redact from now on what the process has added to its environment, for instance by `load_dotenv()`."""
     for name, value in answer.get("secrets", ()):
         remember_secret(name, value)
 
 
 def _remote_cause(answer: Mapping[str, Any]) -> RemoteCause:
-    """Return an exception of the name that it had there, with the traceback as its cause."""
+    """Return an exception with the name of the remote one, and the remote traceback as its cause."""
     name = answer["type"]
     passing = answer["passing"]
     error: RemoteCause = type(name, (RemoteCause,), {"__module__": __name__})(

@@ -1,7 +1,7 @@
-"""Child: what runs in the process of an agent that has one, between the pipes and the agent (see `_subprocess_agent`).
+"""Child: the main loop of an agent's process, between the pipes and the agent (see `_subprocess_agent`).
 
-The pipes are taken out of the agent's reach first: what it prints goes to stderr, and
-its stdin is empty.
+The pipes are moved out of the agent's reach first: its prints go to stderr, and its
+stdin is empty.
 """
 
 from __future__ import annotations
@@ -54,28 +54,28 @@ from pytest_ltm.api.storage import (
     wall_time,
 )
 
-# The characters of a traceback that are told: its beginning and its end.
+# Longest traceback to report, in characters: its beginning and its end are kept.
 _LONGEST = 20_000
 _OK = {"ok": True}
 
 
 def _refuse(text: str) -> AgentFault:
-    """Return the error of a reply that came, cannot be used, and may be billed."""
+    """Return the error of a reply that arrived, is unusable, and may be billed."""
     fault = AgentFault(f"it {text}")
     fault.refused = True
     return fault
 
 
 def main() -> None:
-    """Answer the requests that come until there are no more."""
+    """Answer requests until there are no more."""
     line = _Line(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
-    # What the agent prints would get in between the answers.
+    # The agent's prints would mix with the answers.
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    # A crash in C leaves nothing else to be shown.
+    # Nothing else would show a crash in C.
     faulthandler.enable()
     child = _Child(line)
     while request := line.read():
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 class _Line:
-    """What leads to the scenario's process: a JSON object a line, each way."""
+    """The connection to the scenario's process: one JSON object per line, each way."""
 
     def __init__(self, requests: IO[bytes], answers: int) -> None:
         self._requests = requests
@@ -102,7 +102,7 @@ class _Line:
 
 
 class _CalledTools:
-    """Has the tools of a message called where the scenario is, from any thread of the agent; one call at a time."""
+    """Forwards tool calls to the scenario's process, from any thread of the agent, one at a time."""
 
     def __init__(self, call: Callable[[Call], dict[str, Any]]) -> None:
         self._call = call
@@ -111,7 +111,7 @@ class _CalledTools:
 
     def __call__(self, call: Call) -> str:
         with self._lock:
-            # Nobody else than the process that is asked may answer.
+            # Only the process that received the message may call, not a fork of it.
             if self._process != os.getpid():
                 raise AgentFault(f"{call.name} was called when no message was open")
             answer = self._call(call)
@@ -121,13 +121,13 @@ class _CalledTools:
         return result
 
     def end(self) -> None:
-        """Refuse all further calls, once one that is being answered is."""
+        """Refuse all further calls, after a pending call has been answered."""
         with self._lock:
             self._process = None
 
 
 def _take_reply(value: object, refuse: airlock.Refuse) -> Reply:
-    """Return the reply; a mere text is checked on the other side."""
+    """Return the reply; a plain text is checked by the parent process."""
     is_text = type(value) is str and str.__len__(value) <= airlock.LONGEST_REPLY
     return Reply(value) if is_text else answers.check_reply(value, refuse)  # type: ignore[arg-type]
 
@@ -141,7 +141,7 @@ def _take_count(value: object, refuse: airlock.Refuse) -> int:
 
 
 class _Child:
-    """Answers requests; the first one says which agent this is."""
+    """Answers requests; the first one names the agent."""
 
     def __init__(self, line: _Line) -> None:
         self._line = line
@@ -151,10 +151,10 @@ class _Child:
         self._jump = False
         self._hidden: Path | None = None
         self._told_secrets = known_secrets()
-        """What the other side knows: this environment is its own, to begin with."""
+        """The secrets that the parent knows: initially those of this environment, which is the parent's."""
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Return the answer to a request, JSON, which may tell an error."""
+        """Return the answer to a request as JSON; it may report an error."""
         try:
             if "agent" in request:
                 fields = self._begin(request)
@@ -166,7 +166,7 @@ class _Child:
             return json.dumps(self._with_secrets(fields)).encode()
 
     def _with_secrets(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return an answer with the secrets that this process has got since it last told them."""
+        """Return an answer with the secrets that are new since the last answer."""
         secrets = known_secrets()
         new = sorted(secrets - self._told_secrets)
         self._told_secrets = secrets
@@ -185,7 +185,7 @@ class _Child:
         ):
             if not request["is_file"]:
                 source = dotted_source(spec, base=base)
-            else:  # imported only here, as each conversation waits for imports
+            else:  # imported only here because every conversation waits for imports
                 from pytest_ltm.agents.registry import find_agent
 
                 source = find_agent(spec, base=base)
@@ -202,7 +202,7 @@ class _Child:
         agent = self._agent = source.make(
             folder=None if folder is None else Path(folder)
         )
-        source.settings = None  # the other side knows them
+        source.settings = None  # the parent process knows them
         return {
             "made": sorted(capabilities_of(agent)),
             "max_message_tokens": _limit_of(agent),
@@ -223,8 +223,8 @@ class _Child:
             )
         with clock, self._errors.collected():
             fields = answer(self, request)
-        # Only with what a message or an exchange took: other answers have no field for
-        # it.
+        # Only with the usage of a message or an exchange: other answers have no field
+        # for it.
         if reply := fields.get("reply"):
             reply["mishaps"] = [*reply["mishaps"], *map(asdict, self._errors.take())]
         return fields
@@ -246,7 +246,7 @@ class _Child:
     def _reply_with_tools(
         self, request: dict[str, Any], arguments: dict[str, Any]
     ) -> Reply:
-        """Return the reply to a message, with which there may be tools."""
+        """Return the reply to a message, which may come with tools."""
         called_tools = _CalledTools(self._call_tool)
         if "tools" in request:
             arguments["tools"] = read_shown_tools(request, called_tools)
@@ -259,7 +259,7 @@ class _Child:
         return reply
 
     def _call_tool(self, call: Call) -> dict[str, Any]:
-        """Return what the scenario's process answers to a call."""
+        """Return the scenario's result of a call."""
         fields = self._with_secrets({"call": to_builtins(call)})
         self._line.write(json.dumps(fields).encode())
         return self._line.read()
@@ -346,16 +346,16 @@ class _Child:
             "written": to_builtins(self._call("written", admit=answers.check_written))
         },
     }
-    """By the field that a request has."""
+    """Handlers by the field that identifies a request."""
 
 
 def _check_source(source: AgentSource) -> None:
-    """Raise AgentError for what is more than its path says: here it would be another one."""
+    """Raise AgentError for an object that its path does not fully describe: it would be another one here."""
     definition = source.definition
     if source.settings is not None and isinstance(definition, functools.partial):
-        # with the parameters of a file
+        # with a file's parameters
         definition = definition.func
-    if isinstance(definition, MethodType):  # of a class
+    if isinstance(definition, MethodType):  # a bound method
         definition = definition.__self__
     is_function = isinstance(definition, FunctionType) and (
         definition.__closure__ is None or hasattr(definition, "__wrapped__")
@@ -373,7 +373,7 @@ def _limit_of(agent: object) -> object:
 
 
 def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
-    """Return what was raised as an answer: type, text and traceback, and what it says of another attempt."""
+    """Return an exception as an answer: type, text and traceback, and whether another attempt may succeed."""
     fault = None
     if isinstance(error, AgentFault):
         fault = {
@@ -396,7 +396,7 @@ def _error_fields(error: BaseException, hidden: Path | None) -> dict[str, Any]:
 
 
 def _hidden_hint(error: BaseException, hidden: Path | None) -> str:
-    """Return the way out for an agent that cannot read what it has just made, because the run folder is hidden."""
+    """Return the cure if an agent cannot read a file that it just created because the run folder is hidden."""
     if (
         hidden is None
         or not isinstance(error, PermissionError)
@@ -413,7 +413,7 @@ def _hidden_hint(error: BaseException, hidden: Path | None) -> str:
 
 
 def _agent_traceback(error: BaseException) -> str:
-    """Return the traceback from the agent's first frame on."""
+    """Return the traceback, starting at the agent's first frame."""
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__
     frame = error.__traceback__

@@ -1,4 +1,4 @@
-"""Run as a script by a coding agent, as its MCP server: passes lines on to the ToolServer at a port, and back."""
+"""Script that a coding agent runs as its MCP server: relays lines to and from the port of a ToolServer."""
 
 import socket
 import sys
@@ -6,7 +6,7 @@ import threading
 
 
 def main() -> None:
-    """Connect, tell the secret word, and pass on until either side ends."""
+    """Connect, send the secret word, and relay until either side ends."""
     port, word = sys.argv[1:]
     with socket.create_connection(("127.0.0.1", int(port))) as line:
         line.sendall(f"{word}\n".encode())

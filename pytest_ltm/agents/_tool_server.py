@@ -1,4 +1,4 @@
-"""ToolServer: the tools of one message, for a program that calls tools by the Model Context Protocol (MCP)."""
+"""ToolServer: the tools of one message, for a program that speaks the Model Context Protocol (MCP)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _NEWEST = "2025-06-18"
 
 
 class ToolServer:
-    """Answers calls of tools on loopback, to whom knows the secret word, while it is entered.
+    """Answers tool calls on loopback while it is entered; callers must send the secret word.
 
-    `command` is the MCP server for the program: it speaks on its standard streams.
+    `command` starts the MCP server for the program, which speaks on its standard
+    streams.
     """
 
     def __init__(self, tools: Tools) -> None:
@@ -49,16 +50,16 @@ class ToolServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Refuse further calls, once one that is being answered is."""
+        """Refuse further calls, after a pending call has been answered."""
         with self._lock:
             self._is_open = False
-        # Wakes who accepts.
+        # Wakes the thread that accepts connections.
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the response to a request of MCP; None for a notification."""
+        """Return the response to an MCP request; None for a notification."""
         if "id" not in request:
             return None
         head = {"jsonrpc": "2.0", "id": request["id"]}

@@ -1,4 +1,4 @@
-"""What an agent, a judge or a user's model may answer: checked behind the gate of a call, as exact types of ours."""
+"""Checks of the answers of agents, judges and user models, behind the gate of a call; results have exact types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pytest_ltm.api.storage import LtmError, redact_secrets
 
 
 def check_text(value: object, refuse: Refuse) -> str:
-    """Return an exact `str` without secrets that UTF-8 can hold; `refuse` makes the error for anything else."""
+    """Return an exact `str` that UTF-8 can encode, without secrets; `refuse` creates the error for anything else."""
     if not inherits(value, str):
         raise refuse(
             f"replied with {shown(value)}; a reply is a str or a pytest_ltm Reply{cure_reply(value)}"
@@ -51,7 +51,7 @@ def check_text(value: object, refuse: Refuse) -> str:
 
 
 def check_reply(value: Any, refuse: Refuse) -> Reply:
-    """Return the reply with its usage and cost checked; a bare text becomes one."""
+    """Return the reply with its usage and cost checked; a plain text becomes a Reply."""
     if not inherits(value, Reply):
         return Reply(check_text(text_of_reply(value), refuse))
     cost = value.cost_usd
@@ -78,7 +78,7 @@ def check_reply(value: Any, refuse: Refuse) -> Reply:
 
 
 def _exact_mishaps(value: object) -> Iterator[Mishap]:
-    # No reply is refused for what it wrongly reports of mishaps.
+    # Wrongly reported mishaps are no reason to refuse a reply.
     for mishap in exact_items(value) or ():
         if type(mishap) is Mishap and is_count(mishap.times) and is_count(mishap.of):
             yield Mishap(word_of(mishap.what), int(mishap.times), int(mishap.of))
@@ -99,14 +99,14 @@ def _exact_calls(value: object, refuse: Refuse) -> Iterator[Call]:
 
 
 def word_of(value: object) -> str:
-    """Return a text beside the reply, as the record keeps it; "" for anything else: no reply is refused for it."""
+    """Return a text that accompanies a reply, for the record; "" for anything else, as no reply is refused for it."""
     if not inherits(value, str):
         return ""
     return redact_secrets(exact_text(value)[:LONGEST_REPLY])
 
 
 def check_usage(value: Any, refuse: Refuse) -> Usage:
-    """Return the usage if it is one of whole numbers."""
+    """Return the usage if its counts are whole numbers."""
     if inherits(value, Usage):
         names = ("input_tokens", "output_tokens", "cached_tokens", "calls")
         counts = {name: exact_scalar(getattr(value, name)) for name in names}
@@ -131,7 +131,7 @@ def check_bytes(value: object, refuse: Refuse) -> bytes:
 
 
 def check_written(value: object, refuse: Refuse) -> tuple[MemoryOperation, ...]:
-    """Return what `written()` returned."""
+    """Return the operations that `written()` returned."""
     rows = exact_items(value)
     if rows is None:
         return check_operations(shown(value), refuse)  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def check_written(value: object, refuse: Refuse) -> tuple[MemoryOperation, ...]:
 
 
 def _exact_row(row: object) -> object:
-    """Return a row of `written()` with texts in place of what is neither a text nor None."""
+    """Return a row of `written()` in which every cell is a text or None."""
     cells = exact_items(row)
     if cells is None:
         return shown(row)
@@ -151,13 +151,13 @@ def _exact_row(row: object) -> object:
 
 
 def check_configuration(value: object, refuse: Refuse, *, where: str) -> dict[str, Any]:
-    """Return what `configuration()` returned: a mapping of JSON values. `where`: as errors call its owner."""
+    """Return what `configuration()` returned: a mapping of JSON values. `where`: the owner's name in errors."""
     if not isinstance(value, Mapping):
         raise refuse(f"configuration() returned {shown(value)}, not a mapping")
     return cast("dict[str, Any]", check_json(value, refuse, where=where))
 
 
-# Keys and attributes under which libraries return what a model said, the surest first.
+# Keys and attributes that hold a model's text in known libraries, most reliable first.
 NAMES = (
     "output_text",
     "final_output",
@@ -176,7 +176,7 @@ LEVELS = 4
 
 
 def cure_reply(value: object) -> str:
-    """Return what to return instead, as a sentence that follows another."""
+    """Return a sentence that says what to return instead."""
     if value is None:
         return ". Return the text: what is printed is not heard"
     if inherits(value, AsyncGeneratorType):
@@ -190,16 +190,16 @@ def cure_reply(value: object) -> str:
 
 
 def path_to_text(value: Any) -> str:
-    """Return where in a value a text is, such as `['messages'][-1].content`; "" if no known name leads to it."""
+    """Return the path to a text in a value, such as `['messages'][-1].content`; "" if no known name leads to one."""
     found = _find_text(value)
     return "" if found is None else found[0]
 
 
 def text_of_reply(value: object) -> object:
-    """Return the text of a reply object, such as a library's message; anything else as it is.
+    """Return the text of a reply object, such as a library's message; anything else unchanged.
 
-    A bare list of texts, bytes and iterators are not read: they may be parts of a
-    reply, or none.
+    Plain lists of texts, bytes and iterators are not read: they may be parts of a
+    reply, or not a reply at all.
     """
     if value is None or type(value) is str or inherits(value, Reply):
         return value
@@ -211,7 +211,7 @@ def text_of_reply(value: object) -> object:
 
 
 def _find_text(value: Any, depth: int = LEVELS) -> tuple[str, object] | None:
-    """Return where in a value a text is, and the text; None if no known name leads to one."""
+    """Return the path to a text in a value, and the text; None if no known name leads to one."""
     if _is_text(value):
         return "", value
     if depth < 0:

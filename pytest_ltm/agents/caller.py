@@ -1,4 +1,4 @@
-"""AgentCaller: talks to the agent of one conversation, and turns all that can go wrong into one kind of error."""
+"""AgentCaller: calls the agent of one conversation, and turns every failure into one kind of error."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ from pytest_ltm.api.storage import (
     stopwatch_seconds,
 )
 
-# For pytest: who reads of an agent's exception wants the agent's frames, not these.
+# pytest hides these frames, so that a traceback ends in the agent's code.
 __tracebackhide__ = True
 
-# The size of the largest message to an agent that does not say how much it takes.
+# The largest message, in tokens, for an agent that declares no limit.
 MAX_MESSAGE_TOKENS = 4096
 # Seconds that saving an agent may take in all, however fast the agent is.
 SAVING = 0.1
-# Of the time that telling takes, the part that saving may take where what was told since
-# can be told again: then as little is lost to a kill as saving would have cost.
+# Share of the telling time that saving may take if the exchanges since can be replayed:
+# then a kill loses about as little as saving would have cost.
 SAVING_SHARE = 1 / 16
-# Bytes of a state from which an agent is told again what it was told, so that its state
-# need not be in memory.
+# Size of a state, in bytes, above which it is not kept in memory: the exchanges are
+# replayed instead.
 VAST = 2**23
 
 
@@ -97,7 +97,7 @@ class _ToldExchange(NamedTuple):
     reply: str
     user: str
     at: datetime | None
-    """The time that the agent was told before, if it wants to know."""
+    """The time that the agent was told before it, if it is TimeAware."""
 
 
 _NO_REPLY = {
@@ -109,16 +109,17 @@ _NO_REPLY = {
 
 
 class AgentCaller:
-    """Talks to the agent of one conversation; close it at the end.
+    """Calls the agent of one conversation; close it at the end.
 
-    `timeout` is in seconds for each call (None: no limit). `fatal` exceptions pass
-    through, all others become AgentFault. `name` is what messages call the agent.
-    `owned`: close the agent, too, at the end. `retries`: how passing faults are tried
-    again (None: never); `retried` is told of each attempt that is followed by another.
-    `count`: the tokens of a text, where an attempt used what nobody reports. `reading`:
-    what of a reply is read, so what is none. `placed`: errors say where the agent's
-    code raised, as nobody will see the traceback. What the agent says comes out without
-    secrets, so that record and score agree.
+    `timeout`: seconds for each call (None: no limit). `fatal`: exceptions that pass
+    through; all others become AgentFault. `name`: the agent's name in messages.
+    `owned`: whether closing this also closes the agent. `retries`: how transient faults
+    are retried (None: never); `retried` is called with each attempt that is followed by
+    another. `count`: counts the tokens of a text, for attempts whose usage is not
+    reported. `reading`: the part of a reply that is read, which decides whether a reply
+    is empty. `placed`: errors name the line of the agent's code, for callers that show
+    no traceback. Secrets are redacted from everything that the agent returns, so that
+    record and score agree.
     """
 
     def __init__(
@@ -164,13 +165,13 @@ class AgentCaller:
         self._reading = reading
         self._errors = LoggedErrors()
         self._saved: bytes | None = None
-        """The agent's last state, where that is known; since then it was told `_told_since`, and nothing else."""
+        """The agent's last known state, or None; since then it was told `_told_since`, and nothing else."""
         self._told_since: list[_ToldExchange] = []
         self._state_bytes = 0
-        """Of its last state, and of what it was told since."""
+        """The bytes of its last state and of what it was told since."""
         self._told_time: datetime | None = None
         self._knows_time = False
-        """Whether the agent still goes by the time that it was told last."""
+        """Whether the last time that the agent was told is still valid."""
         self._saving = self._talking = 0.0
         """Seconds that its calls took."""
 
@@ -188,10 +189,10 @@ class AgentCaller:
         alone: bool = False,
         tools: Tools | None = None,
     ) -> Reply:
-        """Return the reply to a message of this user, and to the images in these files; AgentFault if there is none.
+        """Return the reply to this user's message, and to the images in these files; AgentFault if there is none.
 
-        `alone`: it leaves no trace; only agents that can do that are asked so. `tools`:
-        what a TakesTools agent may call before it replies.
+        `alone`: the question leaves no trace, if the agent is AnswersAlone. `tools`:
+        the tools that a TakesTools agent may call before it replies.
         """
         leaves_no_trace = alone and "AnswersAlone" in self.capabilities
         attempt = partial(self._reply, message, images, user, alone=leaves_no_trace)
@@ -202,7 +203,7 @@ class AgentCaller:
         return self._persist(attempt, message, leaves_no_trace=leaves_no_trace)
 
     def compact(self) -> Reply:
-        """Have a Compacts agent compact; return its summary, "" where it shows none."""
+        """Make a Compacts agent compact; return its summary, "" if it shows none."""
         self._must("Compacts")
 
         def attempt() -> Reply:
@@ -212,34 +213,33 @@ class AgentCaller:
         return self._persist(attempt, "")
 
     def tell(self, message: str, reply: str, user: str = "") -> Reply:
-        """Tell an AcceptsHistory agent an exchange of this user; AgentFault if it will not have it.
+        """Tell an AcceptsHistory agent an exchange of this user; AgentFault if the agent fails.
 
-        Returns what that took as a reply without a text.
+        Returns the usage and cost as a reply without a text.
         """
         self._must("AcceptsHistory")
         if user and not self._examine(lambda: takes_user(self.agent.accept)):  # type: ignore[attr-defined]
             raise AgentFault(
                 f"{self._door.who} cannot be told whose message it was: its accept() has no parameter `user`"
             )
-        # Not measured: saving, only to know the size, is what this is to avoid.
+        # An estimate: saving just to measure the size would defeat the purpose.
         self._state_bytes += len(message) + len(reply)
         told = _ToldExchange(message, reply, user, self._told_time)
         took = self._persist(
             partial(self._accept, told), f"{message}\n{reply}", told=told
         )
-        # An agent that reports its usage and used nothing is as one that reports none:
-        # nothing is to be recorded.
+        # A reported usage of zero counts as none, so that none is recorded.
         if took.usage is not None and not took.usage.total:
             return replace(took, usage=None)
         return took
 
     def save(self, keep: Callable[[bytes], object] = lambda _: None) -> bytes:
-        """Return the state of a Checkpointable agent; AgentFault if it does not give it.
+        """Return the state of a Checkpointable agent; AgentFault if saving fails.
 
-        `keep` puts it where it is kept: what that takes is a part of saving.
+        `keep` stores the state; the time that it takes counts as saving.
         """
         self._must("Checkpointable")
-        # By the clock, not by size: a small state may take long to make.
+        # Measured in time, not in bytes: a small state may take long to create.
         began = stopwatch_seconds()
         state: bytes = self._call("save", admit=check_bytes)
         keep(state)
@@ -250,7 +250,7 @@ class AgentCaller:
 
     @property
     def saves_cheaply(self) -> bool:
-        """Whether saving has taken a small part of the time for talking, or next to none, and the state is not vast."""
+        """Whether saving takes little of the time for talking, or almost none, and the state is not too large."""
         allowed = self._talking
         if self.capabilities.rewinds:
             allowed *= SAVING_SHARE
@@ -258,30 +258,30 @@ class AgentCaller:
 
     @property
     def _can_tell_again(self) -> bool:
-        """Whether a saved state undoes what was told since, and is worth its place in memory."""
+        """Whether loading the saved state and replaying the exchanges since is possible, and the state small enough."""
         return self.capabilities.rewinds and self._state_bytes <= VAST
 
     def reset(self) -> None:
-        """Have a Resettable agent forget everything; AgentFault if it will not."""
+        """Make a Resettable agent forget everything; AgentFault if it fails."""
         self._must("Resettable")
         self._knows_time = False
         self._call("reset")
         self._note_state(None)
 
     def load(self, state: bytes) -> None:
-        """Put a Checkpointable agent back to what `save` returned; AgentFault if it will not go."""
+        """Restore a Checkpointable agent to a state that `save` returned; AgentFault if it fails."""
         self._must("Checkpointable")
         self._knows_time = False
         self._call("load", state)
         self._note_state(state)
 
     def tell_time(self, now: datetime) -> None:
-        """Tell a TimeAware agent the time if it has moved, and the process of one that has its own."""
+        """Tell a TimeAware agent the time if it has changed, and the agent's own process, if it has one."""
         if self._apart is not None:
             self._apart.note_time(now)
         if "TimeAware" not in self.capabilities:
             return
-        # a stateless one may serve other conversations meanwhile, at other times
+        # a stateless agent may serve other conversations in between, at other times
         is_shared = "Stateless" in self.capabilities
         if is_shared or not self._knows_time or now != self._told_time:
             self._told_time = now
@@ -289,30 +289,30 @@ class AgentCaller:
             self._knows_time = True
 
     def announce(self, example: str) -> None:
-        """Tell a recording which example speaks next; no agent under test is ever told."""
+        """Announce to a recording which example speaks next; no agent under test is ever told."""
         if self._announced is not None:
             self._announced.announce(example)
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Hand a control what full marks ask for; no agent under test is ever prompted."""
+        """Hand a control the replies that would earn full marks; no agent under test is ever prompted."""
         if is_prompted(self.agent):
             self.agent.prompt(prompts)
 
     def usage(self) -> Usage | None:
-        """Return what a ReportsUsage agent has used since it was made, None for any other."""
+        """Return the total usage of a ReportsUsage agent, None for any other."""
         if "ReportsUsage" not in self.capabilities:
             return None
         usage: Usage = self._call("usage", admit=check_usage)
         return usage
 
     def retrieved(self) -> tuple[str, ...] | None:
-        """Return what a ShowsRetrieval agent retrieved for its last reply, None for any other."""
+        """Return the texts that a ShowsRetrieval agent retrieved for its last reply, None for any other."""
         if "ShowsRetrieval" not in self.capabilities:
             return None
         return self._texts("retrieved")
 
     def in_context(self) -> tuple[str, ...]:
-        """Return what stood before a ShowsContext agent for its last reply without being retrieved."""
+        """Return the non-retrieved part of a ShowsContext agent's context at its last reply."""
         if "ShowsContext" not in self.capabilities:
             return ()
         return self._texts("in_context")
@@ -324,12 +324,12 @@ class AgentCaller:
         return texts
 
     def settle(self) -> None:
-        """Wait until what a Settles agent was told can be found."""
+        """Wait until a Settles agent's memory of what it was told is searchable."""
         if "Settles" in self.capabilities:
             self._call("settle")
 
     def written(self) -> tuple[MemoryOperation, ...]:
-        """Return what the memory of a ShowsWrites agent did since this was last asked, nothing for any other."""
+        """Return the memory operations of a ShowsWrites agent since the last call, none for any other."""
         if "ShowsWrites" not in self.capabilities:
             return ()
         operations: tuple[MemoryOperation, ...] = self._call(
@@ -338,14 +338,14 @@ class AgentCaller:
         return operations
 
     def delete(self, record: str) -> None:
-        """Have a DeletesRecords agent delete a record of its memory."""
+        """Make a DeletesRecords agent delete a record of its memory."""
         self._must("DeletesRecords")
         self._call("delete", record)
 
     def close(self) -> str | None:
         """Close the agent (its `aclose` or `close`, if any) and its loop; return a notice if that failed."""
         try:
-            # Only the first time: what is closed twice may raise the second time.
+            # Closed only once: a second close may raise.
             closing = self._owned
             self._owned = False
             if closing and (name := self._examine(partial(closing_method, self.agent))):
@@ -359,7 +359,7 @@ class AgentCaller:
         return None
 
     def _in_own_thread(self, attempt: Callable[[], Reply]) -> Reply:
-        """Make a whole attempt in the conversation's thread, where waiting for a turn holds up nobody."""
+        """Make a whole attempt in the conversation's thread, where waiting for a turn blocks no other conversation."""
         try:
             return call_in_own_thread(attempt)
         except OutOfTime as error:
@@ -386,7 +386,7 @@ class AgentCaller:
         return self._check_account(reply)
 
     def _reply_with_tools(self, message: str, user: str, tools: Tools) -> Reply:
-        """Return the reply that comes once the agent calls no more tools, with what all its turns took."""
+        """Return the reply that comes after the last tool call, with the usage of all turns."""
         self._must("TakesTools")
         tools.begin()
         turns: list[Reply] = []
@@ -405,7 +405,7 @@ class AgentCaller:
         return join_turns(turns)
 
     def _whose(self, method: str, user: str) -> dict[str, Any]:
-        """Return how a method of the agent is told whose message it is."""
+        """Return the arguments that tell a method of the agent the user of a message."""
         if not user:
             return {}
         scope = Scope(user=user, at=self._told_time)
@@ -415,9 +415,9 @@ class AgentCaller:
         return arguments
 
     def _check_account(self, reply: Reply, *, offered: bool = False) -> Reply:
-        """Return a reply that is one; AgentFault for one that was broken off, kept back, or says nothing.
+        """Return a usable reply; AgentFault for one that was cut off, filtered, or empty but for thoughts or calls.
 
-        An agent may answer with an empty text: that is silence, and scored.
+        A plain empty text is silence, which is scored.
         """
         outcome = account_of(
             reply.text,
@@ -444,8 +444,8 @@ class AgentCaller:
             admit=check_taking,
             **self._whose("accept", told.user),
         )
-        # Nothing is made up of an adapter's server that reports nothing on what it was
-        # told.
+        # A server that reports zero usage for an exchange is not replaced by an
+        # estimate.
         if took.usage is not None and not took.usage.total:
             return replace(took, usage=None)
         return took
@@ -458,11 +458,11 @@ class AgentCaller:
         told: _ToldExchange | None = None,
         leaves_no_trace: bool = False,
     ) -> Reply:
-        """Return the attempt's result, and what it used; made again after passing faults, the agent as it was.
+        """Return the attempt's result with its usage; retry after transient faults, with the agent restored.
 
-        `told`: what the attempt tells; the agent is then saved only if that is cheap,
-        and restored only if a state is known. `leaves_no_trace`: it need not be
-        restored.
+        `told`: the exchange that the attempt tells; the agent is then saved only if
+        saving is cheap, and restored only if a state is known. `leaves_no_trace`: the
+        agent need not be restored.
         """
         began = stopwatch_seconds() - self._saving
         usage_before = self.usage()
@@ -470,8 +470,8 @@ class AgentCaller:
         told_since: list[_ToldExchange] = []
         if self._door.persists and not leaves_no_trace:
             state = self._state() if told is None else self._state_before_telling()
-            # From here on the state that was known is not the agent's any more,
-            # whatever comes of the attempt.
+            # From here on the known state is outdated, whether or not the attempt
+            # succeeds.
             told_since = self._told_since
             self._note_state(None)
 
@@ -506,7 +506,8 @@ class AgentCaller:
                 reply = replace(reply, mishaps=reply.mishaps + logged)
             return self._add_usage(reply, message, usage_before)
         except AgentFault:
-            self._knows_time = False  # it may be another process by now
+            # the agent may run in a new process, which does not know the time
+            self._knows_time = False
             raise
         finally:
             self._talking += stopwatch_seconds() - self._saving - began
@@ -514,7 +515,7 @@ class AgentCaller:
     def _add_usage(
         self, reply: Reply, message: str, usage_before: Usage | None
     ) -> Reply:
-        """Return a reply with what it used: as it says, completed, or what the agent counts since then."""
+        """Return a reply with its usage: reported and completed, or counted by the agent since `usage_before`."""
         if reply.usage is not None:
             usage = self._door.complete_usage(reply.usage, message, reply.text)
             return replace(reply, usage=usage)
@@ -523,7 +524,7 @@ class AgentCaller:
         return replace(reply, usage=self._used_since(usage_before))
 
     def _state(self) -> bytes | None:
-        """Return what puts the agent back to where it is; None where nothing needs to or can."""
+        """Return the agent's current state; None if it has no state worth saving, or saving fails."""
         if not self.capabilities.saves:
             return None
         if self._saved is not None and not self._told_since:
@@ -531,11 +532,11 @@ class AgentCaller:
         try:
             return self.save()
         except AgentFault:
-            # it will be told when it matters: what it replies is asked for first
+            # a failure surfaces when it matters; the reply comes first
             return None
 
     def _state_before_telling(self) -> bytes | None:
-        """Return a state from which the agent gets to where it is by `_told_since`; None where none is known."""
+        """Return a state from which `_told_since` leads to the current one; None if none is known."""
         is_known = self._saved is not None and self.capabilities.rewinds
         if self.saves_cheaply and not is_known:
             return self._state()
@@ -544,12 +545,12 @@ class AgentCaller:
     def _note_state(
         self, state: bytes | None, told_since: list[_ToldExchange] | None = None
     ) -> None:
-        """Remember the agent's state, and what it was told after it was saved."""
+        """Remember the agent's state, and the exchanges told after it was saved."""
         self._saved = state
         self._told_since = [] if told_since is None else told_since
 
     def _tell_again(self, exchanges: Sequence[_ToldExchange]) -> None:
-        """Tell the agent what it was told before; what that uses is lost."""
+        """Replay exchanges to the agent; the tokens that this uses count as lost."""
         for told in exchanges:
             if told.at is not None:
                 self._call("tell_time", told.at)
@@ -558,7 +559,7 @@ class AgentCaller:
                 self._door.lost = took.usage + self._door.lost
 
     def _used_since(self, usage_before: Usage) -> Usage | None:
-        """Return what was used since then; None where the sum has decreased, so that it is unknown."""
+        """Return the usage since `usage_before`; None if a count has decreased, so that it is unknown."""
         usage = self.usage()
         if usage is None:
             return None
@@ -577,7 +578,7 @@ class AgentCaller:
         return limit
 
     def _examine(self, function: Callable[[], Any]) -> Any:
-        """Return what a function of ours finds out about the agent."""
+        """Return the result of a function that inspects the agent."""
         return self._door.examine("could not be examined", function)
 
     def _must(self, capability: str) -> None:
@@ -588,7 +589,7 @@ class AgentCaller:
 
 
 def _name_of(agent: object) -> str:
-    """Return what an agent without a label is called."""
+    """Return the name of an agent without a label."""
     name = read_attribute(agent, "__name__")
     if inherits(name, str):
         return str.__str__(name)
@@ -596,7 +597,7 @@ def _name_of(agent: object) -> str:
 
 
 def join_turns(turns: Sequence[Reply]) -> Reply:
-    """Return the last of the turns of one reply, with what all of them thought, used and cost."""
+    """Return the last turn of a reply, with the thoughts, usage and cost of all its turns."""
     *earlier, last = turns
     if not earlier:
         return last
@@ -615,12 +616,12 @@ def join_turns(turns: Sequence[Reply]) -> Reply:
 
 
 def check_summary(value: object, refuse: Refuse) -> Reply:
-    """Return what `compact()` returned as a reply; None is an empty one."""
+    """Return the result of `compact()` as a reply; None becomes an empty one."""
     return Reply("") if value is None else check_reply(value, refuse)
 
 
 def check_taking(value: object, refuse: Refuse) -> Reply:
-    """Return what `accept()` took, as a reply without a text."""
+    """Return the usage and cost that `accept()` reported, as a reply without a text."""
     if inherits(value, Usage):
         return Reply("", check_usage(value, refuse))
     if inherits(value, Reply):
@@ -629,7 +630,7 @@ def check_taking(value: object, refuse: Refuse) -> Reply:
 
 
 def read_limit(agent: object) -> int:
-    """Return the tokens that a message to an agent may have; AgentError for what is not a number."""
+    """Return the maximum tokens of a message to an agent; AgentError for anything but a positive whole number."""
     limit: Any = exact_scalar(read_attribute(agent, "max_message_tokens"))
     if not is_count(limit) or limit < 1:
         raise AgentError(

@@ -1,4 +1,4 @@
-"""Which of the extra protocols an object really keeps, and whether a function can be called as we would."""
+"""The optional protocols that an object really implements, and whether a function takes our arguments."""
 
 from __future__ import annotations
 
@@ -23,28 +23,27 @@ from pytest_ltm.api.model import (
 )
 from pytest_ltm.api.storage import AgentError, describe_error
 
-# The controls that a spec of this package made; no class makes a control of anything
-# else.
+# The controls created by specs of this package; no class alone makes a control.
 _CONTROLS = weakref.WeakSet[Prompted]()
 
 
 def register_control(agent: object, *, embedded: bool) -> None:
-    """Note whether an agent that was made for a conversation may be prompted: only by a spec of this package."""
+    """Record whether a conversation's agent may be prompted: only one created by a spec of this package."""
     if isinstance(agent, Prompted):
         (_CONTROLS.add if embedded else _CONTROLS.discard)(agent)
 
 
 def is_prompted(agent: object) -> TypeGuard[Prompted]:
-    """Return whether an agent is a control that is handed what full marks ask for; no agent under test is."""
+    """Return whether an agent is a control that is prompted with the full-mark replies; no agent under test is."""
     return isinstance(agent, Prompted) and agent in _CONTROLS
 
 
 def capabilities_of(agent: object) -> Capabilities:
     """Return the names of the agent's capabilities.
 
-    More than `isinstance`: a method counts only if it can be called with the protocol's
-    arguments (a `save(path)` makes nothing Checkpointable), and `stateless` only if it
-    is `True`.
+    Stricter than `isinstance`: a method counts only if it can be called with the
+    protocol's arguments (a `save(path)` makes nothing Checkpointable), and `stateless`
+    only if it is `True`.
     """
     try:
         result = {
@@ -65,14 +64,14 @@ def capabilities_of(agent: object) -> Capabilities:
 
 
 def shown_capabilities(definition: object) -> Capabilities:
-    """Return the capabilities of an object that no agent is made of yet; none where looking at it fails or hangs."""
+    """Return the capabilities of an object before an agent is created from it; none if looking fails or hangs."""
     examine = functools.partial(capabilities_of, definition)
     capabilities: Capabilities = look(examine, Capabilities())
     return capabilities
 
 
 def near_misses(agent: object, names: Iterable[str]) -> dict[str, str]:
-    """Return a sentence for each of these capabilities that the agent seems to mean to have and has not."""
+    """Return a sentence for each of these capabilities that the agent seems to intend but does not have."""
     missing = sorted(set(names) - capabilities_of(agent))
     if isinstance(agent, Apart):
         return {
@@ -89,14 +88,14 @@ def near_misses(agent: object, names: Iterable[str]) -> dict[str, str]:
 
 
 def _why_incomplete(agent: object, capability: type) -> list[str]:
-    """Return what is wrong with the members that there are; nothing if there is none of them."""
+    """Return what is wrong with the members of a capability; nothing if the agent has none of them."""
     if capability is Stateless:
         value = getattr(agent, "stateless", None)
         if value is None:
             return []
         return [f"stateless is {value!r}, not True"]
     if capability in (SeparatesUsers, TakesTools):
-        return []  # every agent has a reply(), and most mean nothing by it
+        return []  # every agent has a reply(), which alone shows no intent
     methods = _protocol_methods(capability)
     wrong = []
     absent = []
@@ -112,14 +111,14 @@ def _why_incomplete(agent: object, capability: type) -> list[str]:
 
 
 def accepts_arguments(function: object, arguments: int) -> bool:
-    """Whether `function` can be called with so many positional arguments; true if that is unknown."""
+    """Return whether `function` can be called with `arguments` positional arguments; True if unknown."""
     if not callable(function):
         return False
     try:
         signature_of(function).bind(*[None] * arguments)
     except TypeError:
         return False
-    except ValueError:  # built in C, without a signature
+    except ValueError:  # implemented in C, without a signature
         return True
     return True
 
@@ -133,17 +132,17 @@ def closing_method(agent: object) -> str:
 
 
 def takes_user(function: object) -> bool:
-    """Whether `function` can be told whose message it is: by `user`, by one `scope`, or by `**kwargs`."""
+    """Return whether `function` can take the user of a message: by `user`, by one `scope`, or by `**kwargs`."""
     return takes_scope(function, "user")
 
 
 def takes_tools(function: object) -> bool:
-    """Whether `function` can be offered tools: it has a parameter `tools`."""
+    """Return whether `function` can be offered tools: it has a parameter `tools`."""
     if not callable(function):
         return False
     try:
         parameter = signature_of(function).parameters.get("tools")
-    except (TypeError, ValueError):  # built in C, without a signature
+    except (TypeError, ValueError):  # implemented in C, without a signature
         return False
     return parameter is not None and parameter.kind in {
         parameter.POSITIONAL_OR_KEYWORD,
@@ -152,7 +151,7 @@ def takes_tools(function: object) -> bool:
 
 
 def user_arguments(function: object, scope: Scope) -> dict[str, Any]:
-    """Return how `reply` or `accept` is told whose message it is: not at all where it is nobody's."""
+    """Return the arguments that tell `reply` or `accept` the user of a message; {} without a user."""
     if not scope.user:
         return {}
     arguments = scope_arguments(function, scope)
@@ -160,9 +159,9 @@ def user_arguments(function: object, scope: Scope) -> dict[str, Any]:
 
 
 def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
-    """Return the names of the parameters that must be given: the positional and the keyword-only ones.
+    """Return the names of the required parameters: the positional and the keyword-only ones.
 
-    Raises ValueError or TypeError for what has no signature.
+    Raises ValueError or TypeError for a callable without a signature.
     """
     needed = [
         p for p in signature_of(function).parameters.values() if p.default is p.empty
@@ -174,8 +173,8 @@ def required_parameters(function: Callable[..., Any]) -> tuple[list[str], list[s
 
 
 def _has_capability(agent: object, capability: type) -> bool:
-    # First what is quick: there are some twenty protocols, and most agents keep one or
-    # two.
+    # The quick check first: there are some twenty protocols, and most agents have one
+    # or two.
     if not hasattr(agent, protocol_members(capability)[0]):
         return False
     if not isinstance(agent, capability):
@@ -194,7 +193,7 @@ def _has_capability(agent: object, capability: type) -> bool:
 
 @functools.cache
 def protocol_members(capability: type) -> tuple[str, ...]:
-    """Return the names of what a capability's protocol has."""
+    """Return the member names of a capability's protocol."""
     return tuple(
         name
         for name in (*vars(capability), *capability.__annotations__)

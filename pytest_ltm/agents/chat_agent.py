@@ -1,6 +1,6 @@
-"""Chat models as agents, and which part of the conversation they are shown.
+"""Chat models as agents, and the part of the conversation that they are shown.
 
-Memory systems, profiles and wrappers take how long a message may be, and the history that is shown.
+Memory systems, profiles and wrappers use its message limit and its history.
 """
 
 from __future__ import annotations
@@ -56,28 +56,27 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.providers.specs import Spec
 
 Message: TypeAlias = dict[str, Any]
-# What a message holds: a text, or parts with images.
+# The content of a message: a text, or parts with images.
 Content: TypeAlias = "str | list[dict[str, Any]]"
-# What was said and replied, their size, and where tools were called a list of messages.
+# Message, reply, their size and, if tools were called, a list of messages.
 ShownExchange: TypeAlias = tuple[Any, ...]
-# Estimated tokens of an image, which the endpoint's own counts correct.
+# Estimated tokens of an image; the endpoint's own counts correct it.
 IMAGE_TOKENS = 1000
-# Shown in the place of an empty reply, because many endpoints refuse a conversation
-# that holds one.
+# Shown instead of an empty reply, because many endpoints refuse a conversation that has
+# one.
 SILENCE = "(no reply)"
 _LEAST_RATIO = 0.5
 _MOST_RATIO = 3.0
-# Estimated tokens of a prompt above which its real size says something of the
+# Estimated tokens of a prompt above which its real size tells something about the
 # tokenizer.
 _ENOUGH = 200
 
 
 class History:
-    """The exchanges that are still shown, oldest first, with their sizes as an estimate in tokens of ours.
+    """The exchanges that are still shown, oldest first, with their sizes in tokens of our tokenizer.
 
-    `ratio` is how many tokens of the model one of ours is, learned from what the
-    endpoint says it counted. Adding, cutting and measuring take the same time however
-    long the conversation is.
+    `ratio`: the model's tokens per token of ours, learned from the endpoint's counts.
+    Adding, dropping and measuring take constant time.
     """
 
     def __init__(self, system: str | None, count: Callable[[str], int]) -> None:
@@ -96,7 +95,7 @@ class History:
         return self.count(text) + FRAME
 
     def prompt(self, message: Content) -> list[dict[str, Any]]:
-        """Return the messages to send: the system prompt, what is left of the history, the newest one."""
+        """Return the messages to send: the system prompt, the remaining history, the newest message."""
         messages: list[dict[str, Any]] = [*self._system]
         for message_text, replied, _, *acted in self._exchanges:
             messages += [
@@ -107,28 +106,27 @@ class History:
         return [*messages, {"role": "user", "content": message}]
 
     def estimate(self, newest: int) -> int:
-        """Return the estimated tokens of the prompt whose newest message has `newest`."""
+        """Return the estimated tokens of a prompt whose newest message has `newest` tokens."""
         return self._fixed + self._size + newest
 
     def add(
         self, message: Content, size: int, reply: str, acted: Sequence[Message] = ()
     ) -> None:
-        """Append an exchange; `size`: of the message, and of `acted`, the calls of tools before the reply."""
+        """Append an exchange. `size`: of the message and of `acted`, the tool calls before the reply."""
         reply_text = reply if reply.strip() else SILENCE
         size += self.size_of(reply_text)
-        # Without calls as states have always had it.
+        # Without calls, the tuple keeps the form that saved states have always had.
         calls = (list(acted),) if acted else ()
         self._exchanges.append((message, reply_text, size, *calls))
         self._size += size
 
     def drop_oldest(self, newest: int, tokens: float) -> None:
-        """If the prompt has more than that many of the model's tokens, drop the oldest exchanges, a block at once.
+        """Drop the oldest exchanges, a block at once, if the prompt exceeds `tokens` of the model's tokens.
 
-        The prompts that follow then begin alike, so that what was worked out for one of
-        them (the prompt cache of a provider, or of llama.cpp) serves the next. An
-        exchange that fits stays where what is left without it would be less than half
-        of the room beside the newest message: a long reply, or a large message, does
-        not cost all.
+        The following prompts then begin alike, so that a prompt cache (of a provider,
+        or of llama.cpp) can be used. An exchange that fits is kept if, without it, less
+        than half of the room next to the newest message would be used: one long reply
+        or large message does not cost the whole history.
         """
         if self.estimate(newest) * self.ratio <= tokens:
             return
@@ -143,27 +141,27 @@ class History:
             self._size -= self._exchanges.popleft()[2]
 
     def note_prompt_size(self, newest: int, counted: int) -> bool:
-        """Note how long the endpoint says that the prompt was; false for a count so small that the prompt was cut."""
+        """Learn from the prompt size that the endpoint counted; False if it is so small that the prompt was cut."""
         estimated = self.estimate(newest)
         if estimated >= _ENOUGH and counted < _LEAST_RATIO * estimated * min(
             1.0, self.ratio
         ):
-            # whoever counts next to nothing counts something else than the prompt
+            # a count of next to nothing is not a count of the prompt
             return counted < _ENOUGH
         if estimated >= _ENOUGH:
             self.ratio = min(_MOST_RATIO, max(_LEAST_RATIO, counted / estimated))
         return True
 
     def clear(self) -> None:
-        """Forget all exchanges; what is known of the tokenizer stays."""
+        """Forget all exchanges; the learned ratio stays."""
         self.put_back((deque(), 0))
 
     def snapshot(self) -> tuple[deque[ShownExchange], int]:
-        """Return what is shown, for `put_back`."""
+        """Return the shown exchanges, for `put_back`."""
         return self._exchanges.copy(), self._size
 
     def put_back(self, exchanges_and_size: tuple[deque[ShownExchange], int]) -> None:
-        """Show what `snapshot` returned; what is known of the tokenizer stays."""
+        """Restore what `snapshot` returned; the learned ratio stays."""
         self._exchanges, self._size = exchanges_and_size
 
     def state(self) -> dict[str, Any]:
@@ -174,7 +172,7 @@ class History:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
         self.ratio = state["ratio"]
         self._exchanges = deque(
             (message, replied, size, *acted)
@@ -183,26 +181,23 @@ class History:
         self._size = sum(exchange[2] for exchange in self._exchanges)
 
 
-# For pytest: what the server said is in the message.
+# For pytest: the message already has the server's answer.
 __tracebackhide__ = True
 
 
 def kept_share(tokens: float) -> float:
-    """Return the share of what fits that is kept when some has to go: more of a window that is refilled slowly."""
+    """Return the share of a full window to keep when exchanges are dropped: less of a small, quickly read one."""
     return 0.7 if tokens <= _SMALL_WINDOW else 0.9
 
 
 # Tokens of a prompt; see docs/openai.md for the figures behind both shares.
 _SMALL_WINDOW = 32_000
 
-# Goes up when the way of showing the conversation to a model changes: part of the
-# fingerprint.
+# Increase when the way of showing the conversation changes: part of the fingerprint.
 VERSION = 4
-# How often one message is sent again, each time with less before it, because the prompt
-# was too long.
+# Retries of a message whose prompt was too long, each with less history.
 SHRINKS = 8
-# What is left of a prompt that was too long where the endpoint does not say how much
-# fits.
+# The share of an overlong prompt to keep if the endpoint does not report its limit.
 SHARE = 0.75
 MAX_MESSAGE_TOKENS = 4096
 _LESS = 0.95
@@ -211,34 +206,34 @@ CUT_SILENTLY = (
     "(Ollama: OLLAMA_CONTEXT_LENGTH) as context=NUMBER, or raise that"
 )
 LOADED = "the server had to load its model first"
-# Seconds of waiting that nobody needs to know of.
+# Seconds of waiting that are not worth a report.
 _SOON = 1.0
 
 
 def longest_message(limit: float | None) -> int:
-    """Return how long a filler message may be: a quarter of the limit, and never more than usual."""
+    """Return the maximum tokens of a filler message: a quarter of the limit, at most the usual maximum."""
     if limit is None:
         return MAX_MESSAGE_TOKENS
     return max(1, min(MAX_MESSAGE_TOKENS, int(limit) // 4))
 
 
 class ActingTurn:
-    """A message that a model replies to in several turns, because it calls tools."""
+    """A message to which a model replies in several turns, because it calls tools."""
 
     def __init__(self, message: str = "", tools: Tools | None = None) -> None:
         self.message = message
         self.offered = [] if tools is None else tools.functions
-        """The tools, as a provider takes them."""
+        """The tools, in the form that a provider takes."""
         self.acted: list[Message] = []
         """The calls and their results so far."""
 
     def size(self, size_of: Callable[[str], int]) -> int:
-        """Return the estimated tokens of the message, the tools and what was called."""
+        """Return the estimated tokens of the message, the tools and the calls."""
         texts = [json.dumps(part) for part in (*self.offered, *self.acted)]
         return size_of(self.message) + sum(map(size_of, texts))
 
     def act(self, answer: Any) -> tuple[Call, ...]:
-        """Note the calls in a model's answer, and return them."""
+        """Store the calls in a model's answer, and return them."""
         if not answer.calls:
             return ()
         functions = [
@@ -255,7 +250,7 @@ class ActingTurn:
         return tuple(Call(call.name, call.arguments, call.id) for call in answer.calls)
 
     def hear(self, results: Sequence[AnsweredCall]) -> None:
-        """Note the results of the calls."""
+        """Store the results of the calls."""
         self.acted += [
             {
                 "role": "tool",
@@ -269,8 +264,8 @@ class ActingTurn:
 class ChatAgent(TakesTurns):
     """One conversation with a chat model; close it at the end.
 
-    TakesTools, Compacts, Resettable, Checkpointable, AnswersAlone, AcceptsHistory, Configured, CountsTokens,
-    LimitsMessages, ReportsUsage.
+    TakesTools, Compacts, Resettable, Checkpointable, AnswersAlone, AcceptsHistory,
+    Configured, CountsTokens, LimitsMessages, ReportsUsage.
     """
 
     def __init__(self, model: providers.ModelSpec, context: FixedContext) -> None:
@@ -282,17 +277,17 @@ class ChatAgent(TakesTurns):
         self._learned: float | None = None
         self._used = Usage()
         self._time: datetime | None = None
-        """The time of the next message; None where the model is not told the time."""
+        """The time of the next message; None if the model is not told the time."""
         self._previous_time: datetime | None = None
         self._turn = ActingTurn()
 
     @property
     def max_message_tokens(self) -> int:
-        """How long a filler message may be: a quarter of the context, and never more than usual."""
+        """The maximum tokens of a filler message: a quarter of the context, at most the usual maximum."""
         return longest_message(self._limit())
 
     def reply(self, message: str, tools: Tools | None = None) -> Reply:
-        """Return the model's reply, or its calls, having shown it as much of the conversation as fits."""
+        """Return the model's reply, or its tool calls, given as much of the conversation as fits."""
         if tools is None or not tools.results:
             self._turn = ActingTurn(self._stamp(message), tools)
         else:
@@ -303,11 +298,11 @@ class ChatAgent(TakesTurns):
         return reply
 
     def _ask(self, message: Content, size: int) -> Reply:
-        """Return the reply to a message of this estimated size, and remember both."""
+        """Return the reply to a message of this estimated size, and add both to the history."""
         try:
             answer = self._fitting(message, size)
         except BaseException:
-            # also a time limit from outside: what was sent is paid for
+            # also for a time limit from outside: the sent tokens are billed
             lost_usage = self._completions.lost
             if lost_usage is not None:
                 self._used += usage_of(
@@ -319,7 +314,7 @@ class ChatAgent(TakesTurns):
         usage = usage_of(
             answer.used, prompt=self._prompt(size), reply=self.count_tokens(answer.text)
         )
-        # Learned before the message is added, after which the prompt has another size.
+        # Learned before the message is added, which changes the size of the prompt.
         counted = answer.used.input
         limit = self._model.max_tokens
         happened = {
@@ -345,7 +340,7 @@ class ChatAgent(TakesTurns):
         )
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the model's reply to a question that it is never shown again, nor what made room for it missed."""
+        """Return the model's reply to a question, then restore the history, including what made room for it."""
         snapshot = self._history.snapshot()
         text = self._stamp(message)
         self._turn = ActingTurn()
@@ -355,7 +350,7 @@ class ChatAgent(TakesTurns):
             self._history.put_back(snapshot)
 
     def compact(self) -> Reply:
-        """Have the model write down what it will need, and forget all else."""
+        """Make the model write down what it will need, and forget everything else."""
         request = self._stamp(COMPACTION)
         self._turn = ActingTurn()
         summary = self._ask(request, self._history.size_of(request))
@@ -364,7 +359,7 @@ class ChatAgent(TakesTurns):
         return summary
 
     def accept(self, message: str, reply: str) -> None:
-        """Remember an exchange that happened without the model."""
+        """Add an exchange that the model did not generate."""
         message = self._stamp(message)
         self._history.add(
             message,
@@ -375,16 +370,16 @@ class ChatAgent(TakesTurns):
         self._previous_time = self._time
 
     def reset(self) -> None:
-        """Forget the conversation; what is known of the model stays."""
+        """Forget the conversation; what was learned about the model stays."""
         self._history.clear()
         self._time = self._previous_time = None
 
     def save(self) -> bytes:
-        """Return all state as JSON: what is still shown, and what was learned of the model."""
+        """Return all state as JSON: the shown history, and what was learned about the model."""
         return escape_json_text(json.dumps(self._state(), ensure_ascii=False)).encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned; AgentError if another version saved it."""
+        """Restore what `save` returned; AgentError if another version saved it."""
         fields = json.loads(state)
         if fields.get("version") != VERSION:
             version = fields.get("version")
@@ -401,15 +396,15 @@ class ChatAgent(TakesTurns):
         self._previous_time = self._time
 
     def usage(self) -> Usage:
-        """Return what the endpoint has counted since this agent was made, or what that is estimated to have been."""
+        """Return the total usage of this agent, counted by the endpoint or estimated."""
         return self._used
 
     def count_tokens(self, text: str) -> int:
-        """Return about how many tokens of the model a text has."""
+        """Return the approximate number of the model's tokens in a text."""
         return round(self._history.count(text) * self._history.ratio)
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the answers depend on; no secrets."""
+        """Return the settings that affect the answers; no secrets."""
         settings = {
             name: value
             for name in _OWN
@@ -418,7 +413,7 @@ class ChatAgent(TakesTurns):
         return {"chat": VERSION, **self._model.configuration(), **settings}
 
     def turn(self) -> AbstractContextManager[object]:
-        """Wait for a turn at the endpoint, before the time for the reply begins to run."""
+        """Wait for a turn at the endpoint, before the time limit of the reply begins."""
         return self._completions.turn()
 
     def close(self) -> None:
@@ -431,18 +426,18 @@ class ChatAgent(TakesTurns):
         )
 
     def _prompt(self, size: int) -> int:
-        """Return the estimated tokens of the model in the prompt whose newest message has this size."""
+        """Return the estimated size, in the model's tokens, of a prompt whose newest message has this size."""
         return round(self._history.estimate(size) * self._history.ratio)
 
     def _fitting(self, message: Content, size: int) -> Any:
-        """Return the answer to the newest message, after as much of the history as the model takes."""
+        """Return the answer to the newest message, after as much history as the model accepts."""
         self._fit(size)
         for _ in range(SHRINKS):
             try:
                 return self._complete(message)
             except providers.ContextOverflow as overflow:
-                # Show less, by what the endpoint says of its limit; AgentFault if there
-                # is nothing left to cut.
+                # Show less, according to the endpoint's limit; AgentFault if nothing is
+                # left to cut.
                 if not len(self._history):
                     alone = "Nothing is left to cut: it is the system prompt and this message alone"
                     raise AgentFault(f"{overflow}. {alone}") from None
@@ -450,8 +445,8 @@ class ChatAgent(TakesTurns):
                 limit = overflow.limit
                 counted = overflow.asked
                 if not counted and limit is not None and refused < limit:
-                    # A limit above our estimate says that the prompt had at least so
-                    # many.
+                    # A limit above our estimate means that the prompt had at least that
+                    # many tokens.
                     counted = limit
                 if counted:
                     self._history.note_prompt_size(size, counted)
@@ -478,7 +473,7 @@ class ChatAgent(TakesTurns):
             self._history.drop_oldest(size, limit)
 
     def _limit(self) -> float | None:
-        """Return how many tokens of the model a prompt may have, as far as anybody knows."""
+        """Return the maximum size of a prompt in the model's tokens, None if unknown."""
         limits = [self._learned, self._context.limit(self._model.max_tokens)]
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -493,7 +488,7 @@ class ChatAgent(TakesTurns):
 
 
 class SeeingChatAgent(ChatAgent):
-    """The same, AcceptsImages: they go with their message, also when it is shown again, as base64."""
+    """A ChatAgent that AcceptsImages: they are sent as base64, also when their message is shown again."""
 
     def reply_with_images(self, message: str, images: Sequence[bytes]) -> Reply:
         """Return the reply to a message with images; AgentFault for one that is not a PNG, JPEG, GIF or WebP."""
@@ -514,17 +509,17 @@ class SeeingChatAgent(ChatAgent):
 
 
 class TimedChatAgent(ChatAgent):
-    """The same, TimeAware: each message begins with the time that has passed since the one before.
+    """A ChatAgent that is TimeAware: each message begins with the time since the previous one.
 
     `[2024-03-04 09:00:00+00:00] Hello.`, later `[3:20:00 later] I am back.`
     """
 
     def tell_time(self, now: datetime) -> None:
-        """Know the time of the next message."""
+        """Set the time of the next message."""
         self._time = now
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the answers depend on."""
+        """Return the settings that affect the answers."""
         return {**super().configuration(), "time": "passed"}
 
     def _state(self) -> dict[str, Any]:
@@ -534,8 +529,8 @@ class TimedChatAgent(ChatAgent):
         }
 
 
-# --- What specs of chat models and their parameters mean; everything wrong is reported
-# before a run begins.
+# --- Parse specs of chat models and their parameters; every error is reported before a
+# run begins.
 
 _OWN = ("system", "context", "tokenizer", "images")
 

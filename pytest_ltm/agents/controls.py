@@ -1,6 +1,7 @@
-"""Control agents beside the reader: echo, silence, cost, the length of messages, the oracle.
+"""Control agents other than the reader: echo, silence, cost, message length, the oracle.
 
-`pytest_ltm.agents` shows Echo and Silent to users; a profile asks what a biased or windowed agent can do.
+`pytest_ltm.agents` exports Echo and Silent; profiles ask for the abilities of biased
+and windowed agents.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from pytest_ltm.fillers import answers_of, reply_of
 
 
 class ByLength(Memory):
-    """Sees the message being answered and, of the others, the longest (or shortest) that fit into that many tokens.
+    """A memory that shows the newest message and the longest (or shortest) others that fit into that many tokens.
 
     The length of an exchange is that of its message, in tokens; of equal ones the newer
-    is seen. Its reply needs room, too.
+    is shown. Its reply takes up room, too.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class ByLength(Memory):
         self._visible: frozenset[int] | None = None
 
     def add_message(self, message: str) -> None:
-        """Add the message; the one before it takes its place among the others."""
+        """Add the message; the previous one is ranked among the others."""
         if self._lengths:
             self._rank(len(self._lengths) - 1)
         self._lengths.append(self._count(message))
@@ -82,7 +83,7 @@ class ByLength(Memory):
         return [self._lengths, self._sizes]
 
     def restore(self, state: Any) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
         self._lengths, self._sizes = state
         self._ranked = []
         self._visible = None
@@ -90,25 +91,25 @@ class ByLength(Memory):
             self._rank(position)
 
     def _rank(self, position: int) -> None:
-        # Kept in order: sorting all for each message would take quadratic time.
+        # Kept sorted: sorting for each message would take quadratic time.
         bisect.insort(self._ranked, (self._sign * self._lengths[position], -position))
 
 
-# What the cost agent says: as short as chat models are when they are asked to be brief.
+# The cost agent's reply: as short as that of a chat model asked to be brief.
 ACKNOWLEDGEMENT = "Okay, I have noted that."
 MILLION = 1_000_000
 
 
 class ChatCostMeter:
-    """Spends nothing, and reports what a chat model would have used that is sent the whole conversation each time.
+    """Spends nothing, and reports the usage of a chat model that gets the whole conversation each time.
 
-    The model of cost: every message re-sends all earlier messages and replies, so a
+    The cost model: every message re-sends all earlier messages and replies, so a
     reply's input is the sum of all tokens so far and its output the reply itself;
-    nothing is cached, and what a chat format adds is not counted. Exchanges that it is
-    told (filler, mostly) cost nothing themselves and are re-sent like the others, as
-    with `openai:` agents. Tokens are those of `cl100k_base`. What still asks for a list
-    of answers gets it, everything else gets `ACKNOWLEDGEMENT`. AnswersAlone, AcceptsHistory,
-    Checkpointable, Configured.
+    nothing is cached, and the overhead of a chat format is not counted. Exchanges that
+    it accepts (mostly filler) cost nothing themselves and are re-sent like the others,
+    as with `openai:` agents. Tokens are those of `cl100k_base`. A message that asks for
+    a list of answers gets the list, any other gets `ACKNOWLEDGEMENT`. AnswersAlone,
+    AcceptsHistory, Checkpointable, Configured.
     """
 
     def __init__(self, dollars_in: float, dollars_out: float) -> None:
@@ -117,14 +118,14 @@ class ChatCostMeter:
         self._history = 0
 
     def reply(self, message: str) -> Reply:
-        """Return nothing useful, with its usage and its cost."""
+        """Return a reply without content, with its usage and its cost."""
         reply = self.answer_alone(message)
         if reply.usage is not None:
             self._history = reply.usage.total
         return reply
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the same for a question that is not sent again."""
+        """Return the same reply for a question that is not re-sent later."""
         answers = answers_of(message)
         text = ACKNOWLEDGEMENT if answers is None else reply_of(answers)
         used = Usage(
@@ -138,7 +139,7 @@ class ChatCostMeter:
         return Reply(text, used, dollars / MILLION, hypothetical=True)
 
     def accept(self, message: str, reply: str) -> None:
-        """Count an exchange that will be sent again with every later message."""
+        """Count an exchange that is re-sent with every later message."""
         self._history += count_tokens(message) + count_tokens(reply)
 
     def save(self) -> bytes:
@@ -146,7 +147,7 @@ class ChatCostMeter:
         return json.dumps(self._history).encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned."""
+        """Restore what `save` returned."""
         self._history = json.loads(state)
 
     def configuration(self) -> Mapping[str, Any]:
@@ -155,7 +156,7 @@ class ChatCostMeter:
 
 
 class ContextWindowAgent(FreshPromptAgent):
-    """Shows an agent, for each message anew, the exchanges that a memory keeps, and has it reply.
+    """Gives a blank agent, for each message, the exchanges that a memory keeps, and returns its reply.
 
     AnswersAlone, AcceptsHistory, Configured.
     """
@@ -167,7 +168,7 @@ class ContextWindowAgent(FreshPromptAgent):
         self._exchanges: list[tuple[str, str]] = []
 
     async def reply(self, message: str) -> str | Reply:
-        """Return the model's reply; a message without one is forgotten."""
+        """Return the model's reply; a message that gets none is forgotten."""
         self._memory.add_message(message)
         try:
             reply = await self._ask(message)
@@ -180,7 +181,7 @@ class ContextWindowAgent(FreshPromptAgent):
         return reply
 
     async def answer_alone(self, message: str) -> str | Reply:
-        """Return the model's reply to a message that it is never shown again."""
+        """Return the model's reply to a message that is never shown again."""
         self._memory.add_message(message)
         try:
             return await self._ask(message)
@@ -188,7 +189,7 @@ class ContextWindowAgent(FreshPromptAgent):
             self._memory.drop()
 
     def accept(self, message: str, reply: str) -> None:
-        """Keep an exchange for which the model need not be asked."""
+        """Add an exchange without asking the model."""
         self._memory.add_message(message)
         self._exchanges.append((message, reply))
         self._memory.leave(reply)
@@ -202,21 +203,21 @@ class ContextWindowAgent(FreshPromptAgent):
         return reply
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return the memory and what the model tells of itself."""
+        """Return the memory's name and the model's configuration."""
         return {"memory": self._name, "model": self._model.configuration(self._agent)}
 
 
 class Bias(NamedTuple):
-    """What stands behind `length-bias:`."""
+    """The parsed argument of `length-bias:`."""
 
     shortest: bool
     size: str
     model: str | None
-    """The spec of who is shown the messages; "" where one was announced and not named, None: the embedded reader."""
+    """The spec of the agent that sees the messages; "": a colon without a spec, None: the embedded reader."""
 
     @classmethod
     def parse_bias(cls, argument: str) -> Bias:
-        """Return what `[longest:|shortest:][SIZE][:MODEL]` says; what begins with a digit is meant as a size."""
+        """Parse `[longest:|shortest:][SIZE][:MODEL]`; a part that begins with a digit is a size."""
         which, colon, size_and_model = argument.partition(":")
         if not colon or which not in {"longest", "shortest"}:
             which = "longest"
@@ -246,10 +247,11 @@ def make_cost(argument: str) -> AgentSource:
 def make_length_bias(
     argument: str, find: Callable[[str], AgentSource] = find_agent
 ) -> AgentSource:
-    """Return the source of agents that go by length, by default the embedded reader.
+    """Return the source of agents that see messages by length; the default model is the embedded reader.
 
-    `argument` is as `Bias.of` reads it; `find` knows its model. Raises
-    ConfigurationError for a wrong size, AgentError for what `find` does not know.
+    `Bias.parse_bias` parses `argument`; `find` resolves the model. Raises
+    ConfigurationError for a wrong size, AgentError for a model that `find` does not
+    know.
     """
     name = f"length-bias:{argument}"
     bias = Bias.parse_bias(argument)
@@ -269,18 +271,18 @@ def make_length_bias(
     return agent_source(lambda: ContextWindowAgent(make(), model, name), spec=name)
 
 
-# --- Echo and Silent: the two simplest agents, for trying things out and as the control
-# rows of a report.
+# --- Echo and Silent: the two simplest agents, for first steps and as the control rows
+# of a report.
 
 
 class _Fixed:
     stateless: Literal[True] = True
 
     def reset(self) -> None:
-        """Forget everything, which is nothing."""
+        """Do nothing: there is nothing to forget."""
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what its answers depend on."""
+        """Return the agent's name."""
         return {"embedded": type(self).__name__.lower()}
 
 
@@ -327,12 +329,12 @@ def make_policy(policy: str, argument: str) -> AgentSource:
     )
 
 
-# --- The oracle: a control that is told what full marks ask for, and says it if what
-# that depends on is in sight.
+# --- The oracle: a control that is prompted with the full-mark answers, and gives those
+# whose needles it still sees.
 
 
 class Oracle(Prompted):
-    """Gives the answers that it is prompted with, as far as its memory shows it the messages that they depend on.
+    """Gives the prompted answers whose needles its memory still shows.
 
     Resettable, SeparatesUsers, TakesTools, AnswersAlone, AcceptsHistory, Configured.
     """
@@ -347,7 +349,7 @@ class Oracle(Prompted):
         self.reset()
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Know what the reply to the next message must carry."""
+        """Set what the reply to the next message must contain."""
         self._prompts = prompts
 
     def reply(
@@ -356,7 +358,7 @@ class Oracle(Prompted):
         user: str = "",  # noqa: ARG002 - the prompts are this user's
         tools: Tools | None = None,
     ) -> str:
-        """Return the answers whose needles are all in sight, once their tools are called."""
+        """Return the answers whose needles are all visible, after calling their tools."""
         self._hear(message)
         prompts = self._prompts
         self._prompts = ()
@@ -383,7 +385,7 @@ class Oracle(Prompted):
         return reply
 
     def answer_alone(self, message: str) -> str:
-        """Return the same, and not have heard the message."""
+        """Return the same as `reply`, then forget the message."""
         memory_state = self._memory.held()
         places = dict(self._places)
         count = self._count
@@ -395,7 +397,7 @@ class Oracle(Prompted):
             self._count = count
 
     def accept(self, message: str, reply: str, user: str = "") -> None:  # noqa: ARG002
-        """Hear an exchange that happened without asking for a reply."""
+        """Add an exchange that happened without a reply of the oracle."""
         self._hear(message)
         self._memory.leave(reply)
 
@@ -407,7 +409,7 @@ class Oracle(Prompted):
         self._prompts = ()
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what its answers depend on, beside what it is told."""
+        """Return the settings that affect the answers, except the prompts."""
         return {"embedded": "oracle", "memory": self._policy}
 
     def _hear(self, message: str) -> None:
@@ -417,7 +419,7 @@ class Oracle(Prompted):
 
 
 def make_oracle(argument: str) -> AgentSource:
-    """Return the source of oracles that see everything, or the newest tokens, as `8k` says; else ConfigurationError."""
+    """Return the source of oracles that see everything, or `8k` newest tokens; ConfigurationError for a wrong size."""
     if not argument:
         return agent_source(lambda: Oracle(Full, "full"), spec="oracle")
     tokens = tokens_of("oracle", argument)

@@ -1,4 +1,4 @@
-"""Framework: the libraries whose agents need an adapter, which errors bring along and `ltm init` writes."""
+"""Framework: the libraries whose agents need an adapter, which errors show and `ltm init` writes."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from pytest_ltm.api.storage import AgentError, load_packaged_yaml
 
 
 class Framework(Struct, frozen=True, kw_only=True):
-    """How an agent of one library is put under test."""
+    """How to test an agent of one library."""
 
     package: str
-    """What is imported of it."""
+    """The package to import."""
     also_in: list[str] = []
-    """Other packages whose makers return the same."""
+    """Other packages whose factories return the same objects."""
     title: str
     requires: str
-    """What installs it."""
+    """The requirement that installs it."""
     classes: list[str] = []
     """The classes whose objects need the adapter."""
     makers: list[str] = []
-    """The functions and methods that make such an object."""
+    """The functions and methods that create such an object."""
     name: str = "agent"
-    """What such an object is called where none is known."""
+    """The default name of such an object."""
     adapter: str
-    """The adapter's module, where `{module}` and `{name}` stand for the object."""
+    """The source of the adapter module; `{module}` and `{name}` are replaced by the object's."""
     tools_by: str = ""
-    """What an object must have to be offered tools; "": nothing, the adapter says whether it is."""
+    """The attribute that an object needs to be offered tools; "": none, the adapter decides."""
     stand_in: str = ""
-    """A module that makes such an object without a key; "" if there is none."""
+    """A module that creates such an object without a key; "" if there is none."""
 
     def is_among(self, packages: set[str]) -> bool:
-        """Return whether a module that imports these packages may make such an object."""
+        """Return whether a module that imports these packages may create such an object."""
         return not packages.isdisjoint({self.package, *self.also_in})
 
     def adapter_text(self, module: str, name: str) -> str:
@@ -48,7 +48,7 @@ class Framework(Struct, frozen=True, kw_only=True):
         return text.replace(f"import {name} as {name}\n", f"import {name}\n")
 
     def takes_tools(self, candidate: object) -> bool:
-        """Return whether an object can be offered tools: it has what that needs, not only from an abstract class."""
+        """Return whether an object can be offered tools: it has `tools_by`, and not just from an abstract class."""
         if not self.tools_by:
             return True
         if not hasattr(candidate, self.tools_by):
@@ -68,7 +68,7 @@ def load_frameworks() -> dict[str, Framework]:
 
 
 def framework_of(candidate: object) -> tuple[str, Framework] | None:
-    """Return the framework to which an object or a class belongs that cannot reply as it is; None for any other."""
+    """Return the framework of an object or class that cannot reply by itself; None for any other."""
     if not may_need_adapter(candidate):
         return None
     names = {
@@ -86,10 +86,10 @@ _IMPORT = re.compile(r"^from \{module\} import \{name\} as (\w+)\n", re.MULTILIN
 
 
 def adapter_class(candidate: object, spec: str) -> type | None:
-    """Return the class of the agents that an object of a framework stands for; None for any other object.
+    """Return the agent class for an object of a framework; None for any other object.
 
-    AgentError, with the adapter to paste, for a class of a framework, or a client of a
-    model, of which nobody knows what it is asked for.
+    Raises AgentError, with the adapter to paste, for a class of a framework, or for a
+    client whose model is unknown.
     """
     found = framework_of(candidate)
     if found is None:
@@ -101,7 +101,7 @@ def adapter_class(candidate: object, spec: str) -> type | None:
     names: dict[str, Any] = {"__name__": f"adapter_of_{framework.package}"}
     names[bound[1]] = candidate
     text = _IMPORT.sub("", framework.adapter)
-    # As a file of its own: what this module wants of its annotations is not the adapter's.
+    # Compiled on its own: the `from __future__` imports of this module must not apply.
     code = compile(text, f"<adapter of {name}>", "exec", dont_inherit=True)
     exec(code, names)  # noqa: S102 - a text of this package
     kind: type = names["Agent"]
@@ -111,7 +111,7 @@ def adapter_class(candidate: object, spec: str) -> type | None:
 
 
 def _without_tools(kind: Any) -> type:
-    """Return an agent class whose `reply` takes the message alone."""
+    """Return an agent class whose `reply` takes only the message."""
     if inspect.iscoroutinefunction(kind.reply):
 
         class AsyncAgent(kind):  # type: ignore[misc]
@@ -128,7 +128,7 @@ def _without_tools(kind: Any) -> type:
 
 
 def _adapter_hint(candidate: object, spec: str, name: str, framework: Framework) -> str:
-    """Return how an object that needs an adapter is made an agent."""
+    """Return the instructions for turning an object that needs an adapter into an agent."""
     module, _, attribute = spec.replace(":", ".").rpartition(".")
     kind = classes_of(candidate)[0].__name__
     adapter = framework.adapter_text(module or "bot", attribute or framework.name)

@@ -1,8 +1,8 @@
-"""`reading.k=5,10,25`: agents that differ in how memories are read only, so that one of them takes in what is told.
+"""`reading.k=5,10,25`: agents that differ only in how memories are read, of which just one ingests the history.
 
-The first agent that is told a history takes it in. The others only compare what they
-are told with that and, at their first question, go on from what it had made of it; one
-that is told anything else takes in everything by itself.
+The first agent that is told a history ingests it. The others only compare their history
+with that one and, at their first question, adopt the resulting state. An agent that is
+told anything else ingests everything by itself.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from pytest_ltm.agents.sources import AgentSource, agent_source
 from pytest_ltm.agents.wrapping import FreshPromptAgent, InTurn
 from pytest_ltm.api.model import TakesTurns
 
-# Capabilities that an agent which may go on from another's state does not have.
+# Capabilities that an agent loses because it may adopt another agent's state.
 _OWN = frozenset({"Checkpointable", "KeepsUsers", "Stateless"})
 
 
 class Ingestion(Struct):
-    """What one agent was told before its first question, and what it had made of it."""
+    """The history of one agent before its first question, and the resulting state."""
 
     exchanges: list[tuple[str, str | None, datetime | None]]
-    """Message, reply and time; None: the agent replied itself."""
+    """Message, reply and time; reply None: the agent replied itself."""
     state: Any
     agent: Any
-    """Who was told; it stays open until all have gone on from there and have ended."""
+    """The agent that ingested it; it stays open until all agents that adopted its state are closed."""
     users: set[int]
-    """The agents of the family that have gone on from it, by their numbers; the first among them."""
+    """The numbers of the agents that use this state, including the one that created it."""
     closed: set[int] = field(default_factory=set)
 
 
 class Family(Struct):
-    """The agents of one spec with several values, and what they were told."""
+    """The agents of one spec with several parameter values, and their ingested histories."""
 
     size: int
     ingestions: list[Ingestion] = field(default_factory=list)
@@ -49,15 +49,15 @@ class Family(Struct):
 def join_families(
     sources: Mapping[str, AgentSource], families: Mapping[str, str]
 ) -> dict[str, AgentSource]:
-    """Return the sources by label, those of one family (by label, "": none) with agents that ingest once."""
+    """Return the sources by label; those in one family (by label, "": none) have agents that ingest once."""
     sizes = Counter(filter(None, families.values()))
     by_name = {name: Family(size) for name, size in sizes.items() if size > 1}
     joined = {}
     for number, (label, source) in enumerate(sources.items()):
         joined[label] = source
         if family := by_name.get(families.get(label, "")):
-            # A source of its own: the one it is made of counts its agents, and resets
-            # those that it knows.
+            # A new source: the original one counts its agents, and resets those that it
+            # knows.
             joined_source = agent_source(
                 partial(_ingest_once, source, family, number),
                 spec=source.spec,
@@ -79,7 +79,7 @@ def _ingest_once(source: AgentSource, family: Family, number: int) -> IngestedOn
 
 
 class IngestedOnce(FreshPromptAgent):
-    """Another agent, which is told nothing as long as one of its family was told the same."""
+    """A wrapper that withholds the history from its agent as long as a family member was told the same."""
 
     def __init__(
         self, model: AgentSource, agent: Any, family: Family, number: int
@@ -94,21 +94,20 @@ class IngestedOnce(FreshPromptAgent):
     def _begin(self) -> None:
         self._exchanges: list[tuple[str, str | None, datetime | None]] = []
         self._known_count = 0
-        """How many of them the agent knows: the rest is known to the agent that was told the same before."""
-        # Only those from which it has not gone on yet: asked again, it is a
-        # conversation of its own.
+        """How many of them this agent itself was told."""
+        # Only those not used yet: a conversation that is repeated stands on its own.
         self._same = [
             ingestion
             for ingestion in self._family.ingestions
             if self._number not in ingestion.users
         ]
-        """What others were told that begins with all that this one was told."""
+        """Histories of other agents that begin with this agent's history."""
         self._shared: Ingestion | None = None
-        """What it shares with others."""
+        """The state that it shares with others."""
 
     @stepwise
     def reply(self, message: str) -> Steps:
-        """Return the agent's reply, which it gives itself whatever others were told."""
+        """Return the agent's own reply; it leaves the family first."""
         yield from self._leave_family()
         yield from self._catch_up()
         reply = yield self._agent.reply(message)
@@ -117,7 +116,7 @@ class IngestedOnce(FreshPromptAgent):
         return reply
 
     async def aclose(self) -> None:
-        """Close the agent, or have it closed by the last that shares its state."""
+        """Close the agent; a shared one is closed by the last agent that shares its state."""
         shared = self._shared
         if shared is None or shared.agent is not self._agent:
             await super().aclose()
@@ -173,7 +172,7 @@ class IngestedOnce(FreshPromptAgent):
         ]
 
     def _catch_up(self) -> Steps:
-        """Tell the agent what it was spared; return what the last of it took."""
+        """Tell the agent the withheld exchanges; return the result of the last one."""
         result = None
         spared = self._exchanges[self._known_count :]
         for message, reply, time in spared:
@@ -190,7 +189,7 @@ class IngestedOnce(FreshPromptAgent):
         return result
 
     def _leave_family(self) -> Steps:
-        """Share a state no more: something is said, and others must not know it."""
+        """Stop sharing a state: the next exchange must not reach the others."""
         shared = self._shared
         self._shared = None
         if shared is None:
@@ -207,4 +206,4 @@ class IngestedOnce(FreshPromptAgent):
 
 
 class IngestedOnceInTurn(InTurn, IngestedOnce):
-    """The same in front of one that waits for its turn."""
+    """An IngestedOnce around an agent that takes turns."""

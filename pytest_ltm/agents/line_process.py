@@ -1,6 +1,7 @@
-"""LineProcess: a process that ends with us, whatever becomes of either; a line of JSON in, a line of JSON out.
+"""LineProcess: a process that ends with ours and speaks JSON lines on stdin and stdout.
 
-Agents behind a command, coding agents, agents in a process of their own and MCP servers are such processes.
+The processes of agents behind a command, coding agents, agents with their own process,
+and MCP servers.
 """
 
 from __future__ import annotations
@@ -30,45 +31,42 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-# The file in a conversation's folder that keeps what the process writes to stderr.
+# The file in a conversation's folder that stores the stderr of the process.
 STDERR = "agent-stderr.txt"
-# The bytes of the longest line that is read from a process; a longer one is taken for
-# no line at all.
+# Bytes of the longest line that is read; a longer one is cut, and so not valid JSON.
 LONGEST_LINE = 2**24
-# The characters of stderr that are kept of a process, half of them from its beginning
-# and half from its end.
+# Characters of stderr to keep, half of them from its beginning and half from its end.
 LONGEST_STDERR = 2**24
 # The last lines of stderr that error messages show.
 TAIL = 5
-# Those that are looked through for what is more telling.
+# The lines that are searched for a more telling part.
 _SEARCHED = 200
 _CRASH_HEAD = "most recent call first"
-# Seconds between two looks at whether the process is still there.
+# Seconds between two checks that the process is still alive.
 _LOOK = 0.1
-# Seconds that it has to end by itself, and again to end when told to, before it is
-# killed.
+# Seconds to exit after stdin is closed, and again after SIGTERM, before the kill.
 GRACE_SECONDS = 1.0
 
-# Whether something can stand between us and a process that ends it with us.
+# Whether a guard process can end a process together with ours.
 HAS_GUARD = os.name == "posix"
 _GUARD = str(Path(__file__).with_name("_process_guard.py"))
 
 
 class Gone(Exception):
-    """The process has ended, or says no more."""
+    """The process has ended or closed its stdout."""
 
 
 class OutOfStep(Exception):
-    """The process did not answer what it was asked, and must be ended; the text says what it did."""
+    """The process did not answer a request and must be ended; the text says why."""
 
 
 def guarded_command(
     command: Sequence[str], lifeline: int = -1, ready: int = -1
 ) -> list[str]:
-    """Return the command that starts another below a guard, so that all that it has started ends with it.
+    """Return the command that starts another under a guard, so that all its descendants end with it.
 
-    `lifeline`, `ready`: descriptors that the guard has; without them it ends when its
-    standard streams do, or we do.
+    `lifeline`, `ready`: descriptors for the guard; without them it ends with its
+    command or with us.
     """
     guard = [
         sys.executable,
@@ -83,11 +81,11 @@ def guarded_command(
 
 
 class LineProcess:
-    """A process with a guard (`_process_guard.py`), its stdin and stdout as lines; close it.
+    """A process under a guard (`_process_guard.py`), with stdin and stdout as lines; close it.
 
-    What it writes to stderr is kept, redacted: all of it at the end of `stderr` (if
-    given), the last lines in `last_words()`. All that it has started ends with it, and
-    with us. Raises AgentError if the command cannot be started.
+    Its stderr is stored, redacted: all of it at the end of `stderr` (if given), the
+    last lines in `last_words()`. All its descendants end with it, and with us. Raises
+    AgentError if the command cannot be started.
     """
 
     def __init__(
@@ -99,7 +97,7 @@ class LineProcess:
         stderr: Path | None,
     ) -> None:
         self.killed = False
-        """Nobody can ask it any more."""
+        """Whether the process has been killed, so that it cannot be asked again."""
         self._lifeline: int | None = None
         self._keeps = stderr is not None
         try:
@@ -168,7 +166,7 @@ class LineProcess:
         self._outgoing.put(None)
 
     def read(self, seconds: float | None) -> bytes:
-        """Return its next line; Gone if there will be none, TimeoutError after so many seconds (None: no limit)."""
+        """Return its next line; Gone if there is none left, TimeoutError after `seconds` (None: no limit)."""
         waited = 0.0
         pauses = process_pauses()
         while True:
@@ -178,7 +176,7 @@ class LineProcess:
             except queue.Empty:
                 waited += _LOOK
                 if paused_since(pauses):
-                    # we slept, and so may it have: that was no time to answer in
+                    # the machine slept: that time does not count
                     waited = 0.0
                     pauses = process_pauses()
                 if ended:
@@ -200,9 +198,9 @@ class LineProcess:
     ) -> dict[str, Any]:
         """Return the answer to a request: an object with the field `field_name`, `instead` or `error`.
 
-        OutOfStep, with its last words, for anything else, and where none comes within
-        so many seconds (None: no limit). It is ended then, and by whatever else
-        interrupts this: its answer would come when nobody waits for it.
+        Raises OutOfStep, with its last words, for any other answer, and if none arrives
+        within `seconds` (None: no limit). The process is killed then, and by any other
+        interruption: a late answer would be taken for that of the next request.
         """
         try:
             return self._answer_of(request, field_name, instead, seconds)
@@ -246,19 +244,17 @@ class LineProcess:
         return answer
 
     def pending_line(self) -> bytes | None:
-        """Return a line that nobody asked for, if there is one."""
+        """Return an unexpected line, if one is waiting."""
         with contextlib.suppress(queue.Empty):
             return self._incoming.get_nowait()
         return None
 
     def ending(self) -> str:
-        """Return how it ended, in words; waits a moment for a process that is about to."""
+        """Return a phrase that says how it ended; waits a moment for a process about to end."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(GRACE_SECONDS)
-            self._threads[-1].join(
-                GRACE_SECONDS
-            )  # what it said last is the most telling
-            # A real-time signal has a number only.
+            self._threads[-1].join(GRACE_SECONDS)  # its last output is the most telling
+            # Real-time signals have no name in `signal`.
             names = {member.value: member.name for member in signal.Signals}
             signal_name = names.get(-status, f"signal {-status}")
             if status >= 0:
@@ -267,9 +263,8 @@ class LineProcess:
         return "closed its stdout"
 
     def last_words(self) -> str:
-        """Return a sentence about the end of its stderr, to follow another one; "" if it said nothing."""
-        # The last lines of a process; of a Python that crashed the first ones of what
-        # it said about that.
+        """Return a sentence with the end of its stderr, to follow another sentence; "" if there is none."""
+        # The last lines; of a crashed Python the first lines of its crash report.
         lines = list(self._tail)
         texts = lines[-TAIL:]
         for number, line in enumerate(lines):
@@ -279,17 +274,18 @@ class LineProcess:
                 break
         if not texts:
             return ""
-        # By name: the journals of equal runs are equal, wherever they are.
+        # The file's name only: journals of equal runs are equal, whatever their
+        # folders.
         whereabouts = f" (all of it is in {STDERR})" if self._keeps else ""
         return f". Its stderr ends with {shorten_foreign_text(' / '.join(texts))}{whereabouts}"
 
     def close(self) -> None:
-        """End it and whatever it has started, gently if it goes; nothing happens the second time."""
-        self.end_input()  # which tells it to go
+        """End it and its descendants, gently if possible; a second call does nothing."""
+        self.end_input()  # asks it to exit
         try:
             self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.terminate()  # the guard tells its whole group
+            self._process.terminate()  # the guard forwards SIGTERM to its process group
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE_SECONDS)
         self.kill()
@@ -297,7 +293,7 @@ class LineProcess:
             thread.join(GRACE_SECONDS)
 
     def kill(self) -> None:
-        """End it and whatever it has started at once: also within a call that has run out of time."""
+        """Kill it and its descendants at once; also used within a call that has timed out."""
         self.killed = True
         self._let_go()
         if not HAS_GUARD:
@@ -306,7 +302,7 @@ class LineProcess:
         self._outgoing.put(None)
 
     def _let_go(self) -> None:
-        """Have the guard kill everybody."""
+        """Close the lifeline, so that the guard kills all descendants."""
         lifeline = self._lifeline
         self._lifeline = None
         if lifeline is not None:
@@ -342,7 +338,7 @@ def _keep_stderr(pipe: IO[bytes], tail: deque[str], path: Path | None) -> None:
 
 
 class _HeadAndTail:
-    """A file that grows up to half of LONGEST_STDERR; of what comes then the last is kept, and added at the end."""
+    """A file that keeps half of LONGEST_STDERR from the beginning, and at most as much from the end."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", encoding="utf-8", newline="")

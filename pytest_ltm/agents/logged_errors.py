@@ -1,4 +1,4 @@
-"""LoggedErrors: what an agent logs as an error instead of raising it, so that nobody scores a broken memory unaware."""
+"""LoggedErrors: errors that an agent logs instead of raising, so that a broken memory does not go unnoticed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoggedErrors(logging.Handler):
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Count what is logged meanwhile: in this context, or in any other if no other conversation collects."""
+        """Count errors logged in this context, or in any context if no other conversation collects."""
         outer = _COLLECTING.set(self)
         _OPEN.append(self)
         logging.getLogger().addHandler(self)
@@ -37,9 +37,9 @@ class LoggedErrors(logging.Handler):
             _COLLECTING.reset(outer)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count an error; its text is that of the first one from the same line, as details differ each time."""
-        # Threads that a library starts for itself know no conversation; with several at
-        # once nobody knows whose it is.
+        """Count an error; later errors from the same line share the text of the first, as details vary."""
+        # Threads that a library starts have no conversation; with several collecting at
+        # once the owner is unknown.
         if (_COLLECTING.get() or (self if len(_OPEN) == 1 else None)) is not self:
             return
         place = record.pathname, record.lineno
@@ -55,7 +55,7 @@ class LoggedErrors(logging.Handler):
         self._counts[self._texts[place]] += 1
 
     def take(self) -> tuple[Mishap, ...]:
-        """Return what was counted since this was last asked."""
+        """Return the errors counted since the last call."""
         counts = self._counts
         self._counts = Counter()
         return tuple(Mishap(kind, times) for kind, times in counts.items())

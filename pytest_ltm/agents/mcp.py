@@ -1,4 +1,4 @@
-"""`store:` and `mcp:COMMAND`: memories that are not agents, in Python or behind MCP, and who reads for them."""
+"""`store:` and `mcp:COMMAND`: memories that are not agents, in Python or behind MCP, with a reader for them."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ STORE_CAPABILITIES = frozenset(
         "Configured",
     }
 )
-# What a tool may be given, by the method of a store that it stands for; a server needs
-# the first two alone.
+# The arguments available to a tool, by the store method that it implements; a server
+# needs only the first two.
 _GIVEN = {
     "add": ("text", "role", "at", "session", "user", "agent", NEW_ID),
     "search": ("query", "k", *SCOPE_PARTS),
@@ -86,8 +86,8 @@ _GIVEN = {
     "get": ("id", *SCOPE_PARTS),
     "size": (),
 }
-# Those of a memory's life (docs/lifecycle.md), which no conversation needs: by name the
-# arguments that are given by place.
+# Methods of a memory's life cycle (docs/lifecycle.md), which no conversation needs,
+# with their positional arguments.
 _LIFE = {
     "maintain": (),
     "update": ("id", "text"),
@@ -96,8 +96,8 @@ _LIFE = {
     "get": ("id",),
     "size": (),
 }
-# What a store has, and what its methods are called with: the first by place, the others
-# by name.
+# The methods that a store must have, with their arguments: the first positional, the
+# others by name.
 _CALLS = {
     "add": ("text", "role", "at", "session", "user"),
     "add_session": ("messages", "at", "session", "user"),
@@ -106,7 +106,7 @@ _CALLS = {
 
 
 class StoreReader(Struct, frozen=True):
-    """Who reads for a store, and how."""
+    """The reader for a store, and its settings."""
 
     thinker: Callable[[], Thinker]
     reading: NoteReading
@@ -116,7 +116,7 @@ class StoreReader(Struct, frozen=True):
 def make_store(argument: str, parameters: Field) -> AgentSource:
     """Return the source of `store:pkg.mod:Class[?reader=openai:MODEL&k=5]`.
 
-    In a file also with `store`, the parameters of the class. Raises AgentError, or
+    A file may also have `store`, the parameters of the class. Raises AgentError, or
     DefinitionError with its place.
     """
     spec = Spec.parse(f"store:{argument}", role="agent")
@@ -151,11 +151,11 @@ def store_source(
     *,
     having: Collection[str] = (),
 ) -> AgentSource:
-    """Return the source of conversations over stores that `make` makes, one each; `having`: what they can do beside."""
+    """Return the source of conversations with one store of `make` each; `having`: their additional capabilities."""
     texts = dict[int, str]()
     backend = Backend(make, separates_users)
     if backends_are_shared() and "SeparatesUsers" in having:
-        # One user must not forget, or put back, what all others said.
+        # One user must not reset or restore what all other users said.
         having = set(having) - {"Resettable", "Checkpointable"}
 
     def make_stored() -> Stored:
@@ -179,7 +179,7 @@ def store_source(
 
 
 def _check_store(store: object, title: str) -> None:
-    """Raise AgentError if a store, or a class of stores, lacks a method or one cannot be called as it will be."""
+    """Raise AgentError if a store, or a class of stores, lacks a method or one has the wrong signature."""
     unneeded = "add" if hasattr(store, "add_session") else "add_session"
     for method, (first, *more_names) in _CALLS.items():
         if method == unneeded:
@@ -196,12 +196,13 @@ def _check_store(store: object, title: str) -> None:
             raise AgentError(
                 f"{title}: its {method}() cannot be called as {form}: {error}"
             ) from None
-        except ValueError:  # built in C, without a signature: calling it will tell
+        # implemented in C, without a signature: calling it will show
+        except ValueError:
             continue
 
 
 def _names_told(function: object, names: Collection[str]) -> list[str]:
-    """Return what a method is called with by name: what every store's has, and what it takes of the scope."""
+    """Return the keyword arguments for a method: those of every store, and the parts of the scope that it takes."""
     arguments = scope_arguments(function, Scope(user=""))
     if "scope" in arguments:
         names = [
@@ -216,7 +217,7 @@ def _names_told(function: object, names: Collection[str]) -> list[str]:
 def reads_of(
     spec: Spec, parameters: Field, store_names: tuple[str, ...]
 ) -> tuple[Mapping[str, Field], StoreReader]:
-    """Return what a spec's query and a file say, by name (`store_names`: what a file may say beside), and who reads.
+    """Return the fields of a spec's query and file by name, and the reader. `store_names`: fields only files may have.
 
     Raises AgentError, or DefinitionError with its place.
     """
@@ -243,7 +244,7 @@ def reads_of(
 
 
 _NEEDED = ("add", "search")
-# Fields of a memory that may hold its text or its time, the likeliest first.
+# Fields that may contain a memory's text or time, likeliest first.
 _TEXT_FIELDS = ("text", "memory", "content", "value")
 _TIME_FIELDS = ("at", "created_at", "timestamp")
 _TAIL = 300
@@ -258,13 +259,13 @@ class Server:
         tools: Mapping[str, Tool],
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """`env`: what its environment has beside that of pytest, templates of `{folder}`."""
+        """`env`: additions to the environment of pytest; values may contain `{folder}`."""
         self._tools = tools
         self._scope_values: dict[str, Any] = Scope(user="").values() | {"at": ""}
         self._added = 0
         self._folder = tempfile.TemporaryDirectory(prefix="ltm-mcp-")
         self.path = self._folder.name
-        """A folder of its own, for what it keeps."""
+        """Its own folder, for its data."""
         places = {FOLDER: self.path}
         self._command = [fill_template(word, places) for word in command]
         self._env = fill_template(dict(env or {}), places)
@@ -287,8 +288,8 @@ class Server:
             self.search = self._search_as  # type: ignore[method-assign,assignment]
 
     def _open(self) -> None:
-        """Start the server; AgentUnavailable where it does not start, or lacks a tool."""
-        # The client is async, and a store is called from the conversation's thread.
+        """Start the server; AgentUnavailable if it does not start, or lacks a tool."""
+        # The client is async, but a store is called from the conversation's thread.
         from anyio.from_thread import start_blocking_portal
 
         command = self._command
@@ -296,8 +297,8 @@ class Server:
         if shutil.which(command[0]) is None:
             raise AgentUnavailable(f"{title} did not start: no command {command[0]!r}")
         self._stack = ExitStack()
-        # A file, not a pipe: nobody reads it while the server runs, and a full pipe
-        # would stop that.
+        # A file, not a pipe: nothing reads it while the server runs, and a full pipe
+        # would block the server.
         self._errors = self._stack.enter_context(
             tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         )
@@ -332,7 +333,7 @@ class Server:
         self._open()
 
     def _life_method(self, name: str) -> Callable[..., Any]:
-        """Return what calls a tool, with the scope only if the tool is told the user."""
+        """Return a method that calls a tool, with the scope only if the tool takes the user."""
 
         def call(*values: Any) -> Any:
             arguments = dict(zip(_LIFE[name], values, strict=True))
@@ -348,7 +349,7 @@ class Server:
         return call_as if self.tool_takes(name, "user") else call
 
     def tool_takes(self, method: str, argument: str) -> bool:
-        """Return whether the tool behind a method is given an argument of ours."""
+        """Return whether the tool behind a method receives one of our arguments."""
         tool = self._tools[method]
         return tool.takes(argument, self._schemas[tool.name])
 
@@ -362,7 +363,7 @@ class Server:
         return operation_rows(_only_list(self._call("written", self._scope_values)))
 
     def _note_scope(self, scope: Scope) -> None:
-        """Know who speaks, for the tools that are told it without being asked whose call it is."""
+        """Store the scope, for the tools whose methods do not receive one."""
         time_text = None if scope.at is None else scope.at.isoformat()
         self._scope_values = scope.values() | {"at": time_text}
 
@@ -378,7 +379,7 @@ class Server:
         self._call("add_session", {"messages": dated_messages, **self._scope_values})
 
     def add(self, text: str, *, role: str, scope: Scope) -> Any:
-        """Have the server keep a text."""
+        """Add a text to the server's memory."""
         self._note_scope(scope)
         self._added += 1
         new_id = f"m{self._added}"
@@ -396,7 +397,7 @@ class Server:
         return None
 
     def search(self, query: str, *, k: int) -> list[Any]:
-        """Return what the server finds."""
+        """Return the memories that the server finds."""
         return self._search(query, k)
 
     def _search(self, query: str, k: int) -> list[Any]:
@@ -412,8 +413,8 @@ class Server:
         memories = []
         for record in result:
             if isinstance(record, dict):
-                # As a store would: `(id, text, score, at)`, without a time where nobody
-                # can say when that was.
+                # In the form of a store: `(id, text, score, at)`, with no time if it is
+                # unknown.
                 text = _first_text(record, _TEXT_FIELDS)
                 time = _parse_time(_first_text(record, _TIME_FIELDS))
                 memories.append((record.get("id"), text, record.get("score"), time))
@@ -463,7 +464,7 @@ async def _open_session(
 ) -> AsyncIterator[Any]:
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
-    # Below a guard, as what the server itself has started would outlive it.
+    # Under a guard, as the server's own children would outlive it.
     program, *arguments = guarded_command(command)
     server = StdioServerParameters(
         command=program, args=arguments, env={**os.environ, **env}
@@ -477,13 +478,13 @@ async def _open_session(
 
 
 def _first_of_group(error: BaseException) -> BaseException:
-    """Return the first error of a group, which hides it; any other error as it is."""
+    """Return the first error inside an exception group; any other error unchanged."""
     inner = getattr(error, "exceptions", ())
     return _first_of_group(inner[0]) if inner else error
 
 
 def _only_list(result: Any) -> Any:
-    """Return the list within an object; anything else as it is."""
+    """Return the first list within an object; anything else unchanged."""
     if isinstance(result, dict):
         return next(
             (value for value in result.values() if isinstance(value, list)), result
@@ -497,7 +498,7 @@ def _first_text(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None
 
 
 def _parse_time(text: str | None) -> datetime | None:
-    """Return the time that a text says with its zone; None for any other."""
+    """Return the time in a text, if it has a time zone; None otherwise."""
     time = None
     if text is not None:
         with suppress(ValueError):
@@ -506,7 +507,7 @@ def _parse_time(text: str | None) -> datetime | None:
 
 
 def _json_or_text(text: str) -> Any:
-    """Return the JSON that a text is, or itself."""
+    """Return a text parsed as JSON, or unchanged if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -514,7 +515,7 @@ def _json_or_text(text: str) -> Any:
 
 
 def make_mcp(argument: str, parameters: Field) -> AgentSource:
-    """Return the source of `mcp:COMMAND`; in a file also which tools `add` and `search`. AgentError with a cure."""
+    """Return the source of `mcp:COMMAND`; a file also names the tools to add and search. AgentError with a cure."""
     title = f"agent 'mcp:{argument}'"
     try:
         command = shlex.split(argument)
@@ -524,14 +525,14 @@ def make_mcp(argument: str, parameters: Field) -> AgentSource:
         raise AgentError(
             f"{title} names no command. Write it as in 'mcp:python my_server.py'"
         )
-    # Looked for, not imported, which is slow.
+    # Found without an import, which is slow.
     if not is_keyless() and find_spec("mcp") is None:
         raise AgentError(
             f"{title} needs the 'mcp' package, which is not installed: pip install 'pytest-ltm[mcp]'"
         )
     preset = preset_of(command)
     if preset:
-        # What a file says of a method comes before what is known of the server.
+        # A file's settings override the preset of the server.
         parameters = Field(
             {**preset, **(parameters.value or {})},
             parameters.where,

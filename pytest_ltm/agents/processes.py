@@ -1,4 +1,4 @@
-"""Processes: how agents that dotted paths name run in processes of their own."""
+"""Processes: how agents named by dotted paths run in their own processes."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pytest_ltm.agents.sources import AgentSource
 
 
 class Processes(Struct, frozen=True, kw_only=True):
-    """How agents run in processes of their own."""
+    """How agents run in their own processes."""
 
     every: bool = False
-    """All that dotted paths name; else those whose file says so."""
+    """Whether all agents named by dotted paths get a process; else only those whose file says so."""
     jump: bool = False
-    """Their clocks show the conversation's time during calls."""
+    """Whether their clocks show the conversation's time during calls."""
     limit: float | None = None
-    """Seconds for each answer, where nobody can interrupt the wait for it."""
+    """Seconds for each answer, if the caller cannot interrupt the wait."""
     look: bool = True
-    """Whether a process is asked first what the path names."""
+    """Whether a process is asked for the agent's capabilities first."""
     hidden: str | None = None
-    """The folder that they cannot read, where the kernel can keep them from it."""
+    """The folder that they cannot read, if the kernel supports hiding it."""
 
     def source(
         self, spec: str, *, base: Path | None, settings: Mapping[str, Any] | None = None
     ) -> AgentSource:
-        """Return the source of the agents that a dotted path names, or a file with one.
+        """Return the source of the agents that a dotted path, or a file with one, names.
 
-        AgentError if a process says that there are none, or none that can run there.
-        One that says nothing will be told of by the conversations.
+        Raises AgentError if a process reports that there are none, or none that can run
+        there. An agent whose process does not answer is reported by the conversations.
         """
         from pytest_ltm.agents._subprocess_agent import AgentApart, ApartPlace
 

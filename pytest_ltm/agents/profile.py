@@ -1,4 +1,4 @@
-"""Profile: what is known of an agent from its spec and its class, before it is made; nothing is sent."""
+"""Profile: what an agent's spec and class say about it, before it is created; nothing is sent."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ E = TypeVar("E", bound=events.Event)
 
 
 class TokenEstimator:
-    """Counts for one conversation: each message alone, as what else the agent reads for its reply is its own affair."""
+    """Counts the tokens of one conversation: of each message alone, as the rest of an agent's prompt is unknown."""
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:  # noqa: ARG002 - others need the reply
-        """Return the tokens that are sent with a message, and how many of them at best come from a cache."""
+        """Return the tokens sent with a message, and how many of them at best come from a cache."""
         return count_tokens(message), 0
 
     def ask_alone(self, message: str) -> tuple[int, int]:
@@ -63,18 +63,18 @@ class TokenEstimator:
         return self.ask(message, "")
 
     def tell(self, message: str, reply: str) -> None:
-        """Take in an exchange that is told."""
+        """Add an exchange that the agent is told."""
 
 
 class FullHistoryReader(TokenEstimator):
-    """The whole conversation."""
+    """Counts the whole conversation."""
 
     def __init__(self) -> None:
         self._size = self._prompt_size = 0
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
-        """Return all tokens so far; those of the prompt before come from a cache."""
-        # Providers cache prompts by their beginning, which is the prompt before.
+        """Return all tokens so far; those of the previous prompt come from a cache."""
+        # Providers cache a prompt by its beginning, which is the previous prompt.
         cached = self._prompt_size
         prompt_size = self._size + count_tokens(message)
         self._prompt_size = prompt_size
@@ -82,7 +82,7 @@ class FullHistoryReader(TokenEstimator):
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
-        """Return the same: all that the next question shares with it is what was said before."""
+        """Return the same; the next prompt shares only the conversation before the question."""
         size = self._size
         sizes = self.ask(message, "")
         self._size = self._prompt_size = size
@@ -94,26 +94,26 @@ class FullHistoryReader(TokenEstimator):
 
 
 class Filled(FullHistoryReader):
-    """As much of the conversation as a prompt of a fixed size takes, chosen for each message anew."""
+    """Counts as much of the conversation as fits into a prompt of a fixed size, chosen anew for each message."""
 
     def __init__(self, max_tokens: int) -> None:
         super().__init__()
         self._max_tokens = max_tokens
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
-        """Return the size of the prompt, of which nothing comes from a cache."""
+        """Return the size of the prompt; nothing comes from a cache."""
         return min(self._max_tokens, super().ask(message, reply)[0]), 0
 
 
 class MemoryPolicyReader(TokenEstimator):
-    """What a memory policy of the embedded reader shows."""
+    """Counts the exchanges that a memory policy of the embedded reader shows."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._sizes: list[int] = []
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
-        """Return the tokens of the exchanges that are seen, the message among them."""
+        """Return the tokens of the visible exchanges, including the message."""
         self._memory.add_message(message)
         self._sizes.append(count_tokens(message))
         visible_size = sum(
@@ -126,7 +126,7 @@ class MemoryPolicyReader(TokenEstimator):
         return visible_size, 0
 
     def ask_alone(self, message: str) -> tuple[int, int]:
-        """Return the same, and go back."""
+        """Return the same, then restore the state."""
         memory_state = self._memory.held()
         sizes = [*self._sizes]
         prompt_and_cached = self.ask(message, "")
@@ -142,10 +142,10 @@ class MemoryPolicyReader(TokenEstimator):
 
 
 class ChatModelReader(TokenEstimator):
-    """The prompt of a chat model: system prompt, as much of the conversation as its context takes, the message."""
+    """Counts the prompt of a chat model: system prompt, as much of the conversation as fits, the message."""
 
     def __init__(self, context: FixedContext, max_tokens: int | None) -> None:
-        # Here and below: few runs have a chat model or a memory system.
+        # Imported here and below: few runs have a chat model or a memory system.
         from pytest_ltm.agents.chat_agent import History
 
         self._history = History(context.system, token_counter(context.tokenizer).count)
@@ -153,7 +153,7 @@ class ChatModelReader(TokenEstimator):
         self._prompt_size = self._exchanges = 0
 
     def ask(self, message: str, reply: str) -> tuple[int, int]:
-        """Return the size of the prompt; the prompt before it is its beginning, unless something was cut since."""
+        """Return the size of the prompt; the previous prompt is cached unless exchanges were dropped since."""
         size = self._history.size_of(message)
         if self._limit is not None:
             self._history.drop_oldest(size, self._limit)
@@ -165,7 +165,7 @@ class ChatModelReader(TokenEstimator):
         return prompt_size, cached
 
     def ask_alone(self, message: str) -> tuple[int, int]:
-        """Return the same, and go back; the next question shares with it what was said before."""
+        """Return the same, then restore the state; the next prompt shares the conversation before the question."""
         history = self._history.snapshot()
         exchanges = self._exchanges
         prompt_and_cached = self.ask(message, "")
@@ -184,24 +184,24 @@ FORGETS_NOTHING = make_reader("full")
 
 
 class Profile(Struct, frozen=True, kw_only=True):
-    """What is known of an agent that has not been made."""
+    """What is known about an agent that has not been created."""
 
     capabilities: frozenset[str]
     max_message_tokens: int = MAX_MESSAGE_TOKENS
     reads: Callable[[], TokenEstimator] = TokenEstimator
-    """Makes what counts, for one conversation, the tokens that are sent for each reply."""
+    """Creates, for one conversation, the counter of the tokens sent for each reply."""
     policy: str = "each message alone, as nobody knows what else the agent reads"
-    """What is read for a reply, in words."""
+    """A phrase for what the agent reads for a reply."""
     answers: Callable[[], Any] = FORGETS_NOTHING
-    """Makes who answers in its place: the embedded reader, with a memory as good as the agent's could be."""
+    """Creates the stand-in that answers: the embedded reader, with a memory as good as the agent's could be."""
     longest_reply: int | None = None
-    """Tokens that a reply may have; None: nobody says."""
+    """The maximum tokens of a reply; None: unknown."""
     brief: bool = False
-    """Those replies are taken as they are: it is an embedded agent, which answers for itself."""
+    """Whether the stand-in's replies are used as they are, because the embedded agent answers itself."""
 
 
 def profile_of(source: AgentSource) -> Profile:
-    """Return what is known of an agent without making it; the embedded ones, which are free, are made."""
+    """Return what is known about an agent without creating it; embedded ones, which are free, are created."""
     if not inherits(source.definition, Timing):
         return _profile_of_definition(source)
     profile = _profile_of_definition(source.definition.model)
@@ -268,7 +268,7 @@ def _chat_profile(offer: Offer) -> Profile:
 
 
 def capabilities_of_class(agent: type) -> frozenset[str]:
-    """Return the capabilities that the instances of a class have, as far as the class shows."""
+    """Return the capabilities of a class's instances, as far as the class shows them."""
 
     def has(member: str) -> bool:
         result = inspect.getattr_static(agent, member, None)
@@ -302,7 +302,7 @@ def _most_out(longest_reply: int | None) -> str:
 
 
 def _memory_profile(remembering: Remembering, source: AgentSource) -> Profile:
-    """Return what is known of a memory system; one that thinks by rules answers for itself."""
+    """Return the profile of a memory system; one that thinks by rules answers itself."""
     from pytest_ltm.agents._memory import CAPABILITIES as REMEMBERS
 
     sentence = (
@@ -325,7 +325,7 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     if kind == "length-bias" and Bias.parse_bias(argument).model is not None:
         return Profile(capabilities=capabilities_of_class(ContextWindowAgent))
     if inherits(source.definition, Padding) and not is_free(spec_within(source)):
-        # It may cost something, so that it must not be made.
+        # The wrapped agent may cost something, so it must not be created.
         padding = source.definition
         model = profile_of(source.definition.model)
         return replace(
@@ -351,8 +351,8 @@ def _embedded_profile(kind: str, argument: str, source: AgentSource) -> Profile:
     return profile
 
 
-# --- Who answers in a dry run: the embedded reader, at the length at which chat models
-# usually speak.
+# --- The stand-in agent of a dry run: the embedded reader, with replies as long as
+# those of chat models usually are.
 
 # Tokens of a reply by the kind of its message; filler that asks for a list gets the
 # list.
@@ -368,7 +368,7 @@ _MORE = " and that is all there is to say about it"
 
 
 class CostSimulator:
-    """The port of an agent that is never made."""
+    """The port of an agent that is never created."""
 
     replaying = False
 
@@ -380,17 +380,17 @@ class CostSimulator:
         *,
         assumed: int | None = None,
     ) -> None:
-        """`assumed`: tokens of each reply that would not be longer; None: typical of its kind."""
+        """`assumed`: the tokens of each reply, unless it is longer; None: typical of its kind."""
         self._assumed = assumed
         self._longest = profile.longest_reply
         self.capabilities = Capabilities(profile.capabilities)
         self.max_message_tokens = profile.max_message_tokens
         self.agent: Any = profile.answers()
-        """What answers."""
+        """The agent that answers."""
         self.uses: dict[int, TokenUse] = {}
-        """What each reply would take, by exchange."""
+        """The tokens that each reply would use, by exchange."""
         self.told = self.retold = 0
-        """Exchanges that it is told, and that it is told again after questions asked alone."""
+        """Exchanges that it is told, and those replayed after questions asked alone."""
         self._brief = profile.brief
         self._reads = profile.reads()
         self._counter = counter
@@ -401,15 +401,15 @@ class CostSimulator:
         return None
 
     def open(self, said: Sequence[Exchange]) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def ready(self, by: str) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def reply(
         self, message: events.MessageSent, enclosed: Enclosed | None = None
     ) -> events.ReplyReceived:
-        """Return a reply of typical length, and note what it would take."""
+        """Return a reply of typical length, and store the tokens that it would use."""
         self._tell_time()
         if is_prompted(self.agent):
             self.agent.prompt(() if enclosed is None else enclosed.prompts)
@@ -434,7 +434,7 @@ class CostSimulator:
         if message.alone:
             prompt_size, cached = self._reads.ask_alone(message.text)
             if not (self.capabilities.leaves_no_trace or self.capabilities.rewinds):
-                # It is told everything again, and pays for it.
+                # The conversation would be replayed, and paid for again.
                 self.retold += self.told
         else:
             prompt_size, cached = self._reads.ask(message.text, text)
@@ -445,7 +445,7 @@ class CostSimulator:
         return events.ReplyReceived(exchange=message.exchange, text=text, tokens=tokens)
 
     def tell(self, filler: events.FillerSent) -> events.FillerSent:
-        """Take in an exchange, which costs nothing until it is sent again."""
+        """Add an exchange, which costs nothing until it is sent again."""
         self._tell_time()
         self.told += 1
         self.agent.accept(filler.message, filler.reply)
@@ -457,13 +457,13 @@ class CostSimulator:
             self.agent.tell_time(self._clock.now)
 
     def written(self, reply: events.ReplyReceived) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def new_session(self) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
 
 def _stretch_reply(reply: str, tokens: int) -> str:

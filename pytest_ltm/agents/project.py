@@ -1,4 +1,4 @@
-"""What of a project may be the bot: its modules are parsed, and none of them is run."""
+"""Finds the bot in a project: its modules are parsed, never run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _SKIPPED = frozenset(
     {"build", "dist", "docs", "node_modules", "site-packages", "tests", "venv"}
 )
 MOST_FILES = 2_000
-"""Files that are looked through for a bot, those of environments aside."""
+"""The maximum number of files to search for a bot, not counting environments."""
 _FACTORY_WORDS = frozenset({"build", "create", "get", "make", "new"})
 _NO_REPLIES = frozenset({"None", "bool", "bytes", "float", "int"})
-# What most helpers take, too.
+# Names that most helper functions use, too.
 _ANYTHING = frozenset({"input", "text"})
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN)")
-# A model as many libraries name it: `openai:gpt-5-mini`, `anthropic/claude`.
+# A model in the notation of many libraries: `openai:gpt-5-mini`, `anthropic/claude`.
 _MODEL = re.compile(r"[\"'](openai|anthropic|groq|cohere)[:/][\w.-]+[\"']")
 # The strength of the evidence: the smaller, the better.
 REPLY, USUAL_NAME, LIKELY_NAME, UNSURE, TEAM = range(5)
-"""The last: a team of agents, which nobody can ask without knowing what it takes."""
+"""TEAM: a team of agents, which cannot be asked without knowing its input."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -46,28 +46,28 @@ class Candidate(Struct, frozen=True, kw_only=True):
     spec: str
     """As for `--ltm-agent`."""
     what: str
-    """What it is, after "found ": `a class with reply(message)`."""
+    """A description that follows "found ": `a class with reply(message)`."""
     strength: int
     name: str
-    """What other code of the project calls it."""
+    """Its name in the project's code."""
     module: str
     names_used: frozenset[str] = frozenset()
-    """The names that its own code mentions."""
+    """The names that its own code uses."""
     framework: str = ""
-    """The library that it is made with, as `ltm init --from` names it."""
+    """The library that it is built with, by its name in `ltm init --from`."""
 
 
 class ProjectModule(Struct, frozen=True):
     """One module of a project."""
 
     name: str
-    """Dotted, as it is imported."""
+    """The dotted name by which it is imported."""
     tree: ast.Module
     text: str
 
     @property
     def definitions(self) -> list[ast.stmt]:
-        """What it defines at its top, also under `try` and `if`."""
+        """Its top-level definitions, including those under `try` and `if`."""
         statements: list[ast.stmt] = []
         for statement in self.tree.body:
             if isinstance(statement, ast.Try) or (
@@ -89,7 +89,7 @@ class ProjectModule(Struct, frozen=True):
 
     @property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """Its public functions, those that are lambdas among them."""
+        """Its public functions, including lambdas that are assigned to a name."""
         functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
         for node in self.definitions:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -99,7 +99,7 @@ class ProjectModule(Struct, frozen=True):
         return [node for node in functions if not node.name.startswith("_")]
 
     def imported_packages(self) -> set[str]:
-        """Return the packages that it imports, with those within them: `llama_index` and `llama_index.core`."""
+        """Return the packages that it imports, and their subpackages: `llama_index` and `llama_index.core`."""
         names: list[str] = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -112,7 +112,7 @@ class ProjectModule(Struct, frozen=True):
         return packages
 
     def assignments(self) -> Iterator[tuple[str, ast.Call]]:
-        """Yield each public name that it gives to what a call returns."""
+        """Yield each public name that is assigned the result of a call."""
         for node in self.definitions:
             targets = node.targets if isinstance(node, ast.Assign) else []
             if isinstance(node, ast.AnnAssign):
@@ -125,7 +125,7 @@ class ProjectModule(Struct, frozen=True):
 
 
 class Project(Struct, frozen=True):
-    """The modules of a folder, and what could not be read."""
+    """The modules of a folder, and the files that could not be read."""
 
     folder: Path
     modules: Sequence[ProjectModule]
@@ -134,7 +134,7 @@ class Project(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: Path, defining: str = "") -> Project:
-        """Parse the modules of a folder; `defining`: those alone that may define that name."""
+        """Parse the modules of a folder; `defining`: only those that may define that name."""
         defined = re.compile(
             rf"^(?:(?:async )?(?:class|def) )?{defining}\b", re.MULTILINE
         )
@@ -160,15 +160,15 @@ class Project(Struct, frozen=True):
 
     @property
     def own_packages(self) -> set[str]:
-        """The top names of its modules."""
+        """The top-level names of its modules."""
         return {module.name.partition(".")[0] for module in self.modules}
 
     def used_frameworks(self) -> dict[str, Framework]:
-        """Return the libraries for bots that its modules import, a more special one first."""
+        """Return the bot libraries that its modules import, more specialised ones first."""
         imported: set[str] = set()
         for module in self.modules:
             imported |= module.imported_packages()
-        # A package of the project's own may have a library's name, such as `agents`.
+        # The project may have its own package named like a library, such as `agents`.
         return {
             name: framework
             for name, framework in load_frameworks().items()
@@ -177,7 +177,7 @@ class Project(Struct, frozen=True):
         }
 
     def key_names(self) -> list[str]:
-        """Return the environment variables with keys that it reads, or whose libraries it imports."""
+        """Return the environment variables with keys that it reads, or that its libraries read."""
         names: set[str] = set()
         imported: set[str] = set()
         for module in self.modules:
@@ -188,7 +188,7 @@ class Project(Struct, frozen=True):
         return sorted(names)
 
     def candidates(self) -> list[Candidate]:
-        """Return what may be the bot, the best evidence first; what is a part of another is left out."""
+        """Return the possible bots, the best evidence first, without those that are part of another."""
         return [
             candidate
             for candidate in self._complete_candidates()
@@ -196,7 +196,7 @@ class Project(Struct, frozen=True):
         ]
 
     def teams(self) -> list[Candidate]:
-        """Return the teams of agents that nothing else of the project asks."""
+        """Return the teams of agents that no other code of the project asks."""
         return [
             candidate
             for candidate in self._complete_candidates()
@@ -230,7 +230,7 @@ KEYS = {
 
 
 def best_names(path: Path) -> list[str]:
-    """Return the names in one file that may be the bot, all with the same, the best evidence."""
+    """Return the names in one file with the best evidence of being the bot."""
     try:
         text = read_text(path)
         module = ProjectModule(path.stem, ast.parse(text), text)
@@ -244,7 +244,7 @@ def best_names(path: Path) -> list[str]:
     ]
 
 
-# --- What one module has
+# --- The candidates of one module
 
 
 def _module_candidates(module: ProjectModule, project: Project) -> Iterator[Candidate]:
@@ -296,7 +296,7 @@ def _function_candidates(
     yield Candidate(
         spec=f"{module.name}:{function.name}",
         what=kind,
-        # a decorator may have put anything in its place
+        # a decorator may replace the function by anything
         strength=max(strength, UNSURE) if function.decorator_list else strength,
         name=function.name,
         module=module.name,
@@ -322,7 +322,7 @@ def _object_candidates(module: ProjectModule, project: Project) -> Iterator[Cand
 
 
 class Product(NamedTuple):
-    """What a call makes."""
+    """The result of a call."""
 
     what: str
     framework: str
@@ -334,7 +334,7 @@ def _made_by(
     module: ProjectModule,
     project: Project,
 ) -> Product | None:
-    """Return what a function without arguments makes, if that may be a bot."""
+    """Return what a function without arguments creates, if that may be a bot."""
     calls_by_name: dict[str, ast.expr] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -351,7 +351,7 @@ def _made_by(
 
 
 def _made_in(call: ast.Call, module: ProjectModule, project: Project) -> Product | None:
-    """Return what a call makes: an object of a library, or of a class that needs arguments."""
+    """Return what a call creates: an object of a library, or of a class that needs arguments."""
     maker = _maker_of(call)
     imported = module.imported_packages()
     for name, framework in project.used_frameworks().items():
@@ -375,7 +375,7 @@ def _made_in(call: ast.Call, module: ProjectModule, project: Project) -> Product
 
 
 def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -> bool:
-    """Return whether a call is given a list of agents of a library."""
+    """Return whether a call receives a list of agents of a library."""
     agents: set[str] = set()
     for node in ast.walk(module.tree):
         value = getattr(node, "value", None)
@@ -392,7 +392,7 @@ def _takes_agents(call: ast.Call, module: ProjectModule, framework: Framework) -
 
 
 def _maker_of(node: ast.AST | None) -> str:
-    """Return the name of what a call calls; "" for anything else."""
+    """Return the name of the called function or class; "" for anything else."""
     if not isinstance(node, ast.Call):
         return ""
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -404,7 +404,7 @@ def _maker_of(node: ast.AST | None) -> str:
 def replying_methods(
     methods: Mapping[str, _Function],
 ) -> dict[str, int]:
-    """Return the strengths of the methods that may reply by name, and take a message alone."""
+    """Return the methods that may reply by their name and take just a message, with their strengths."""
     return {
         name: method_strength(name)
         for name, method in methods.items()
@@ -420,7 +420,7 @@ def _takes_one_argument(method: _Function) -> bool:
 
 
 def _may_take_message(method: _Function) -> bool:
-    """Return whether a method needs nothing, and may be given a message all the same."""
+    """Return whether a method needs no argument but can take a message."""
     if method_arguments(method):
         return False
     positional = [*method.args.posonlyargs, *method.args.args][1:]
@@ -429,13 +429,13 @@ def _may_take_message(method: _Function) -> bool:
 
 
 def method_arguments(method: _Function) -> list[ast.arg]:
-    """Return the parameters that a call of a method must give."""
+    """Return the required parameters of a method."""
     is_static = "staticmethod" in _decorators_of(method)
     return needed_arguments(method, bound=0 if is_static else 1)
 
 
 def method_strength(name: str) -> int:
-    """Return how surely a method or function of that name replies."""
+    """Return how strongly a method's or function's name suggests that it replies."""
     if name == "reply":
         return REPLY
     if name in CALLS:
@@ -460,7 +460,7 @@ def methods_of(kind: ast.ClassDef, project: Project) -> dict[str, _Function]:
 
 
 def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]:
-    """Return a class and its bases in the project, as far as their names say."""
+    """Return a class and its bases in the project, found by name."""
     by_name = {}
     for module in project.modules:
         for node in module.tree.body:
@@ -476,12 +476,12 @@ def _line_of_classes(kind: ast.ClassDef, project: Project) -> list[ast.ClassDef]
 
 
 def is_abstract(kind: ast.ClassDef) -> bool:
-    """Return whether no object is made of a class itself."""
+    """Return whether a class cannot be instantiated itself."""
     return not {"ABC", "Protocol"}.isdisjoint(_base_names(kind))
 
 
 def _base_names(kind: ast.ClassDef) -> list[str]:
-    """Return the names of a class's bases, of `pkg.Base[int]` the `Base`."""
+    """Return the names of a class's bases; `pkg.Base[int]` gives `Base`."""
     names = []
     for base in kind.bases:
         base = base.value if isinstance(base, ast.Subscript) else base  # noqa: PLW2901
@@ -501,7 +501,7 @@ def _decorators_of(method: _Function) -> set[str]:
 
 
 def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg]:
-    """Return the parameters that must be given, without the first `bound` ones."""
+    """Return the required parameters, without the first `bound` ones."""
     if function is None:
         return []
     positional = [*function.args.posonlyargs, *function.args.args]
@@ -517,7 +517,7 @@ def needed_arguments(function: _Function | None, bound: int = 0) -> list[ast.arg
 
 
 def what_function_takes(function: _Function) -> str:
-    """Return what a function may be asked with; "" if it takes no message, or nothing says that it does."""
+    """Return what a function takes, as a phrase; "" if it takes no message, or nothing suggests it does."""
     needed = needed_arguments(function)
     names = [argument.arg for argument in needed]
     positional = [*function.args.posonlyargs, *function.args.args]
@@ -540,7 +540,7 @@ def what_function_takes(function: _Function) -> str:
 
 
 def _may_be_message(argument: ast.arg) -> bool:
-    """Return whether a parameter may take a message, or the messages so far, as it is annotated."""
+    """Return whether a parameter's annotation allows a message, or a message history."""
     if argument.annotation is None:
         return True
     text = ast.unparse(argument.annotation).strip("'\"")
@@ -551,7 +551,7 @@ def _may_be_message(argument: ast.arg) -> bool:
 
 
 def _named_lambda(target: ast.expr, function: ast.Lambda) -> list[ast.FunctionDef]:
-    """Return the function that `name = lambda ...` stands for; none for another target."""
+    """Return `name = lambda ...` as a function definition; none for another target."""
     if not isinstance(target, ast.Name):
         return []
     parameters = ast.unparse(function.args)
@@ -571,7 +571,7 @@ def _names_in(node: ast.AST) -> frozenset[str]:
 
 
 def _is_part(candidate: Candidate, *, of: Candidate) -> bool:
-    """Return whether one candidate is used by another, and does not use it in turn."""
+    """Return whether one candidate is used by another, but not the other way round."""
     return (
         candidate is not of
         and (candidate.module, candidate.name) != (of.module, of.name)
@@ -588,9 +588,9 @@ def _is_main_guard(statement: ast.If) -> bool:
 
 
 def _source_files(folder: Path) -> list[Path]:
-    """Return the source files of a project, without tests, environments and what is built."""
+    """Return the source files of a project, without tests, environments and build results."""
     paths: list[Path] = []
-    # Without entering what is skipped: an environment has thousands of files.
+    # Skipped folders are not entered: an environment has thousands of files.
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name

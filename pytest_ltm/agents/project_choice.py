@@ -1,4 +1,4 @@
-"""Which candidate of a project is the bot, and what keeps other code from being one."""
+"""Chooses the bot among a project's candidates, and explains why other code is not a bot."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from pytest_ltm.api.storage import ConfigurationError, join_words
 
 _MOST_LISTED = 12
 _MOST_NEAR = 6
-"""The sentences on what is nearly a bot."""
+"""The maximum number of hints about near misses."""
 _ROUTES = frozenset({"get", "post", "route", "api_route", "websocket"})
 
 
 def choose_candidate(project: Project, ask: str) -> Candidate:
     """Return the only bot of a project.
 
-    `ask`: the command that names one, in which `SPEC` stands for it. ConfigurationError,
-    which lists the candidates, if there are several or none.
+    `ask`: the command that names one, with `SPEC` as the placeholder. Raises
+    ConfigurationError, which lists the candidates, if there are several or none.
     """
     candidates = project.candidates()
     best = [
@@ -64,11 +64,11 @@ def _list_sentences(sentences: Iterable[str]) -> str:
     return "".join(f"\n  {sentence}" for sentence in sentences)
 
 
-# --- What is nearly a bot
+# --- Near misses
 
 
 def _near_misses(project: Project) -> Iterator[str]:
-    """Yield what replies and cannot be asked as it is, each with the way out."""
+    """Yield a sentence for each near miss, with the cure."""
     for team in project.teams():
         yield (
             f"{team.spec} is {team.what}: write `def reply(message): ...` that asks it and returns the text, and name "
@@ -154,7 +154,7 @@ def _names_of(arguments: list[ast.arg]) -> str:
 def _shown(
     arguments: list[ast.arg], function: ast.FunctionDef | ast.AsyncFunctionDef
 ) -> str:
-    """Return what a function takes, and whether only by name."""
+    """Return the parameters of a function as text, and whether they are keyword-only."""
     names = _names_of(arguments)
     if _needs_names(arguments, function):
         return f"{names} by name alone"

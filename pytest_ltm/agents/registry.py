@@ -1,7 +1,7 @@
-"""Agents by spec: what `--ltm-agent` may say, taken apart, labelled and looked up.
+"""Agents by spec: parses, labels and resolves the values of `--ltm-agent`.
 
-An embedded name, an adapter's name, a YAML file that names either with parameters, or a
-dotted path.
+A spec is an embedded name, an adapter's name, a YAML file that names either with
+parameters, or a dotted path.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from pytest_ltm.api.storage import (
 from pytest_ltm.providers import suggest_provider
 from pytest_ltm.providers.specs import Spec
 
-# Most specs are no files.
+# Most specs are not files.
 _agent_from_yaml = lazy("pytest_ltm.agents._agent_files:agent_from_yaml")
 _NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*=(.*)", re.DOTALL)
 _WHOLE = re.compile(r"(?:cmd|mcp|https?|replay):")
-# A number behind a comma belongs to a query before it, as in `k=5,10`.
+# A number after a comma belongs to the preceding query, as in `k=5,10`.
 _NEXT_SPEC = re.compile(r",(?!\d+(?:[,&]|$))")
-# What may have several values in the query of a `memory:` or `store:` spec.
+# Query parameters of `memory:` and `store:` specs that may have several values.
 READINGS = ("k", "reading.k", "reader")
 AGENT_FILE = re.compile(r".*\.ya?ml", re.DOTALL | re.IGNORECASE)
 _NOT_DOTTED = re.compile(rf"{_WHOLE.pattern}|.*\.py(?::|$)")
-# Specs whose arguments may hold commas themselves, behind another spec.
+# Specs whose arguments may contain commas, following another spec.
 _HIDDEN_WHOLE = re.compile(
     r",\s*(?:[A-Za-z_][A-Za-z0-9_.-]*\s*=)?\s*((?:cmd|mcp|https?|replay):)"
 )
@@ -62,12 +62,12 @@ def find_agent(
     named_agents: Iterable[str] = (),
     apart: Processes | None = None,
 ) -> AgentSource:
-    """Return the source of the agents that an embedded name or a dotted path names.
+    """Return the source of the agents that a spec names.
 
-    `base` is where modules are looked for that are not on `sys.path` (default: the
-    working directory); `named_agents` are names that the caller has tried already, for
-    the message. `apart`: how those of dotted paths run in processes of their own; None:
-    they are not, whatever a file says. Raises AgentError with a cure.
+    `base`: where to look for modules that are not on `sys.path` (default: the working
+    directory). `named_agents`: names that the caller has already tried, for the
+    message. `apart`: how agents named by dotted paths run in their own processes; None:
+    they do not, whatever a file says. Raises AgentError with a cure.
     """
     try:
         return _look_up(spec, base, named_agents, apart)
@@ -77,7 +77,7 @@ def find_agent(
         OverflowError,
         RecursionError,
     ) as error:
-        # of paths, addresses, numbers beyond limits
+        # from paths, addresses and numbers out of range
         reason = getattr(error, "strerror", None) or describe_error(error)
         raise AgentError(
             f"agent {show_value(Spec.parse(spec, role='agent').head)} cannot be used: {reason}"
@@ -88,8 +88,7 @@ def _look_up(
     spec: str, base: Path | None, named_agents: Iterable[str], apart: Processes | None
 ) -> AgentSource:
     name, _, argument = spec.partition(":")
-    # Names of ours first: they mean the same wherever they are given, whatever modules
-    # there are.
+    # Registered names first: they mean the same everywhere, whatever modules exist.
     if (kind := agent_kinds().get(name)) is not None:
         try:
             return source_of_kind(kind, argument)
@@ -126,7 +125,7 @@ def source_of_kind(
 ) -> AgentSource:
     """Return the source of agents of a kind; `parameters`: those of a file.
 
-    Raises AgentError, ConfigurationError or DefinitionError for what it cannot use.
+    Raises AgentError, ConfigurationError or DefinitionError for invalid arguments.
     """
     spec = f"{kind.name}:{argument}" if argument else kind.name
     arguments: list[Any] = [argument]
@@ -140,7 +139,7 @@ def source_of_kind(
             source = agent_source(source, spec=spec)
     except LtmError:
         raise
-    except Exception as error:  # of a package of somebody else
+    except Exception as error:  # from another package's code
         raise AgentError(
             f"agent {spec!r}: its kind raised {describe_error(error)}"
         ) from error
@@ -148,19 +147,19 @@ def source_of_kind(
 
 
 def names_code(spec: str, base: Path | None) -> bool:
-    """Return whether a spec that no name or adapter takes is a dotted path, or a module with one agent."""
+    """Return whether a spec without a registered name is a dotted path, or a module with one agent."""
     return (is_dotted(spec) and not _NOT_DOTTED.match(spec)) or is_module(
         spec, base, installed=not suggest_provider(spec)
     )
 
 
 def split_specs(values: Sequence[str]) -> list[tuple[str | None, str]]:
-    """Return (label or None, spec) for each agent that the values of `--ltm-agent` name.
+    """Return (label or None, spec) for each agent in the values of `--ltm-agent`.
 
     A value is split at its commas unless it is a `cmd:`, `mcp:`, `http:` or `replay:`
-    spec; a number behind a comma belongs to the query before it. Raises
-    ConfigurationError for an empty part, and for two agents with one label, given or
-    made by `label_for`.
+    spec; a number after a comma belongs to the preceding query. Raises
+    ConfigurationError for an empty part, and for two agents with one label, whether
+    given or derived by `label_for`.
     """
     specs: list[tuple[str | None, str]] = []
     for value in values:
@@ -229,19 +228,19 @@ def reading_variants(spec: str) -> list[tuple[str, str]]:
 
 
 def label_for(spec: str) -> str:
-    """Return the spec without secrets, and with `_` for each character that a label cannot hold."""
+    """Return the spec as a label: without secrets, and with `_` for each character not allowed."""
     return re.sub(r"[^A-Za-z0-9_.]", "_", redact_secrets(spec))
 
 
 def _address_hint(spec: str) -> str:
-    """Say how to name what somebody named as `localhost:8000`."""
+    """Return a hint on how to name a server that was given as `localhost:8000`."""
     if re.fullmatch(r"[\w.-]+:\d+(?:/\S*)?", spec) is None:
         return ""
     return f" A server is named with its scheme, as in 'http://{spec}'."
 
 
 def _file_hint(spec: str, folder: Path) -> str:
-    """Say how to name what somebody named as a file."""
+    """Return a hint on how to name an agent that was given as a file."""
     path, _, name = spec.replace("\\", "/").partition(":")
     if not path.endswith(".py") and "/" not in path:
         return ""
@@ -254,7 +253,7 @@ def _file_hint(spec: str, folder: Path) -> str:
 
 
 def _name_hint(spec: str, folder: Path) -> str:
-    """Say how to name what somebody named without its module."""
+    """Return a hint on how to name an agent that was given without its module."""
     if not spec.isidentifier():
         return ""
     from pytest_ltm.agents.project import Project

@@ -1,4 +1,4 @@
-"""Replaying recorded replies: of our own runs strictly, of published master logs as near as their texts allow."""
+"""Replays recorded replies: exactly for our own runs, as closely as the texts allow for published master logs."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from pytest_ltm.fillers import answers_of, reply_of
 from pytest_ltm.records.playback import Playback, as_recorded
 
 _AROUND, _MIDDLE = 40, 200
-"""Characters that a diff shows on either side of the difference, and of it."""
-# Characters of a message by whose words the nearest is found.
+"""Characters that a diff shows on either side of the difference, and of the difference itself."""
+# Only the words in this many characters of a message decide which one is nearest.
 _WORDS = 2_000
 
 
 def nearest_message(
     messages: Sequence[tuple[str, str]], speaker: str, message: str
 ) -> str | None:
-    """Return the recorded message that shares most words with this one, of the same speaker if it said anything."""
+    """Return the recorded message with the most words in common, of the same speaker if that one has any."""
     texts_of_speaker = [text for by, text in messages if by == speaker]
     words_of_message = frozenset(message[:_WORDS].split())
 
@@ -70,7 +70,7 @@ def nearest_message(
 
 
 def _count_equal(first: str, second: str) -> int:
-    """Return how many characters two texts have in common at the beginning."""
+    """Return the length of two texts' common prefix."""
     pairs = enumerate(zip(first, second, strict=False))
     return next(
         (number for number, (a, b) in pairs if a != b), min(len(first), len(second))
@@ -78,7 +78,7 @@ def _count_equal(first: str, second: str) -> int:
 
 
 def text_difference(recorded: str, current: str) -> str:
-    """Return the places at which two texts differ, with a little of what surrounds them, on two lines."""
+    """Return the differing part of two texts, with some context, on two lines."""
     prefix = _count_equal(recorded, current)
     after = _count_equal(recorded[prefix:][::-1], current[prefix:][::-1])
     lines = []
@@ -93,8 +93,8 @@ def text_difference(recorded: str, current: str) -> str:
     return "\n".join(lines)
 
 
-# --- Recordings: which journal `replay:ARGUMENT` names, and which of a run's journals
-# belongs to a conversation.
+# --- Recordings: the run or journal that `replay:ARGUMENT` names, and the journal of
+# each conversation.
 
 LTM_DIR = ".ltm"
 _FEW = 6
@@ -106,11 +106,11 @@ class Recordings(Struct, frozen=True):
     argument: str
     where: Path
     by_place: dict[str, Path]
-    """Journals by memory span and trial, as in the names of their folders (`32k~0`); one file alone by ""."""
+    """Journals by memory span and trial, as in folder names (`32k~0`); a single file by ""."""
 
     @property
     def only_journal(self) -> Path:
-        """The one journal; AgentError if there are several."""
+        """The only journal; AgentError if there are several."""
         if len(self.by_place) > 1:
             places = _join_some_places(self.by_place)
             raise AgentError(
@@ -134,16 +134,17 @@ class Recordings(Struct, frozen=True):
 
 
 def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
-    """Return what a journal, the folder of a conversation or run, a run's id or `latest` names; AgentError if nothing.
+    """Return the recordings in a journal, a conversation's or run's folder, or a run named by id or `latest`.
 
-    A run of several agents is followed by `/LABEL` of the one that is wanted.
+    A run of several agents is followed by the `/LABEL` of one. Raises AgentError if
+    nothing is found.
     """
     if not argument:
         raise AgentError(
             "agent 'replay:': say what is replayed: a run's id, its folder, 'latest', or a journal"
         )
     path = Path(argument)
-    # A path comes before a run's id: what somebody can see is what they mean.
+    # A path takes precedence over a run's id: users mean what they can see.
     for file in (path, path / JOURNAL):
         if file.is_file():
             return Recordings(argument, path, {"": file})
@@ -162,7 +163,7 @@ def find_recordings(argument: str, ltm_dir: Path | None = None) -> Recordings:
 
 
 def resolve_latest(spec: str, ltm_dir: Path) -> str:
-    """Return a spec with the id of the latest run in place of `latest`: soon it is another one."""
+    """Return a spec with `latest` replaced by the latest run's id, because `latest` soon names another run."""
     kind, _, argument = spec.partition(":")
     recording, slash, label = argument.partition("/")
     if (kind, recording) != ("replay", LATEST) or Path(argument).exists():
@@ -213,18 +214,18 @@ def _join_some_places(places: Iterable[str]) -> str:
     return text
 
 
-# --- Replaying a published master log, as near as its texts allow.
+# --- Replaying a published master log, as closely as its texts allow.
 
 _MESSAGE, _REPLY, _FILLER, _FILLER_REPLY = 0, 4, 3, 5
 """Event types of a published master log."""
 
 
 class MasterLogReplay(Announced):
-    """Gives the replies of a published master log: exact texts first, else the nearest of the same test.
+    """Gives the replies of a published master log: for the exact message, else for the nearest of the same test.
 
-    Each recorded exchange is handed out once, equal texts in the order of the
-    recording. Filler of our own is answered as it asks for; opening and reset messages
-    are acknowledged.
+    Each recorded exchange is used once, equal texts in the order of the recording. Our
+    own filler gets the answers it asks for; opening and reset messages are
+    acknowledged.
     """
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
@@ -243,15 +244,15 @@ class MasterLogReplay(Announced):
                 self._exchanges.setdefault(speaker, []).append(exchange)
 
     def announce(self, speaker: str) -> None:
-        """Know which example speaks next."""
+        """Set the example that speaks next."""
         self._speaker = speaker
 
     def reply(self, message: str) -> str:
-        """Return the recorded reply, or one that keeps the conversation going where nothing was recorded."""
+        """Return the recorded reply, or a neutral one if nothing was recorded."""
         exchanges = self._exchanges.get(self._speaker, [])
         messages = [text for text, _ in exchanges]
-        # Exact texts first: many messages of one test differ in a word, and the nearest
-        # may be another one.
+        # Exact texts first: many messages of one test differ in a single word, so the
+        # nearest may be another message.
         if message in messages:
             return exchanges.pop(messages.index(message))[1]
         answers = answers_of(message)
@@ -259,7 +260,7 @@ class MasterLogReplay(Announced):
             return reply_of(answers)
         if not exchanges:
             return "Understood."
-        # Here: only master logs need it.
+        # Imported here: only master logs need it.
         from rapidfuzz import fuzz, process
 
         place = process.extractOne(message, messages, scorer=fuzz.ratio)[2]
@@ -267,14 +268,14 @@ class MasterLogReplay(Announced):
 
 
 WAY_OUT = "What is said has changed since: put it back, or record it again with the agent itself"
-# A message of the longest that a recorded agent took, where that is not recorded;
-# characters of one in an error.
+# The default message limit if the recording has none; and how much of a message an
+# error shows.
 _MOST = 4096
 _SHOWN = 200
 
 
 class JournalReplay(Announced):
-    """Gives the replies that one of our journals holds; a message that it does not hold is a fault with a diff."""
+    """Gives the replies in one of our journals; a message that it lacks is a fault with a diff."""
 
     def __init__(self, record: ConversationRecord, digest: str = "") -> None:
         """`digest`: of the journal, for the fingerprint."""
@@ -289,7 +290,7 @@ class JournalReplay(Announced):
         self._configuration = {"replayed": fingerprint, "journal": digest}
         messages = record.messages.values()
         self._messages = [(message.by, message.text) for message in messages]
-        """Speaker and text of each message, in their order."""
+        """Speaker and text of each message, in order."""
         self._fillers = {
             message.text for message in messages if message.kind == "filler"
         }
@@ -305,40 +306,40 @@ class JournalReplay(Announced):
         for place, by_and_text in enumerate(self._messages):
             self._places.setdefault(by_and_text, []).append(place)
         self._speaker = ""
-        # A number, not a set: it is saved with every reply.
+        # A number, not a set, because it is saved with every reply.
         self._message_bits = 0
-        """A bit for each recorded message that was said."""
+        """One bit for each recorded message that has been sent."""
         self._last = 0
-        """The place of the message that was said last."""
+        """The place of the last message sent."""
         self._unshown: int | None = None
-        """The same, until what the memory did for it has been asked for."""
+        """The same, until its memory operations have been requested."""
         if any(exchange.told for exchange in record.transcript):
             capabilities |= {"AcceptsHistory"}
-        # What is saved is a number of its own, whatever the recorded agent saved.
+        # It saves its own number, whatever the recorded agent saved.
         grant_capabilities(self, capabilities - {"Checkpointable"}, None)
 
     def announce(self, speaker: str) -> None:
-        """Know which example speaks next."""
+        """Set the example that speaks next."""
         self._speaker = speaker
 
     def reply(self, message: str) -> Reply:
-        """Return the recorded reply; AgentFault if there is none (left), and where a fault is recorded."""
+        """Return the recorded reply; AgentFault if there is none (left), and for a recorded fault."""
         return self._reply(message)
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the same: a recorded reply depends on nothing that was said."""
+        """Return the same: a recorded reply depends on no earlier message."""
         return self._reply(message)
 
     def save(self) -> bytes:
-        """Return which messages were said."""
+        """Return the set of messages already sent."""
         return f"{self._message_bits:x}".encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to that."""
+        """Restore that set."""
         self._message_bits = int(state, 16)
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what is replayed."""
+        """Return the fingerprint of the recorded agent and the journal's digest."""
         return self._configuration
 
     # --- capabilities, if the recorded agent had them
@@ -362,7 +363,8 @@ class JournalReplay(Announced):
             fault = AgentFault(answer.text, fatal=answer.fatal)
             fault.leak = answer.leak
             raise fault
-        spent = answer.usage is not None or answer.cost_usd is not None  # then, not now
+        # by the recorded run, not by this one
+        spent = answer.usage is not None or answer.cost_usd is not None
         return Reply(
             answer.text,
             answer.usage,
@@ -386,13 +388,13 @@ class JournalReplay(Announced):
         return self._reply(self._compactions[0] if self._compactions else "")
 
     def _accept(self, message: str, reply: str, user: str = "") -> None:
-        """Take filler or history in; nothing to remember."""
+        """Accept filler or history; there is nothing to store."""
 
     def _tell_time(self, now: datetime) -> None:
-        """Take no notice."""
+        """Do nothing."""
 
     def _retrieved(self) -> list[str]:
-        """Return what was retrieved for the recorded reply; texts that were cut hold the needles that they held."""
+        """Return the retrieved texts of the recorded reply; truncated texts still contain their needles."""
         answer = self._answers[self._last]
         if not isinstance(answer, events.ReplyReceived):
             return []
@@ -410,7 +412,7 @@ class JournalReplay(Announced):
         return texts
 
     def _written(self) -> list[tuple[str, str, str | None]]:
-        """Return what the agent's memory did up to the recorded reply, as far as it is told in full."""
+        """Return the memory operations up to the recorded reply, as far as they are recorded in full."""
         place = self._unshown
         self._unshown = None
         answer = None if place is None else self._answers[place]
@@ -422,7 +424,7 @@ class JournalReplay(Announced):
         ]
 
     def _in_context(self) -> list[str]:
-        """Return the earlier messages of the speaker of which it is not known that they had to be retrieved."""
+        """Return the speaker's earlier messages, except those recorded as retrieved."""
         answer = self._answers[self._last]
         (speaker, _) = self._messages[self._last]
         if not isinstance(answer, events.ReplyReceived):
@@ -460,14 +462,14 @@ class PromptedReplay(JournalReplay, Prompted):
     """The replies of a control."""
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Take no notice: the recorded control did."""
+        """Do nothing: the recorded control was already prompted."""
 
 
 def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
     """Return an agent that replays a file; AgentError if it cannot be read."""
     if "type" in _first_event(path):
         with _readable(path, "log"):
-            # Not splitlines: a text may hold U+2028.
+            # Not splitlines: a text may contain U+2028.
             lines = read_regular(path).decode().replace("\r\n", "\n").split("\n")
             logged = [
                 event
@@ -491,10 +493,10 @@ def replay_agent(path: Path) -> JournalReplay | MasterLogReplay:
 def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
     """Return the source of the agents of `replay:ARGUMENT`; AgentError if there is no such recording.
 
-    Each conversation is given the recording of the same memory span and trial.
+    Each conversation gets the recording of the same memory span and trial.
     """
     recordings = find_recordings(argument, ltm_dir)
-    # Now, not when the conversation that needs it begins.
+    # Checked now, not when the conversation that needs it begins.
     for path in recordings.by_place.values():
         with _readable(f"agent 'replay:{argument}': {path}"):
             open_regular(path).close()
@@ -509,7 +511,7 @@ def replay_source(argument: str, *, ltm_dir: Path | None = None) -> AgentSource:
 
 
 class RecordedUsers:
-    """What the models of simulated users said in the recording that a conversation is played with; read when needed."""
+    """The replies of simulated users' models in the recording for a conversation; read on first use."""
 
     def __init__(
         self, argument: str, folder: Path, ltm_dir: Path | None = None
@@ -519,7 +521,7 @@ class RecordedUsers:
         self._ltm_dir = ltm_dir
 
     def __call__(self, example: str, question: JudgeRequest) -> events.UserModelAsked:
-        """Return the reply to that very question; UserError if it is not recorded."""
+        """Return the reply to exactly this question; UserError if it is not recorded."""
         user_model_asked = self._playback.reply(
             events.UserModelAsked, example, question.digest, question.vote
         )
@@ -538,7 +540,7 @@ class RecordedUsers:
 
 
 def recorded_count(argument: str, ltm_dir: Path | None = None) -> Count:
-    """Return how much of the replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
+    """Return which replies counted in the recording of `replay:ARGUMENT`; AgentError if there is none."""
     path = next(iter(find_recordings(argument, ltm_dir).by_place.values()))
     plan = _first_event(path).get("plan")
     if isinstance(plan, dict):
@@ -561,7 +563,7 @@ def _first_event(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _readable(place: object, kind: str = "journal") -> Iterator[None]:
-    """Report what fails in reading a file: that it cannot be read, or that it is no `kind`."""
+    """Turn the errors of reading a file into AgentError: unreadable, or not a valid `kind`."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,7 @@
-"""What replies in somebody's class or object: `reply`, a method by another name, or an adapter.
+"""Finds what replies in a class or object: `reply`, a method by another name, or an adapter.
 
-All that look for an agent ask here: sources, `ltm init`, modules with one agent, adapters, stores.
+Used by everything that looks for an agent: sources, `ltm init`, modules with one agent,
+adapters, stores.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from pytest_ltm.agents.capabilities import (
 from pytest_ltm.api.model import CAPABILITIES, Reply
 from pytest_ltm.api.storage import AgentError
 
-# Other names under which agents reply: taken where there is exactly one of them, and it
-# takes the message alone.
+# Other names of the replying method: used if a class has exactly one of them that takes
+# just a message.
 CALLS = ("chat", "invoke", "run", "respond", "__call__")
 _MEMBERS = set(chain.from_iterable(map(protocol_members, CAPABILITIES.values())))
 _COPIED = sorted(_MEMBERS - {"reply"} | {"start", "close", "aclose"})
-# Parts of the names of what may be meant to reply.
+# Words in the names of methods that may be meant to reply.
 REPLYING_WORDS = frozenset(
     (
         "answer",
@@ -45,18 +46,18 @@ REPLYING_WORDS = frozenset(
 MESSAGE_NAMES = frozenset(
     {"input", "message", "msg", "prompt", "query", "question", "text", "user_input"}
 )
-"""Usual names of a parameter that takes the message."""
+"""Usual names of a parameter for the message."""
 HISTORY_NAMES = frozenset({"messages", "history", "chat_history", "conversation"})
-"""Usual names of a parameter that takes the messages so far."""
+"""Usual names of a parameter for the message history."""
 
 
 def words_of(name: str) -> set[str]:
-    """Return the words of a name: of `getReply` and `get_reply` `get` and `reply`."""
+    """Return the words of a name: `get` and `reply` for `getReply` and `get_reply`."""
     return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
 
 
 def replies_by_default(name: str, positional: Sequence[str]) -> bool:
-    """Return whether a function that needs no argument may be given the message all the same, as its names say."""
+    """Return whether the names of a function without required arguments suggest that it takes the message."""
     return (
         bool(words_of(name) & REPLYING_WORDS)
         and bool(positional)
@@ -65,7 +66,7 @@ def replies_by_default(name: str, positional: Sequence[str]) -> bool:
 
 
 class Called:
-    """An agent asked by another callable than its `reply`; what else it can do is what `given` can."""
+    """An agent that replies by another callable than `reply`; its capabilities are those of the wrapped object."""
 
     def __init__(self, candidate: object, reply: Callable[[str], str | Reply]) -> None:
         self.reply = reply
@@ -78,9 +79,9 @@ class Called:
 
 
 def method_that_replies(candidate: object, spec: str) -> str:
-    """Return the one of CALLS by which a class or an object replies; "" if it has `reply`, or may get it when made.
+    """Return the method of CALLS by which a class or object replies; "" if it has `reply`, or may get it at creation.
 
-    AgentError, with what is there instead, if there is none or more than one.
+    Raises AgentError, which lists alternatives, if there is none or more than one.
     """
     if isinstance(candidate, ModuleType):
         return ""
@@ -113,9 +114,9 @@ def method_that_replies(candidate: object, spec: str) -> str:
 def _why_no_reply(
     candidate: object, kind: type, spec: str, usual_names: list[str]
 ) -> str:
-    """Return the error of a class or object that does not reply; `usual_names`: its methods with a usual name."""
+    """Return the error for a class or object that does not reply; `usual_names`: its methods with a usual name."""
     near = usual_names
-    if not near:  # here only, as it is seldom needed
+    if not near:  # imported here because it is rarely needed
         from difflib import get_close_matches
 
         near_names = (
@@ -139,7 +140,7 @@ def _why_no_reply(
 
 
 def _is_likely_reply(candidate: object, name: str) -> bool:
-    """Return whether a method is named as if it replied, and takes the message alone."""
+    """Return whether a method's name suggests that it replies, and it takes just a message."""
     return (
         not name.startswith("_")
         and name not in _COPIED
@@ -150,12 +151,12 @@ def _is_likely_reply(candidate: object, name: str) -> bool:
 
 
 def cannot_reply(kind: type, spec: str) -> str:
-    """Return what to say of a `reply` that takes something else than a message."""
+    """Return the error for a `reply` that cannot be called with one message."""
     return f"agent {spec!r}: {kind.__name__}.reply cannot be called with one message. Write `def reply(self, message)`."
 
 
 def _has_own_routine(candidate: object, name: str) -> bool:
-    """Return whether a class, or an object, has a routine of this name that its metaclass does not give."""
+    """Return whether a class or object has its own routine of this name, not one of its metaclass."""
     return any(name in vars(kind) for kind in classes_of(candidate)) and callable(
         getattr(candidate, name, None)
     )
@@ -169,10 +170,10 @@ def _accepts_method_arguments(candidate: object, name: str) -> bool:
 
 
 def _show_parameters(candidate: object, name: str) -> str:
-    """Return the parameters of a method as they are called: `(text, history)`."""
+    """Return the parameters of a method as text: `(text, history)`."""
     try:
         names = list(inspect.signature(getattr(candidate, name)).parameters)
-    except (TypeError, ValueError):  # built in C
+    except (TypeError, ValueError):  # implemented in C
         return "(...)"
     is_plain = isinstance(candidate, type) and inspect.isfunction(
         inspect.getattr_static(candidate, name)
@@ -181,7 +182,7 @@ def _show_parameters(candidate: object, name: str) -> str:
 
 
 def _may_get_reply(kind: type) -> bool:
-    """Return whether an object of this class may have `reply` though the class has not."""
+    """Return whether an object of this class may have `reply` although the class does not."""
     members = chain.from_iterable(vars(base).values() for base in kind.__mro__)
     functions = list(filter(inspect.isfunction, members))
     if hasattr(kind, "__getattr__"):
@@ -192,8 +193,8 @@ def _may_get_reply(kind: type) -> bool:
             for function in functions
         )
     try:
-        # All of a class in Python can be read; what one in C has when it is made,
-        # nobody knows.
+        # A class in Python can be read entirely; the attributes of one in C are unknown
+        # before its creation.
         return kind is object or not all(map(inspect.getsource, kind.__mro__[:-1]))
     except (OSError, TypeError):
         return True
@@ -201,7 +202,7 @@ def _may_get_reply(kind: type) -> bool:
 
 # --- Objects of frameworks, which need an adapter.
 
-# The packages whose objects are recognized; others are taken as they are.
+# The packages whose objects are recognized; all others are used as they are.
 ROOTS = frozenset(
     {
         "agent_framework",
@@ -223,14 +224,14 @@ ROOTS = frozenset(
 
 
 def classes_of(candidate: object) -> tuple[type, ...]:
-    """Return the classes of an object, or those that a class is made of."""
+    """Return the classes of an object, or the bases of a class."""
     if isinstance(candidate, type):
         return candidate.__mro__
     return type(candidate).__mro__
 
 
 def may_need_adapter(candidate: object) -> bool:
-    """Return whether an object or a class that does not reply comes from a package whose objects are recognized."""
+    """Return whether an object or class without `reply` comes from a package whose objects are recognized."""
     roots = {
         kind.__module__.partition(".")[0] for kind in classes_of(candidate)
     } & ROOTS
@@ -238,6 +239,6 @@ def may_need_adapter(candidate: object) -> bool:
 
 
 def _is_installed(root: str) -> bool:
-    """Return whether a package is installed, and not one of the project that has a library's name, such as `agents`."""
+    """Return whether a package is installed, not just a project's own package of the same name, such as `agents`."""
     place = str(getattr(sys.modules.get(root), "__file__", None) or "site-packages")
     return "site-packages" in place or "dist-packages" in place

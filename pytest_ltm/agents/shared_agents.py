@@ -1,4 +1,4 @@
-"""`--ltm-users` for agents: each conversation is a user of one agent, and what crosses from another one is a leak."""
+"""`--ltm-users` for agents: each conversation is a user of one agent, and texts that cross over are leaks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from pytest_ltm.api.storage import AgentFault
 
 _MEMORY_SYSTEM = "memory"
 _SERVERS = frozenset({"http", "https"})
-"""Kinds whose agents are served by one server anyway."""
-# Here by a method of this module, or not told whose message it is.
+"""Kinds whose agents share one server anyway."""
+# Implemented by this module, or impossible because the call has no user.
 _OWN = frozenset(
     {"SeparatesUsers", "AcceptsHistory", "TakesTools", "AcceptsImages", "AnswersAlone"}
 )
-# Of one object for all users: what one may not do to all, and what is not told by user.
+# Not available on an object that all users share: it would affect all of them, or has
+# no user.
 _OF_ALL = _OWN | {
     "Resettable",
     "Checkpointable",
@@ -44,23 +45,23 @@ _OF_ALL = _OWN | {
 }
 _WORD = re.compile(r"\w+")
 _WORDS = 5
-"""Of a sentence that nobody says by chance in the same words."""
+"""Words of a sentence that is long enough not to be repeated by chance."""
 _SHOWN = 80
 
 
 class ToldSentences:
-    """What the users of one agent told it, by the words that only one of them used, and by its values."""
+    """The sentences that users told one agent, by the words that only one of them used, and their values."""
 
     def __init__(self) -> None:
         self._values = ToldValues()
         self._owners: dict[str, str] = {}
-        """Who used a word; "" where several did."""
+        """The only user of a word; "" if several used it."""
         self._sentences: dict[str, list[str]] = {}
         """The sentences of that user with the word."""
         self._lock = threading.Lock()
 
     def note(self, text: str, user: str) -> None:
-        """Keep what a user told."""
+        """Store what a user told."""
         self._values.note(text, user)
         with self._lock:
             for sentence in SENTENCE_END.split(text):
@@ -80,7 +81,7 @@ class ToldSentences:
     def find_strange(
         self, reply: str, user: str, message: str
     ) -> tuple[str, str] | None:
-        """Return a sentence that a reply repeats, or whose value it asserts, and who alone told it; None if none is."""
+        """Return a sentence only another user told that the reply repeats or asserts, and that user; None if none."""
         if repeated := self._find_repeated(reply, user):
             return repeated
         value = self._values.find_strange(reply, user, message)
@@ -101,7 +102,7 @@ class ToldSentences:
 
 
 class SharedAgent:
-    """Makes the agent of each user: a server's, or one object for all of them."""
+    """Creates the agent of each user: one server's client, or one object for all of them."""
 
     def __init__(self, source: AgentSource) -> None:
         self._source = source
@@ -111,7 +112,7 @@ class SharedAgent:
         self._agent: Any = None
 
     def make(self, conversation_id: str) -> Any:
-        """Return the agent of a conversation; one that takes no user is another one in each."""
+        """Return the agent of a conversation; an agent that takes no user is created for each conversation."""
         with self._lock:
             agent = self._source.make() if self._agent is None else self._agent
             if "SeparatesUsers" not in capabilities_of(agent):
@@ -124,7 +125,7 @@ class SharedAgent:
 
 
 def share_agents(source: AgentSource) -> AgentSource:
-    """Return a source whose agents are users of one agent or server; others stay as they are, one user each."""
+    """Return a source whose agents are users of one agent or server; other sources are returned unchanged."""
     if not can_share(source):
         return source
     is_told = not source.owned and "SeparatesUsers" in shown_capabilities(
@@ -136,21 +137,21 @@ def share_agents(source: AgentSource) -> AgentSource:
 
 
 def can_share(source: AgentSource) -> bool:
-    """Return whether several users can have one agent or server from there, if it is told who speaks."""
+    """Return whether several users can share one agent or server of this source, if it is told the user."""
     is_object = not source.kind and not source.apart and not source.embedded
     return is_object or source.kind in _SERVERS | {_MEMORY_SYSTEM}
 
 
 class OneUser:
-    """An agent that serves several people, as one of them has it. Leaks are AgentFaults with `leak`.
+    """A user's view of an agent that serves several users. Leaks are AgentFaults with `leak`.
 
-    It has the agent's capabilities but those that are about all of them.
+    It has the agent's capabilities except those that affect all users.
     """
 
     def __init__(
         self, agent: Any, user: str, sentences: ToldSentences, *, is_shared: bool
     ) -> None:
-        """`is_shared`: others have the same agent, so it is not closed with this one."""
+        """`is_shared`: others use the same agent, so closing this one does not close it."""
         self._agent = agent
         self._user = user
         self._sentences = sentences
@@ -167,7 +168,7 @@ class OneUser:
             self.accept = self._accept
 
     def reply(self, message: str, user: str = "") -> Any:
-        """Return the agent's reply to this user; AgentFault with `leak` for what only another one told it."""
+        """Return the agent's reply to this user; AgentFault with `leak` if it contains what only another user told."""
         name = self._name(user)
         self._sentences.note(message, name)
         arguments = user_arguments(self._agent.reply, self._scope(name))
@@ -187,7 +188,7 @@ class OneUser:
         return Scope(user=name, session=self._user)
 
     def _check(self, reply: Any, name: str, message: str) -> Any:
-        """Return a reply in which nothing is another user's."""
+        """Return a reply that contains nothing of another user."""
         text = str(getattr(reply, "text", reply))
         if strange := self._sentences.find_strange(text, name, message):
             sentence, owner = strange

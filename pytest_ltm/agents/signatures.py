@@ -1,4 +1,4 @@
-"""What a callable takes: plain functions and methods are looked at once, for a run makes thousands of agents."""
+"""Signatures of callables; those of functions and methods are cached, as a run creates thousands of agents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 _SIGNATURES: WeakKeyDictionary[FunctionType, dict[bool, inspect.Signature]] = (
     WeakKeyDictionary()
 )
-"""By function, and by whether an object is bound to it."""
+"""By function, and by whether it is a bound method."""
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature; raises what `inspect.signature` raises for what has none: TypeError or ValueError."""
+    """Return the signature; raises TypeError or ValueError, as `inspect.signature` does, if there is none."""
     is_bound = type(function) is MethodType
     plain = cast("MethodType", function).__func__ if is_bound else function
     if type(plain) is not FunctionType:

@@ -1,4 +1,4 @@
-"""AgentSource: agents, one for each conversation, out of anything that a dotted path or the hook may give."""
+"""AgentSource: creates one agent per conversation, from anything that a dotted path or the hook provides."""
 
 from __future__ import annotations
 
@@ -57,75 +57,74 @@ from pytest_ltm.api.storage import (
     lazy,
 )
 
-# Most specs name a class or a function, which no framework has made.
+# Imported lazily: most specs name a plain class or function.
 _adapter_class = lazy("pytest_ltm.agents.framework_adapters:adapter_class")
 _find_only_agent = lazy("pytest_ltm.agents._module_agents:find_only_agent")
 _CURE = "Give a class, a no-argument factory, an object with reply(message), or a function that takes the message"
 
 
-# The parameter by which an agent is told which conversation it is in, to keep what it
-# stores apart.
+# The parameter that gives an agent its conversation's id, to keep stored data apart.
 CONVERSATION_ID_PARAMETER = "conversation_id"
 T = TypeVar("T")
-# Exceptions of foreign code that pass as they are.
+# Exceptions of foreign code that pass through unchanged.
 Fatal: TypeAlias = tuple[type[BaseException], ...]
 _CTRL_C: Fatal = (KeyboardInterrupt,)
 
 
 class AgentUnavailable(AgentError):
-    """An agent that could not be made, in a text that says which and why."""
+    """An agent could not be created; the text says which one and why."""
 
 
-# How long it may take to find out what an object is: its framework may be imported.
+# Seconds for examining an object, which may import its framework.
 _LOOK_SECONDS = 60.0
 _OWN_PROCESS = frozenset({"cmd", "mcp", "claude-code", "codex"})
 _OUR_PROCESS = frozenset({"", "store", "ts"})
-"""Kinds of agents whose code runs on this machine, apart and not; all others are behind an address."""
+"""Kinds of agents that run on this machine, in their own process and in ours; all others are behind an address."""
 
 
 @dataclass(eq=False, repr=False)
 class AgentSource:
-    """Where the agents of one spec come from: one for each conversation.
+    """The source of the agents of one spec: one for each conversation.
 
-    `serves_many` is false for an instance or function that can serve one conversation
-    only; `refusal` is then the sentence for a run that has more, and "" otherwise.
-    `owned` is true where `make` makes the agent, so that the conversation's owner must
-    also close it; a given instance belongs to the caller. `produce_in` is called with the
-    conversation's folder in place of `produce` where there is one. `settings` are those
-    of an agent's file, and `unlimited` is true of an agent that may take as long as it
-    likes.
+    `serves_many` is false for an instance or function that can serve only one
+    conversation; `refusal` is then the sentence for a run that has more, and ""
+    otherwise. `owned` is true if `make` creates the agent, so that the conversation's
+    owner must also close it; a given instance belongs to the caller. `produce_in` is
+    called with the conversation's folder instead of `produce` if there is a folder.
+    `settings` are those of an agent's file, and `unlimited` marks an agent without a
+    time limit.
     """
 
     produce: Callable[[], object]
     _: KW_ONLY
     spec: str
     kind: str = ""
-    """The registry's name of what makes its agents, also where a file names it; "" for what a dotted path names."""
+    """The registered name of the kind, also if a file names it; "" for a dotted path."""
     owned: bool
     refusal: str = ""
     settings: Mapping[str, Any] | None = None
     unlimited: bool = False
     calls: str = ""
-    """The method that replies, where it is not `reply`."""
+    """The method that replies, if it is not `reply`."""
     definition: object = None
-    """What was named: a class, a factory, an object or a function."""
+    """The named object: a class, a factory, an object or a function."""
     produce_in: Callable[[Path], object] | None = None
     embedded: bool = False
-    """It is one of ours, made anew for each conversation: none knows of another."""
+    """Whether it is one of ours, created for each conversation without shared state."""
     apart: bool = False
-    """Each agent is in a process of its own, where also the clock is moved, if any is."""
+    """Whether each agent has its own process, in which the clock is moved, if at all."""
     sees_clock: bool = False
-    """Its agents can know the conversation's time without being told."""
+    """Whether its agents can know the conversation's time without being told."""
     at_once: bool = False
-    """Several conversations have their agents at the same time."""
+    """Whether several conversations have agents at the same time."""
     _products: list[Callable[[], object]] = field(default_factory=list, init=False)
-    """What was handed out, as far as anybody has it."""
+    """The agents handed out, as long as they are referenced."""
     _is_async: bool = field(default=False, init=False)
-    """Its agents are awaited in the shared loop, so that all of them happens in the loop's thread."""
+    """Whether its agents are async, so that all their code runs in the shared loop's thread."""
 
     @property
     def place(self) -> str:
-        """Where its agents run, as a clause after a name; "" for ours."""
+        """Where its agents run, as a clause after a name; "" for embedded ones."""
         if self.embedded or self.kind == "memory":
             return ""
         if self.apart and can_hide_folders():
@@ -138,7 +137,7 @@ class AgentSource:
 
     @property
     def serves_many(self) -> bool:
-        """Whether more than one conversation can have an agent from here."""
+        """Whether more than one conversation can get an agent from this source."""
         return not self.refusal
 
     def __post_init__(self) -> None:
@@ -151,11 +150,11 @@ class AgentSource:
         folder: Path | None = None,
         timeout: float | None = None,
     ) -> Agent:
-        """Return the agent for the next conversation, which may leave files for people in that `folder`.
+        """Return the agent for the next conversation, which may leave files for users in `folder`.
 
-        What was handed out before is reset first. `timeout`: in seconds for each step
-        (None: no limit). Raises AgentError, with the cause chained, for whatever goes
-        wrong in foreign code, except `fatal` exceptions, which pass.
+        An agent that was handed out before is reset first. `timeout`: seconds for each
+        step (None: no limit). Raises AgentError, with the cause chained, for any
+        failure of foreign code, except `fatal` exceptions, which pass through.
         """
         name = _conversation_id(folder)
         product, agent = self._fresh(fatal, folder, name, timeout)
@@ -181,8 +180,8 @@ class AgentSource:
                     )
                     raise AgentError(self.refusal or refusal)
             else:
-                # Weakly: an isolated run makes thousands of agents, and each may hold a
-                # whole memory.
+                # Weak references: an isolated run creates thousands of agents, and each
+                # may have a large memory.
                 self._products = [
                     earlier for earlier in self._products if earlier() is not None
                 ]
@@ -212,7 +211,7 @@ class AgentSource:
         folder: Path | None = None,
         timeout: float | None = None,
     ) -> Agent:
-        """Return an agent to be looked at, not to be talked to; `make` knows nothing of it. Raises what `make` does."""
+        """Return an agent to inspect, not to send messages to; `make` ignores it. Raises the errors of `make`."""
         return self._fresh(fatal, folder, _conversation_id(folder), timeout)[1]
 
     def _fresh(
@@ -221,8 +220,8 @@ class AgentSource:
         produce = self.produce
         was_async = self._is_async
         if self.produce_in is not None and folder is not None:
-            # The folder is for what people look up later, such as the stderr of a
-            # process.
+            # The folder is for files that users look up later, such as a process's
+            # stderr.
             produce = functools.partial(self.produce_in, folder)
         elif _names_conversations(produce):
             produce = functools.partial(produce, **{CONVERSATION_ID_PARAMETER: name})
@@ -241,12 +240,12 @@ class AgentSource:
             )
             if was_async or not shares_loop(agent):
                 return product, agent
-            self._is_async = True  # of a factory this is known only now
+            self._is_async = True  # known only now if a factory created it
             if not has_thread():
                 return product, agent
-            # What it has opened belongs to this thread, and it will be called in the
-            # loop's: another one is made there.
-            with contextlib.suppress(AgentError):  # nobody has talked to it
+            # Its resources belong to this thread, but its calls will run in the loop's:
+            # create another one there.
+            with contextlib.suppress(AgentError):  # it has received no message
                 if self.owned and (name_ := door.examine("", closing_method, agent)):
                     door.call_method(agent, name_)
         return self._fresh(fatal, folder, name, timeout)
@@ -254,7 +253,7 @@ class AgentSource:
     def configuration(
         self, agent: Agent, *, fatal: Fatal = _CTRL_C, timeout: float | None = None
     ) -> Mapping[str, Any] | None:
-        """Return what the answers of an agent from here depend on, as far as it is told; None if nobody tells.
+        """Return the settings that affect an agent's answers, as far as it reports them; None if unknown.
 
         Raises AgentError for any failure of foreign code, and for anything but a
         mapping of JSON values.
@@ -279,7 +278,7 @@ class AgentSource:
     def _door(
         self, fatal: Fatal, timeout: float | None = None
     ) -> ForeignCaller[AgentError]:
-        """Return what calls code of an agent that nobody talks to yet; its traceback is shown nowhere."""
+        """Return the caller for the code of an agent without a conversation; it shows no traceback."""
         return ForeignCaller(
             f"agent {self.spec!r}",
             error=AgentError,
@@ -293,9 +292,9 @@ class AgentSource:
 def dotted_source(
     spec: str, *, base: Path | None = None, hint: str = ""
 ) -> AgentSource:
-    """Return the source of the agents that a dotted path names; with `bot:Bot.chat` those of `bot:Bot` reply by `chat`.
+    """Return the source of the agents that a dotted path names; those of `bot:Bot.chat` reply by `chat`.
 
-    `base`: as for `DottedPath.resolve`. Raises AgentError for what is not there, or
+    `base`: as for `DottedPath.resolve`. Raises AgentError if it does not exist, or
     cannot reply.
     """
     path = functools.partial(
@@ -313,7 +312,7 @@ def dotted_source(
 
 
 def examined_source(target: object, *, spec: str, calls: str = "") -> AgentSource:
-    """Return the source of the agents that somebody's object stands for; AgentError for whatever its code does."""
+    """Return the source of agents for a user's object; AgentError for any failure of its code."""
     look = functools.partial(agent_source, target, spec=spec, calls=calls)
     caller = ForeignCaller(
         f"agent {spec!r}", error=AgentError, timeout=_LOOK_SECONDS, placed=True
@@ -332,19 +331,18 @@ def agent_source(
     calls: str = "",
     promise: object = None,
 ) -> AgentSource:
-    """Return the source of agents that `target` stands for.
+    """Return the source of agents for a class, factory, function or object.
 
     A class or a callable that needs no argument, or only `conversation_id`, is called
     for each conversation; an object with `reply` or a callable that needs one argument
     is the agent of one conversation, and of more if it is Resettable or Stateless or
     has `start(conversation_id)`. `calls`: the method of a class that replies; "":
-    `reply`, or the only one of CALLS. `promise`: what says what is known of its agents,
-    where not `target` does. Raises AgentError for anything else.
+    `reply`, or the only one of CALLS. `promise`: describes its agents instead of
+    `target`. Raises AgentError for anything else.
     """
     if isinstance(target, ModuleType):
         target, spec = _find_only_agent(target, spec)
-    # First of all: such an object may well take one argument, and would fail only when
-    # it is asked.
+    # First of all: such an object may take one argument, but would fail when called.
     target = _find_adapter(target, spec) or target
     place = history_place(target)
     if place is not None or (not isinstance(target, type) and takes_messages(target)):
@@ -377,13 +375,13 @@ def agent_source(
 
 
 def _in_adapter(product: object, spec: str) -> object:
-    """Return the agent that an object of a framework stands for; any other object as it is."""
+    """Return the agent for an object of a framework; any other object unchanged."""
     adapter = _find_adapter(product, spec)
     return product if adapter is None else adapter()
 
 
 def _find_adapter(candidate: object, spec: str) -> type | None:
-    """Return the class of the agents that an object of a framework stands for; None for any other object."""
+    """Return the agent class for an object of a framework; None for any other object."""
     if not may_need_adapter(candidate):
         return None
     adapter: type | None = _adapter_class(candidate, spec)
@@ -417,14 +415,14 @@ def _adapt_agent(candidate: object, spec: str, calls: str = "") -> Agent:
 
 
 def _asked_agent(candidate: object, call: Callable[..., Any]) -> Agent:
-    """Return an agent that is asked by some callable, with one message or with all so far."""
+    """Return an agent that replies by a callable, which takes one message or the message history."""
     if takes_messages(call):
         call = MessagesAgent(call).reply
     return cast("Agent", Called(candidate, call))
 
 
 def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
-    """Return the callable for each conversation; None if `candidate` is itself an agent, or nothing at all."""
+    """Return the factory to call for each conversation; None if `candidate` is itself an agent, or not callable."""
     if hasattr(candidate, "reply") or not callable(candidate):
         return None
     try:
@@ -451,7 +449,7 @@ def _agent_factory(candidate: object, spec: str) -> Callable[[], object] | None:
 
 
 def _is_asked_by_default(candidate: Callable[..., object]) -> bool:
-    """Return whether a function that needs no argument takes the message."""
+    """Return whether a function without required arguments takes the message."""
     if not inspect.isfunction(candidate):
         return False
     names = list(inspect.signature(candidate).parameters)
@@ -461,14 +459,14 @@ def _is_asked_by_default(candidate: Callable[..., object]) -> bool:
 
 
 def _check_class(kind: type, spec: str) -> Callable[[], object]:
-    """Return the class itself, once it is known to be complete and to need no argument."""
+    """Return the class itself; AgentError if it is abstract or needs an argument."""
     missing = sorted(getattr(kind, "__abstractmethods__", ()))
     if missing:
         lacks = f"{kind.__name__} is abstract: it lacks {_quote_names(missing)}"
         raise AgentError(f"agent {spec!r}: {lacks}. Name a class that has them.")
     try:
         positional, keywords = required_parameters(kind)
-    except (TypeError, ValueError):  # built in C: calling it will tell
+    except (TypeError, ValueError):  # implemented in C: calling it will show
         return kind
     names = [*positional, *keywords]
     needed = [name for name in names if name != CONVERSATION_ID_PARAMETER]
@@ -481,43 +479,42 @@ def _check_class(kind: type, spec: str) -> Callable[[], object]:
 
 
 def _conversation_id(folder: Path | None) -> str:
-    """Return the name of a conversation: the same whenever its folder is used, another where there is none."""
-    # From the folder, not drawn: a resumed run must find what was stored under the
-    # name.
+    """Return the id of a conversation: derived from its folder if there is one, else random."""
+    # From the folder, not random: a resumed run must find what was stored under the id.
     if folder is None:
         return secrets.token_hex(8)
     return f"{folder.parent.name}-{folder.name}"
 
 
 def _names_conversations(function: object) -> bool:
-    """Return whether a callable has a parameter for the name of the conversation."""
+    """Return whether a callable has a parameter for the conversation's id."""
     try:
         return (
             callable(function)
             and CONVERSATION_ID_PARAMETER in signature_of(function).parameters
         )
-    except (TypeError, ValueError):  # built in C
+    except (TypeError, ValueError):  # implemented in C
         return False
 
 
 def _takes_conversation_id(agent: object) -> bool:
-    """Return whether an agent wants to be told when a conversation begins, and its name."""
+    """Return whether an agent has `start(conversation_id)`."""
     return _names_conversations(getattr(agent, "start", None))
 
 
 def _reject_awaitable(product: object, maker: str = "the factory") -> object:
-    """Return what `maker` returned, if it is not still to be awaited."""
+    """Return the result of `maker`; TypeError if it is awaitable."""
     if not inspect.isawaitable(product):
         return product
     if inspect.iscoroutine(product):
-        product.close()  # else Python warns about it, out of nowhere
+        product.close()  # else Python warns that it was never awaited
     raise TypeError(
         f"{maker} returned an awaitable. Make it a plain function; reply may be async"
     )
 
 
 async def _awaited() -> None:
-    """Stand for an agent of a factory, which does not show that its agents are async."""
+    """Stand in for an async agent of a factory, which itself is not async."""
 
 
 def _single_conversation_refusal(spec: str, kind: str) -> str:
@@ -531,7 +528,7 @@ def _quote_names(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-# --- What agents that stand before others share: processes, servers, other agents.
+# --- Shared by agents in front of processes, servers and other agents.
 
 _METHODS = {
     "Resettable": ("reset",),
@@ -552,17 +549,16 @@ _METHODS = {
     "AcceptsImages": ("reply_with_images",),
     "Configured": ("configuration",),
 }
-# Characters of what somebody else wrote that errors show.
+# Characters of a foreign text that errors show.
 _SHOWN = 120
 
 
 def grant_capabilities(
     agent: Any, having: Collection[str], max_message_tokens: int | None
 ) -> None:
-    """Let an agent have capabilities: those of its methods `_reset`, `_accept` ... become those of the protocols.
+    """Give an agent capabilities: its methods `_reset`, `_accept` ... become those of the protocols.
 
-    On the instance, because what is there only counts as a capability (isinstance looks
-    for members).
+    Set on the instance, because isinstance counts any member as a capability.
     """
     for name, methods in _METHODS.items():
         for method in methods:
@@ -577,7 +573,7 @@ def grant_capabilities(
 def _acting_reply(
     act: Callable[..., Any], having: Collection[str]
 ) -> Callable[..., Any]:
-    """Return a `reply` that takes tools, and users only where the agent separates them."""
+    """Return a `reply` that takes tools, and users only if the agent separates them."""
     if "SeparatesUsers" in having:
         return act
 
@@ -593,18 +589,18 @@ def parse_texts(field: Field) -> dict[str, str]:
 
 
 def parse_seconds(field: Field) -> float:
-    """Return a setting that is the length of a time."""
+    """Return a setting that is a duration in seconds."""
     return field.number(0.001, 86_400, "seconds")
 
 
 def shorten_foreign_text(text: str) -> str:
-    """Return a foreign text as errors show it: on one line, its beginning."""
+    """Return a foreign text for an error message: its beginning, on one line."""
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "…")
 
 
 def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
-    """Return the calls of a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`; AgentFault for another."""
+    """Return the calls in a JSON list of `{"name": ..., "arguments": {...}, "id": ...}`; AgentFault otherwise."""
     if listed is None:
         return ()
     rows: list[Any] = listed if isinstance(listed, list) else [listed]
@@ -622,21 +618,20 @@ def parse_calls(listed: object, sender: str) -> tuple[Call, ...]:
 
 
 def parse_usage(counts: Mapping[str, Any]) -> Usage:
-    """Return the usage that a server reports; what it leaves out or garbles is marked to be estimated."""
+    """Return the usage that a server reports; missing or invalid counts are marked to be estimated."""
     result = {name: count for name, count in counts.items() if is_count(count)}
-    # no prompt has no tokens
+    # every prompt has tokens, so zero means unknown
     is_told = result.get("input_tokens") and "output_tokens" in result
     return Usage(**result, estimated=not is_told)
 
 
-# --- Looking agents up without their keys: in a dry run none is made, so none needs
-# one.
+# --- Resolving agents without their keys: a dry run creates none, so it needs no keys.
 
 _KEYLESS = ContextVar("_KEYLESS", default=False)
 
 
 def allow_missing_keys() -> contextlib.AbstractContextManager[None]:
-    """Let agents be looked up that lack their keys or clients, within the block."""
+    """Allow, within the block, resolving agents whose keys or clients are missing."""
     return _set_within(_KEYLESS, True)
 
 
@@ -653,15 +648,15 @@ _READING = ContextVar("_READING", default=RAW)
 
 
 def rereading(reading: Reading) -> contextlib.AbstractContextManager[None]:
-    """Have agents that are looked up within the block read their own replies again like this."""
+    """Set how agents that are resolved within the block read their own replies again."""
     return _set_within(_READING, reading)
 
 
 def current_reading() -> Reading:
-    """Return what an agent that is looked up now reads of its own replies again."""
+    """Return how an agent that is resolved now reads its own replies again."""
     return _READING.get()
 
 
 def is_keyless() -> bool:
-    """Return whether the agents that are looked up now will never be made."""
+    """Return whether the agents that are resolved now will never be created."""
     return _KEYLESS.get()

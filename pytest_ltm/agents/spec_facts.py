@@ -1,4 +1,4 @@
-"""What a spec alone tells of an agent: the chat model behind it, and whether it can cost anything."""
+"""Facts from a spec alone: the chat model behind an agent, and whether the agent can cost anything."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.sources import AgentSource
     from pytest_ltm.providers import ModelSpec
 
-# Parameters of a chat model that say what it is shown.
+# Parameters of a chat model that determine its prompt.
 SHOWN = ("system", "context", "tokenizer")
 
 
 def spec_within(source: AgentSource) -> str:
-    """Return the spec of the agent itself, also where a file names it."""
+    """Return the spec of the agent itself, also if a file names it."""
     settings = source.settings or {}
     return str(settings.get("agent", source.spec))
 
 
 def model_of(spec: str) -> ModelSpec | None:
-    """Return the chat model of an agent, a judge or a user, be it behind `ts:` or `memory:`; None for any other."""
+    """Return the chat model of an agent, judge or user, including behind `ts:` or `memory:`; None for any other."""
     from pytest_ltm.providers import provider_names
 
     spec = spec.removeprefix("ts:")
@@ -37,12 +37,12 @@ def model_of(spec: str) -> ModelSpec | None:
         from pytest_ltm.providers import read_model
 
         return read_model(spec, role="agent", also=SHOWN)[0]
-    except LtmError:  # it is reported where the agent is looked up
+    except LtmError:  # reported where the agent is resolved
         return None
 
 
 def is_free(spec: str) -> bool:
-    """Return whether an agent never costs anything: it is ours, or a person."""
+    """Return whether an agent never costs anything: it is embedded, or a person."""
     kind, _, argument = spec.partition(":")
     if kind == "length-bias":
         from pytest_ltm.agents.controls import Bias
@@ -61,6 +61,6 @@ def is_free(spec: str) -> bool:
 
 
 def is_embedded(name: str) -> bool:
-    """Whether a kind of agents needs no key and no network."""
+    """Return whether a kind of agents needs no key and no network."""
     kind = agent_kinds().get(name)
     return kind is not None and kind.embedded

@@ -1,4 +1,4 @@
-"""Told values: what hardly anybody says by chance, who told it, and whether a reply asserts another user's."""
+"""Told values: numbers, codes and names unlikely by chance, the users who told them, and replies that assert them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _BETWEEN = re.compile(r"[\W_]")
 _DIGITS, _CODE, _NAME = 4, 5, 5
-"""Significant digits of a number, characters of a code, letters of a name, at least."""
+"""Minimum significant digits of a number, characters of a code, letters of a name."""
 _TOKENS = 3
-"""Tokens of a name: a word that many people use has fewer."""
+"""Minimum tokens of a name: common words have fewer."""
 _YEARS = range(1000, 2101)
 _NUMBER = "#"
 
 
 class ToldValue(NamedTuple):
-    """A number, a code or a name that hardly anybody says by chance, and where it was told."""
+    """A number, a code or a name that is unlikely by chance, with the sentence and the user that told it."""
 
     key: str
-    """Equal for equal names and codes; of numbers always the same, for they are compared."""
+    """Equal for equal names and codes; the same for all numbers, which are compared by value."""
     written: str
     sentence: str
     user: str
 
 
 class ToldValues:
-    """What the users of one agent told it."""
+    """The values that the users of one agent told it."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[ToldValue]] = {}
@@ -43,7 +43,7 @@ class ToldValues:
         self._lock = threading.Lock()
 
     def note(self, text: str, user: str) -> None:
-        """Keep the values in what a user told."""
+        """Store the values in a user's text."""
         for sentence in SENTENCE_END.split(text):
             for key, written in _told_values(sentence):
                 value = ToldValue(key, written, sentence, user)
@@ -53,8 +53,8 @@ class ToldValues:
     def find_strange(self, reply: str, user: str, message: str) -> ToldValue | None:
         """Return a value that a reply asserts and only another user told; None if there is none.
 
-        It must be about the same thing: a telling word beside the value stands in what
-        was told, and in the message or its reply.
+        Both must be about the same subject: a telling word of the sentence that told it
+        must occur in the message or its reply.
         """
         subjects = {*telling_keys(message), *telling_keys(reply)}
         speech = normalize(reply)
@@ -90,7 +90,7 @@ def _told_values(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _long_numbers(text: str) -> Iterator[tuple[str, str]]:
-    """Yield numbers with digits enough, years left out; those in words are compared, whatever they are."""
+    """Yield numbers with enough digits, except years; numbers in words are always compared."""
     for found in find_values(text):
         figures = "".join(filter(str.isdigit, found.text))
         is_year = figures == found.text and int(figures) in _YEARS

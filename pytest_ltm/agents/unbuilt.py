@@ -1,4 +1,4 @@
-"""What is known of agents that have not been made: a chat model behind an endpoint, a memory system."""
+"""Descriptions of agents that have not been created: a chat model behind an endpoint, a memory system."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from msgspec import Struct
 from pytest_ltm.api.model import RAW, Reading, TakesTurns
 from pytest_ltm.providers import ModelSpec
 
-# Tokens that a message takes beside its text: the role and the marks around it, in most
-# chat formats.
+# Tokens of a message besides its text, for the role and its delimiters in most chat
+# formats.
 FRAME = 4
-# Of chat models whose own is not said.
+# The default tokenizer of chat models.
 ENCODING = "o200k_base"
 _ROOM = 1000
 
 
 class FixedContext(Struct, frozen=True, kw_only=True):
-    """What the model is shown beside the newest message."""
+    """The prompt of a chat model, except the conversation."""
 
     system: str | None = None
     context: int | None = None
-    """Tokens of the model for prompt and reply together; None: everything, until the endpoint refuses it."""
+    """Tokens of the model for prompt and reply together; None: no limit until the endpoint refuses."""
     tokenizer: str = ENCODING
-    """For the estimate of sizes, which the endpoint's own counts correct."""
+    """The tokenizer of size estimates, which the endpoint's own counts correct."""
     images: bool | None = None
     """Whether it takes images; None: it does not."""
     reading: Reading = RAW
-    """What of its own replies it is shown again."""
+    """The part of its own replies that it is shown again."""
 
     def limit(self, max_tokens: int | None) -> int | None:
-        """Return how many tokens a prompt may have, None if there is no limit; `max_tokens`: those of the reply."""
+        """Return the maximum tokens of a prompt, None if unlimited; `max_tokens`: those reserved for the reply."""
         if self.context is None:
             return None
         return max(1, self.context - reply_tokens(self.context, max_tokens))
 
 
 def reply_tokens(context: int, max_tokens: int | None) -> int:
-    """Return the tokens of the context that are kept for the reply."""
+    """Return the tokens of the context that are reserved for the reply."""
     return max_tokens or min(_ROOM, context // 4)
 
 
@@ -52,10 +52,10 @@ class Remembering(Struct, frozen=True):
     """A memory system."""
 
     max_tokens: int
-    """Tokens of the largest prompt of a reply."""
+    """Tokens of the largest prompt for a reply."""
     longest: int
     """Tokens of the largest message that it takes."""
     free: bool
-    """Rules think."""
+    """Whether rules think, so that it costs nothing."""
     longest_reply: int | None = None
-    """Tokens that a reply may have; None: nobody says."""
+    """The maximum tokens of a reply; None: unknown."""

@@ -1,4 +1,4 @@
-"""Agents that stand before another one: `padded:` adds to its replies, `ts:` puts the time before its messages."""
+"""Wrappers around another agent: `padded:` adds to its replies, `ts:` puts the time before its messages."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ from pytest_ltm.api.storage import AgentError, ConfigurationError, describe_dura
 
 
 class FreshPromptAgent:
-    """Has another agent reply, which knows nothing but what it is shown for each message anew.
+    """A wrapper that can start its agent from scratch, for instance to show it a new prompt for each message.
 
-    `agent`: one that `model` has made; by default it makes another.
+    `agent`: one created by `model`; by default the wrapper creates one. `tells`: the
+    agent must accept history.
     """
 
     def __init__(self, model: AgentSource, *, tells: bool, agent: Any = None) -> None:
@@ -49,12 +50,12 @@ class FreshPromptAgent:
         self._agent = self._make_agent() if agent is None else agent
 
     async def aclose(self) -> None:
-        """Close the other agent."""
+        """Close the wrapped agent."""
         if name := closing_method(self._agent):
             await await_result(getattr(self._agent, name)())
 
     async def _blank(self) -> Any:
-        """Return an agent that knows nothing: the same one reset, or another."""
+        """Return an agent without any history: the current one after a reset, or a new one."""
         if "Resettable" in capabilities_of(self._agent):
             await await_result(self._agent.reset())
         else:
@@ -63,8 +64,8 @@ class FreshPromptAgent:
         return self._agent
 
     def _take_members(self, *, without: frozenset[str]) -> None:
-        """Get the other agent's capabilities: each by a method `_NAME` here, where there is one, else by its own."""
-        # What stands before an agent's replies does not stand before its calls.
+        """Copy the wrapped agent's capabilities: each member is the wrapper's `_NAME` if defined, else the agent's."""
+        # A wrapper of replies does not wrap tool calls.
         left_out = without | {TakesTools.__name__}
         for name in (capabilities_of(self._agent) & CAPABILITIES.keys()) - left_out:
             for member in protocol_members(CAPABILITIES[name]):
@@ -75,7 +76,7 @@ class FreshPromptAgent:
                 )
 
     def _user_arguments(self, method: str, user: str) -> dict[str, Any]:
-        """Return how a method of the other agent is told whose message it is."""
+        """Return the arguments that tell a method of the wrapped agent the user of a message."""
         return user_arguments(getattr(self._agent, method), Scope(user=user))
 
     def _make_agent(self) -> Any:
@@ -88,12 +89,12 @@ class FreshPromptAgent:
 
 
 async def await_result(value: Any) -> Any:
-    """Return the value; the result of an awaitable."""
+    """Return the value, or the result of an awaitable."""
     return await value if inspect.isawaitable(value) else value
 
 
 def finish_result(value: Any, finish: Callable[[Any], Any]) -> Any:
-    """Return what `finish` makes of a value; an awaitable, if the value is one."""
+    """Return `finish(value)`; an awaitable of it if the value is awaitable."""
     if not inspect.isawaitable(value):
         return finish(value)
 
@@ -104,7 +105,7 @@ def finish_result(value: Any, finish: Callable[[Any], Any]) -> Any:
 
 
 class InTurn(TakesTurns):
-    """One that stands before an agent that waits for its turn."""
+    """A wrapper of an agent that takes turns."""
 
     _agent: Any
 
@@ -113,8 +114,8 @@ class InTurn(TakesTurns):
         return self._agent.turn()
 
 
-# --- Padding: another agent that talks more, to have less told between what it must
-# remember and the question.
+# --- Padding: a wrapper whose agent talks more, so that fewer exchanges fit between
+# what it must remember and the question.
 
 POLITE = (
     "Thank you very much for telling me that, I do appreciate it.",
@@ -126,14 +127,15 @@ POLITE = (
     "Do take all the time that you need.",
 )
 # What a padded reply ends with: kind words, the message once more, or the one before
-# it, which mostly is filler.
+# The padding of a reply: kind words, the message again, or the previous message, which
+# is mostly filler.
 PADDINGS = ("politeness", "question", "filler")
-# In the place of a number: as many tokens as the message has.
+# Instead of a number: as many tokens as the message has.
 SAME = "same"
 
 
-# Capabilities that a padded agent does not take from the other one.
-# History is not accepted: whoever pads answers every message, filler too.
+# Capabilities of the wrapped agent that a padded one lacks. It accepts no history,
+# because it must answer every message, including filler.
 PADDING_CAPABILITIES = frozenset(
     {
         "AcceptsHistory",
@@ -147,15 +149,15 @@ PADDING_CAPABILITIES = frozenset(
 
 
 class Padded(FreshPromptAgent):
-    """Has another agent reply and adds a number of tokens to each reply; that agent never sees what was added.
+    """A wrapper that adds a number of tokens to each reply; the wrapped agent never sees them.
 
-    It has the other agent's capabilities. Configured.
+    It has the wrapped agent's capabilities. Configured.
     """
 
     def __init__(
         self, model: AgentSource, agent: Any, tokens: int | None, padding: str
     ) -> None:
-        """Pad with that number of tokens; None: as many as the message has."""
+        """Pad with `tokens` tokens; None: as many as the message has."""
         super().__init__(model, tells=False, agent=agent)
         self._tokens = tokens
         self._padding = padding
@@ -163,7 +165,7 @@ class Padded(FreshPromptAgent):
         self._take_members(without=PADDING_CAPABILITIES)
 
     def reply(self, message: str) -> Any:
-        """Return the other agent's reply with the padding behind it; to be awaited where the other's is."""
+        """Return the wrapped agent's reply followed by the padding; awaitable if the agent's reply is."""
         return self._reply(message)
 
     def _reply(self, message: str, user: str = "") -> Any:
@@ -194,7 +196,7 @@ class Padded(FreshPromptAgent):
         return f"{reply}\n\n{padding}"
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return the padding and what the other agent tells of itself."""
+        """Return the padding and the wrapped agent's configuration."""
         return {
             "padding": self._padding,
             "tokens": self._tokens,
@@ -203,26 +205,26 @@ class Padded(FreshPromptAgent):
 
 
 class PromptedPadded(Padded, Prompted):
-    """The same in front of a control that is prompted."""
+    """A padded control that is prompted."""
 
     def prompt(self, prompts: Sequence[ExpectedReply]) -> None:
-        """Hand them on."""
+        """Pass the prompts to the wrapped control."""
         self._agent.prompt(prompts)
 
 
 class Padding(Struct, frozen=True):
-    """Makes padded agents."""
+    """Creates padded agents."""
 
     model: AgentSource
     tokens: int | None
     kind: str
 
     def __call__(self) -> Padded:
-        """Return another agent, padded."""
+        """Return a new agent, padded."""
         return self.wrap_agent(self.model.make())
 
     def wrap_agent(self, agent: Any) -> Padded:
-        """Return that agent, padded."""
+        """Return the given agent, padded."""
         padded = PromptedPadded if is_prompted(agent) else Padded
         return padded(self.model, agent, self.tokens, self.kind)
 
@@ -230,10 +232,10 @@ class Padding(Struct, frozen=True):
 def make_padded(
     argument: str, find: Callable[[str], AgentSource] = find_agent
 ) -> AgentSource:
-    """Return the source of the agents that `[politeness:|question:|filler:][TOKENS|same:]SPEC` says.
+    """Return the source of the agents of `padded:[politeness:|question:|filler:][TOKENS|same:]SPEC`.
 
-    `find` knows SPEC. Raises AgentError for a wrong number, where no agent is named,
-    and for what `find` does not know.
+    `find` resolves SPEC. Raises AgentError for a wrong number, a missing SPEC, and a
+    SPEC that `find` does not know.
     """
     name = f"padded:{argument}"
     (padding, tokens, inner_spec) = _parse_padding(argument)
@@ -247,7 +249,7 @@ def make_padded(
 
 
 def padded_spec(spec: str) -> str:
-    """Return the spec of the agent that a padded one asks; "" for any other.
+    """Return the spec of the agent inside a padded one; "" for any other.
 
     >>> padded_spec("padded:question:1500:window:4k")
     'window:4k'
@@ -257,7 +259,7 @@ def padded_spec(spec: str) -> str:
 
 
 def _parse_padding(argument: str) -> tuple[str, str, str]:
-    """Return padding, tokens and the spec of the other agent."""
+    """Return padding, tokens and the spec of the wrapped agent."""
     padding, _, inner_spec = argument.partition(":")
     if padding not in PADDINGS:
         padding = PADDINGS[0]
@@ -273,14 +275,15 @@ def _read_padding_tokens(text: str) -> int | None:
 
 
 def read_tokens(name: str, text: str) -> int:
-    """Return the tokens that a text says, such as `1.5k`; AgentError, with the agent's kind, if it says none."""
+    """Return a number of tokens written as `1500` or `1.5k`; AgentError, with the agent's kind, for anything else."""
     try:
         return tokens_of(name, text)
     except ConfigurationError as error:
         raise AgentError(f"agent {error}") from error
 
 
-# Capabilities that a timed agent has by itself, or does not take from the other one.
+# Capabilities that a timed agent implements itself, or does not copy from the wrapped
+# one.
 ADDED_CAPABILITIES = frozenset(
     {"TimeAware", "Stateless", "AcceptsImages", "Configured"}
 )
@@ -289,7 +292,7 @@ ADDED_CAPABILITIES = frozenset(
 def stamp_message(
     message: str, time: datetime | None, previous_time: datetime | None
 ) -> str:
-    """Return a message with its time: the whole at first, then what has passed since the message before."""
+    """Return a message with its time: in full for the first one, then the time since the previous message."""
     if time is None:
         return message
     if previous_time is None:
@@ -298,7 +301,7 @@ def stamp_message(
 
 
 class Timed(FreshPromptAgent):
-    """Hands another agent each message with its time. It has the other agent's capabilities, and is TimeAware."""
+    """A wrapper that prefixes each message with its time. It has the wrapped agent's capabilities, and is TimeAware."""
 
     def __init__(self, model: AgentSource, agent: Any) -> None:
         super().__init__(model, tells=False, agent=agent)
@@ -312,19 +315,19 @@ class Timed(FreshPromptAgent):
         self._is_time_aware = "TimeAware" in capabilities_of(agent)
 
     def tell_time(self, now: datetime) -> Any:
-        """Know the time of the next message."""
+        """Set the time of the next message."""
         self._time = now
         return self._agent.tell_time(now) if self._is_time_aware else None
 
     def reply(self, message: str) -> Any:
-        """Return the other agent's reply to the message with its time; to be awaited where the other's is."""
+        """Return the wrapped agent's reply to the message with its time; awaitable if the agent's reply is."""
         return self._reply(message)
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the other agent tells of itself."""
+        """Return the wrapped agent's configuration."""
         return {"time": "passed", "model": self._model.configuration(self._agent)}
 
-    # --- capabilities, if the other agent has them
+    # --- capabilities, if the wrapped agent has them
 
     def _reply(self, message: str, user: str = "") -> Any:
         text = self._stamp(message)
@@ -366,16 +369,16 @@ class Timed(FreshPromptAgent):
 
 
 class TimedInTurn(InTurn, Timed):
-    """The same in front of a chat model that waits for its turn."""
+    """A timed wrapper of a chat model that takes turns."""
 
 
 class Timing(Struct, frozen=True):
-    """Makes timed agents."""
+    """Creates timed agents."""
 
     model: AgentSource
 
     def __call__(self) -> Timed:
-        """Return another agent, timed."""
+        """Return a new agent, timed."""
         agent = self.model.make()
         timed = TimedInTurn if isinstance(agent, TakesTurns) else Timed
         return timed(self.model, agent)

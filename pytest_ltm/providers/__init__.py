@@ -1,4 +1,4 @@
-"""Models that are asked over a network or by a command: which one is meant, asking it, and sharing its limits.
+"""Models behind a network or a command: choosing one, sending requests, and sharing its limits.
 
 A package adds a provider by the hook `pytest_ltm_providers` and a class derived from
 `Provider`.

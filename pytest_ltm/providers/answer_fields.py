@@ -1,4 +1,4 @@
-"""The fields of an answer by the form of their names, whatever its server calls them (docs/replies.md)."""
+"""The fields of an answer, recognised by the form of their names on any server (docs/replies.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from pytest_ltm.api.model import name_end, sort_end, split_words, stems_of
 
 DEEPEST_FIELD: Final = 8
-# What stands in these was written by the model, for people or for tools.
+# The model wrote the contents of these fields for people or for tools.
 _WRITTEN_FOR_TOOLS = re.compile(r"(?:arg|param|input)\w*")
 OPAQUE_FIELD: Final = re.compile(
     rf" (?:{stems_of('text')}|usage|filter|logprob|delta|output|{_WRITTEN_FOR_TOOLS.pattern})"
@@ -17,9 +17,9 @@ OPAQUE_FIELD: Final = re.compile(
 _END = re.compile(
     rf" (?:{stems_of('good')}|incomplete)\w* (?:detail|type)\w*\Z| \w+ (?:reason|cause)\Z"
 )
-# How hard a model is to think is no thought.
+# The requested effort of thinking is not a thought.
 _THOUGHT = re.compile(r" (?:think|thought|reason)\w*(?: (?!eff)\w+)?\Z")
-# Of tools that a server runs itself, such as `server_tool_use`, nobody is asked anything.
+# Tools that a server runs itself, such as `server_tool_use`, need no answer.
 _CALL = re.compile(rf"(?: custom)? {stems_of('tool')} (?:call|use)s?")
 _PLAIN_NAME = re.compile(r"[\w. -]+")
 _TEXT_FIELD = re.compile(rf" (?:{stems_of('text')}|summary)\w*\Z|{_THOUGHT.pattern}")
@@ -27,13 +27,13 @@ _BAD_ENDS = ("kept back", "broken off", "cut", "asked for a tool")
 
 
 def fold_names(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value with all names in one spelling: `finish_reason` of `finishReason` and `Finish-Reason`.
+    """Return a JSON value with names in one spelling: `finish_reason` for `finishReason` and `Finish-Reason`.
 
-    What a model wrote for a tool stays as it is. Of two names that become one, the
-    first with a value counts.
+    Arguments that a model wrote for a tool stay unchanged. Of two names that become
+    equal, the first with a value counts.
     """
     if isinstance(value, list) and depth <= DEEPEST_FIELD:
-        # a list of numbers, as vectors are, is long and holds no names
+        # a list of numbers, such as a vector, is long and has no names
         has_names = bool(value) and isinstance(value[0], (dict, list))
         if has_names:
             return [fold_names(part, depth + 1) for part in value]
@@ -50,10 +50,10 @@ def fold_names(value: Any, depth: int = 0) -> Any:
 
 
 def find_end(*holders: Any) -> str:
-    """Return the name of the end that an answer tells; "null" where its field names none, "" without such a field.
+    """Return the finish reason in an answer; "null" if its field is empty, "" without such a field.
 
-    The first that is named counts, unless another one says that the reply is not
-    whole. `holders`: the parts of the answer, the nearest to the text first.
+    The first one counts, unless another one says that the reply is incomplete.
+    `holders`: the parts of the answer, the nearest to the text first.
     """
     values = [value for holder in holders for value in _ends_in(holder, 0)]
     names = [
@@ -86,7 +86,7 @@ def _ends_in(holder: Any, depth: int) -> Iterator[Any]:
 
 
 def find_thoughts(message: Mapping[str, Any]) -> str:
-    """Return what a message tells of its thoughts in a field of their own; "" where it has none."""
+    """Return the thoughts in a separate field of a message; "" if there are none."""
     for name, value in message.items():
         words = split_words(str(name))
         if _THOUGHT.search(words) and not _END.search(words):
@@ -108,7 +108,7 @@ def is_thought(part: Mapping[str, Any]) -> bool:
 
 
 def _text_in(value: Any, depth: int) -> str:
-    """Return the text of a field that holds one, alone or in parts."""
+    """Return the text in a field, alone or in parts."""
     if isinstance(value, str):
         return value
     if depth > DEEPEST_FIELD:
@@ -126,7 +126,7 @@ def _text_in(value: Any, depth: int) -> str:
 
 
 def find_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls of tools that a message holds in a field of their own."""
+    """Return the tool calls in a separate field of a message."""
     calls: list[dict[str, Any]] = []
     for name, value in message.items():
         if _CALL.fullmatch(split_words(str(name))):
@@ -136,6 +136,6 @@ def find_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def calls_tool(part: Mapping[str, Any]) -> bool:
-    """Return whether a part of an answer is a call of a tool, by its type."""
+    """Return whether a part of an answer is a tool call, by its type."""
     kind = part.get("type")
     return isinstance(kind, str) and _CALL.fullmatch(split_words(kind)) is not None

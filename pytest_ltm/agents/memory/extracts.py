@@ -1,4 +1,4 @@
-"""Extract: what a text tells, in few words; where room is short, the statements that say most for their length."""
+"""Extract: the statements of a text in few words; if space is short, those that say most for their length."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _CLAUSE_END = lazy_pattern(r"[,;:]\s+|\s+[-–—]+\s+|\s*(?:\.\.\.|…)\s*")
 _MARKS = '.,!?;:()[]"“”…–—-'
 _CONTRACTED = lazy_pattern(r"(?<=^[Ii])'\w+$")
 _DROPPED = COMMON["history"] - COMMON["short"]
-# What a person, a name or a number counts for, in words that say something; what a
-# feeling or another word of most talks counts for; and the tokens that a statement
-# seems to have beyond its own, else the shortest would win.
+# Weights of a person, a name or a number, and of a feeling or another word common in
+# talk, relative to a content word; and tokens added to each length, so that the
+# shortest statements do not always win.
 _WEIGHT, _WEAK, _OFFSET = 2, 0.5, 10
 
 NOTES = "notes"
-"""The field, of an object on the user, of the user's statements that say of nothing of theirs what it is."""
+"""The field, in an object on the user, for statements that describe none of the user's own things."""
 
 
 class Statement(Struct, frozen=True):
-    """What a sentence other than a question says."""
+    """A sentence that is not a question, shortened."""
 
     text: str
     speaker: str = ""
-    """Its name; "" for the user."""
+    """The speaker's name; "" for the user."""
     date: str = ""
-    """The date in brackets; "" if none stood before it."""
+    """The date in brackets; "" if there was none."""
 
     @property
     def line(self) -> str:
@@ -52,7 +52,7 @@ class Statement(Struct, frozen=True):
 
     @property
     def worth(self) -> float:
-        """How much it says for its length: first persons, names and numbers, words that are not common."""
+        """Its content for its length: first persons, names, numbers and uncommon words count."""
         persons = len(_NAMED.findall(self.text)) + bool(_OWN.search(self.text))
         words = {word.lower() for word in _WORD.findall(self.text)} - COMMON["history"]
         weak = len(words & COMMON["answer"])
@@ -61,31 +61,31 @@ class Statement(Struct, frozen=True):
 
 
 def split_into_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, a line for itself being one."""
+    """Return the sentences of a text; each line ends a sentence."""
     return [one.strip() for one in _SENTENCE.split(text) if one.strip()]
 
 
 def speaks_of_self(sentence: str) -> bool:
-    """Return whether somebody speaks of themselves, or of a group of theirs."""
+    """Return whether a sentence is in the first person, singular or plural."""
     return _OWN.search(sentence) is not None
 
 
 def says_name_or_number(sentence: str) -> bool:
-    """Return whether there is a name or a number, not as the first word."""
+    """Return whether a sentence has a name or a number, except as its first word."""
     return _NAMED.search(sentence) is not None
 
 
 def own_things(sentence: str) -> list[str]:
-    """Return the things of the speaker's own of which a sentence says what they are, in lower case."""
+    """Return the speaker's own things that a sentence describes, in lower case."""
     return [thing.lower() for thing in _IS.findall(sentence)]
 
 
 def shorten_sentence(sentence: str) -> str:
-    """Return the words of a sentence that say something, as in a telegram.
+    """Return the content words of a sentence, as in a telegram.
 
-    Who speaks or is spoken to, negations and the order of times stay; an aside such as
-    "you know" goes. A sentence that says what something of the speaker's is stays
-    whole, as it is short.
+    Persons, negations and temporal order are kept; asides such as "you know" are
+    dropped. A sentence that describes one of the speaker's own things is short, and
+    kept whole.
     """
     if own_things(sentence):
         return sentence.strip(":")
@@ -100,10 +100,10 @@ def shorten_sentence(sentence: str) -> str:
 
 
 def _is_aside(clause: str) -> bool:
-    """Return whether a clause has common words and hardly one that says something.
+    """Return whether a clause has common words and almost no content word.
 
-    That is one at most, none where somebody speaks of themselves; an item of a list has
-    no common words.
+    At most one content word is allowed, none in the first person; a list item has no
+    common words, and is kept.
     """
     tokens = [token.strip(_MARKS) for token in clause.split()]
     rare = [word for word in tokens if word.lower() not in COMMON["history"]]
@@ -118,7 +118,7 @@ def _is_name_or_number(word: str) -> bool:
 
 
 def list_statements(message: str) -> Iterator[Statement]:
-    """Yield the statements at the beginning of a message, in few words."""
+    """Yield the statements at the beginning of a message, shortened."""
     day, rest = split_date(message)
     date = f"[{format_day(day)}]" if day else ""
     for speaker, text in iter_sayings(rest[:MAX_CLOSELY_READ], ""):
@@ -130,7 +130,7 @@ def list_statements(message: str) -> Iterator[Statement]:
 
 
 def read_extract(text: str) -> Iterator[Statement]:
-    """Yield the statements of what `write_extract` returned."""
+    """Yield the statements in the output of `write_extract`."""
     date = speaker = ""
     for line in filter(None, text.split("\n")):
         _, rest = split_date(line)
@@ -143,11 +143,10 @@ def read_extract(text: str) -> Iterator[Statement]:
 
 
 def write_extract(statements: Iterable[Statement], size: int) -> str:
-    """Return the statements that say most, in at most `size` tokens; what is said of a thing later replaces the former.
+    """Return the statements that say most, in at most `size` tokens; newer statements on a thing replace older ones.
 
-    Each is a line. In lines of their own, a date stands before what was told then, and
-    a speaker before what was said by them; what was told on no date comes first, and
-    on each date what the user said.
+    One line each. Dates and speakers are lines of their own before their statements;
+    undated statements come first, and within each date those of the user.
     """
     distinct = _newest_values(statements)
     chosen = choose_statements(distinct, size)
@@ -167,12 +166,12 @@ def write_extract(statements: Iterable[Statement], size: int) -> str:
 
 
 def _newest_values(statements: Iterable[Statement]) -> list[Statement]:
-    """Return the statements, each once, without those that tell a former state of a speaker's thing."""
+    """Return the statements without duplicates, keeping only the newest on each of a speaker's things."""
     newest: dict[object, Statement] = {}
     for statement in statements:
         things = own_things(statement.text)
         key = (statement.speaker, *things) if things else statement
-        # At the end again: an update was told after what it replaces.
+        # Moved to the end: an update was told after the value that it replaces.
         newest.pop(key, None)
         newest[key] = statement
     return list(newest.values())
@@ -181,9 +180,9 @@ def _newest_values(statements: Iterable[Statement]) -> list[Statement]:
 def choose_statements(
     statements: Sequence[Statement], size: int, line: str = "{}\n"
 ) -> set[Statement]:
-    """Return those that say most, of equal ones the newest, in `size` tokens with a line for each date and speaker.
+    """Return the statements that say most, the newest of equals, within `size` tokens.
 
-    `line`: how a statement is written.
+    Date and speaker lines count as well. `line`: the format of a statement.
     """
     newest = statements[::-1]
     ranked = sorted(newest, key=lambda row: row.worth, reverse=True)

@@ -1,4 +1,4 @@
-"""Memories: all that was said, what a system keeps of it, how that is found again, and how it is shown."""
+"""Memories: the whole conversation, what a system keeps of it, and how that is found and shown."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pytest_ltm.agents.memory.parameters import MemorySettings
 
 
-# Characters that are encoded at a time.
+# Characters to encode at a time.
 _LONGEST = 50_000
 
 
 class Span(Struct, frozen=True, array_like=True):
-    """Tokens of one utterance, or of several in a row: from the first's `start` up to the last's `end`."""
+    """Tokens of one or more consecutive utterances: from `start` in the first up to `end` in the last."""
 
     first: int
     start: int
@@ -39,17 +39,17 @@ class Span(Struct, frozen=True, array_like=True):
 
 
 class Range(Struct, frozen=True, array_like=True):
-    """From one moment to another, both aware."""
+    """A range of time between two aware moments."""
 
     start: datetime
     end: datetime
 
     def contains_moment(self, moment: datetime) -> bool:
-        """Return whether a moment is in it."""
+        """Return whether a moment is within the range."""
         return self.start <= moment <= self.end
 
     def concerns(self, moment: datetime | None, times: Iterable[Range]) -> bool:
-        """Return whether something was said in it, or some time that it tells of overlaps it."""
+        """Return whether the moment is within the range, or one of the times overlaps it."""
         return (moment is not None and self.contains_moment(moment)) or any(
             time_range.start < self.end and self.start < time_range.end
             for time_range in times
@@ -57,34 +57,34 @@ class Range(Struct, frozen=True, array_like=True):
 
 
 class Log:
-    """All that was said, in order."""
+    """All utterances, in order."""
 
     def __init__(self) -> None:
         self.utterances: list[Utterance] = []
         self._starts: dict[int, array[int]] = {}
 
     def add(self, utterance: Utterance) -> int:
-        """Take in what was said; return its number."""
+        """Add an utterance; return its number."""
         self.utterances.append(utterance)
         return len(self.utterances) - 1
 
     def tokens(self, number: int) -> int:
-        """Return how many tokens an utterance has."""
+        """Return the number of tokens of an utterance."""
         return len(self._offsets(number)) - 1
 
     def text(self, number: int, start: int, end: int) -> str:
-        """Return those tokens of an utterance."""
+        """Return the text of these tokens of an utterance."""
         offsets = self._offsets(number)
         return self.utterances[number].text[
             offsets[start] : offsets[min(end, len(offsets) - 1)]
         ]
 
     def span(self, first: int, last: int) -> Span:
-        """Return all of the utterances from one to another."""
+        """Return the span of whole utterances from `first` to `last`."""
         return Span(first, 0, last, self.tokens(last))
 
     def parts(self, span: Span) -> tuple[Utterance, ...]:
-        """Return what a span holds, a part for each utterance."""
+        """Return the contents of a span, one part per utterance."""
         texts = (
             (number, self.text(number, start, end).strip())
             for number, start, end in self.stretches(span)
@@ -96,7 +96,7 @@ class Log:
         )
 
     def stretches(self, span: Span) -> Iterator[tuple[int, int, int]]:
-        """Yield the utterances of a span, each with the tokens where it begins and ends there."""
+        """Yield each utterance of a span with its first and last token there."""
         for number in range(span.first, span.last + 1):
             start = span.start if number == span.first else 0
             yield (
@@ -106,15 +106,16 @@ class Log:
             )
 
     def chunks(self, number: int, size: int, step: int) -> Iterator[Span]:
-        """Yield an utterance in chunks of `size` tokens, each `step` after the one before."""
+        """Yield an utterance in chunks of `size` tokens that begin every `step` tokens."""
         total = self.tokens(number)
         for start in range(0, max(1, total - size + step), step):
             yield Span(number, start, number, min(start + size, total))
 
     def expand_span(self, span: Span, least: int, most: int) -> Span:
-        """Return a span with at least and at most that many tokens more on each side, up to the end of a line.
+        """Return a span with `least` to `most` more tokens on each side, up to the end of a line.
 
-        Each utterance ends a line. Where no line ends in between, `most` are added.
+        Each utterance ends a line. If no line ends within that range, `most` tokens are
+        added.
         """
         first, start = self._back(span.first, span.start, least, most)
         last, end = self._on(span.last, span.end, least, most)
@@ -151,8 +152,8 @@ class Log:
         return bisect_left(self._offsets(number), character)
 
     def _offsets(self, number: int) -> array[int]:
-        # Once: an utterance is measured for each span that ends with it, and cut whenever a
-        # part of it is shown.
+        # Cached: an utterance is measured for each span that ends in it, and cut each
+        # time a part of it is shown.
         if number not in self._starts:
             text = self.utterances[number].text
             encoding = load_encoding(ENCODING)
@@ -160,8 +161,8 @@ class Log:
             offset = 0
             for begin in range(0, len(text), _LONGEST):
                 part = text[begin : begin + _LONGEST]
-                # A token may end within a character: only bytes that begin one are
-                # counted.
+                # A token may end inside a character, so only bytes that begin a
+                # character are counted.
                 for token in encoding.decode_tokens_bytes(
                     encoding.encode_ordinary(part)
                 ):
@@ -176,20 +177,20 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     """One memory."""
 
     span: Span
-    """What it is of."""
+    """The utterances that it is about."""
     session: int
     text: str | None = None
-    """What was written of that; None: it is what was said itself."""
+    """The text derived from them; None: the memory is the utterances themselves."""
     cites: tuple[int, ...] = ()
-    """The utterances that it is from, where it is not from all of them."""
+    """The utterances that it is derived from, if not from all of them."""
     keys: dict[str, str] = {}
-    """What it is found by beside its value, by kind."""
+    """Additional search keys, by kind."""
     times: tuple[Range, ...] = ()
-    """Of the events that it tells of."""
+    """The times of the events in it."""
 
 
 class Memories:
-    """All memories of one conversation; knows no thinker."""
+    """All memories of one conversation; independent of any thinker."""
 
     def __init__(
         self, settings: MemorySettings, embeds: EmbeddingFunction | None = None
@@ -201,19 +202,19 @@ class Memories:
         self._indexes = {
             kind: Words() if embeds is None else Vectors(embeds) for kind in kinds
         }
-        # Bytes and an array, which numpy reads without making objects of them.
+        # Bytes and an array, which numpy reads without creating objects.
         self._alive = bytearray()
         self._firsts = array("I")
         self._oldest = 0
 
     def say(self, message: str, reply: str, moment: Any) -> int:
-        """Take in an exchange; return the number of the message, that of the reply being the next."""
+        """Add an exchange; return the number of the message (the reply has the next one)."""
         number = self.log.add(Utterance("user", message, moment))
         self.log.add(Utterance("assistant", reply, moment))
         return number
 
     def add(self, item: MemoryItem) -> int:
-        """Keep a memory; the oldest go where there are more than may be kept. Return its number."""
+        """Add a memory, dropping the oldest beyond the capacity; return its number."""
         value = (
             "\n".join(part.text for part in self.log.parts(item.span))
             if item.text is None
@@ -244,7 +245,7 @@ class Memories:
         return len(self.items) - 1
 
     def forget_memory(self, number: int) -> None:
-        """Never find a memory again."""
+        """Exclude a memory from all further searches."""
         self._alive[number] = 0
 
     def forgotten_numbers(self) -> list[int]:
@@ -256,20 +257,20 @@ class Memories:
         return (number for number, alive in enumerate(self._alive) if alive)
 
     def save(self) -> list[Any]:
-        """Return as JSON what finding would have to work out again."""
+        """Return, as JSON, the index data that is expensive to compute."""
         return [index.save() for index in self._indexes.values()]
 
     def load(self, saved: Sequence[Any]) -> None:
-        """Take over what `save` returned, once the same memories have been added."""
+        """Restore what `save` returned, after the same memories have been added."""
         for index, vectors in zip(self._indexes.values(), saved, strict=True):
             index.load(vectors)
 
     def search(
         self, queries: Sequence[str], *, before: int, within: Range | None = None
     ) -> Ranked:
-        """Return the best memories of what was said before an utterance, with what they are worth.
+        """Return the best memories from before an utterance, with their scores.
 
-        `within`: only those of that time, or that tell of it; all if there are none.
+        `within`: only memories from, or about, that time; all if there are none.
         """
         import numpy as np
 
@@ -283,7 +284,7 @@ class Memories:
                 for item in self.items
             )
             timely = np.fromiter(timed, dtype=np.uint8)
-            # A question about a time of which nothing is kept is asked of everything.
+            # If nothing is kept about that time, the question searches everything.
             alive = alive * timely if (alive * timely).any() else alive
         if not alive.any():
             return []
@@ -301,16 +302,16 @@ class Memories:
     def notes(
         self, numbers: Sequence[int], before: int
     ) -> Iterator[tuple[int, MemoryHit]]:
-        """Yield memories as they are shown, with their numbers: none that others hold, nothing from `before` on.
+        """Yield memories as shown, with their numbers; none that others cover, and nothing from `before` on.
 
-        Made one by one, because most are never shown.
+        Generated lazily, because most are never shown.
         """
         how = self._settings.retrieval
         intervals: dict[int, list[tuple[int, int]]] = {}
         for number in numbers:
             item = self.items[number]
             if item.text is not None:
-                # What was written is shown whole: it holds no tokens of what was said.
+                # Derived text is shown whole: it repeats no tokens of the conversation.
                 moment = self.log.utterances[item.span.first].at
                 yield (
                     number,
@@ -341,7 +342,7 @@ class Memories:
     def _known(
         self, span: Span, intervals: Mapping[int, Sequence[tuple[int, int]]]
     ) -> float:
-        """Return the share of a span's tokens that one of the spans shown has as well, at least."""
+        """Return the share of a span's tokens that the shown spans already cover, at least."""
         total = covered = 0
         for number, start, end in self.log.stretches(span):
             total += end - start
@@ -353,7 +354,7 @@ class Memories:
         return covered / total if total else 1.0
 
     def sources(self, number: int) -> list[str]:
-        """Return the texts that a memory is from, each as it was told: a message, a reply, or both on two lines."""
+        """Return the source texts of a memory as they were told: a message, a reply, or both on two lines."""
         item = self.items[number]
         utterances = self.log.utterances
         if item.cites:

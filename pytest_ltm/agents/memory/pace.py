@@ -1,4 +1,4 @@
-"""Pace: how long a memory has, in real time, until what it was told must be found."""
+"""Pace: the real time that a memory has before new text must be searchable."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from statistics import quantiles
 from pytest_ltm.api.storage import ConfigurationError, pluralize, stopwatch_seconds
 
 LIMIT = 120.0
-"""Seconds after which a text that is polled for counts as missed."""
-# Seconds between two looks: a share of those that have passed, so that a lag is known
-# to 2 %, whatever it is.
+"""Seconds after which a polled text counts as missed."""
+# Seconds between two polls: a share of the elapsed time, so that any lag is known to 2
+# %.
 _SHORTEST = 0.005
 _LONGEST = 0.5
 _SHARE = 0.02
@@ -23,7 +23,7 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class PaceClock:
-    """Where seconds come from, and how they pass; tests have one of their own."""
+    """The source of seconds, and the function that waits; tests use their own."""
 
     seconds: Callable[[], float] = stopwatch_seconds
     sleep: Callable[[float], object] = time.sleep
@@ -34,9 +34,9 @@ class Pace:
     """What happens between the last message and a search."""
 
     polls: bool = False
-    """A search that misses is repeated until the limit."""
+    """Whether a search that misses is repeated until the limit."""
     wait: float = 0.0
-    """Seconds to wait before a search that follows something new."""
+    """Seconds to wait before a search that follows new text."""
     limit: float = LIMIT
     clock: PaceClock = field(default_factory=PaceClock)
 
@@ -47,11 +47,11 @@ class Pace:
 
     @property
     def waits(self) -> bool:
-        """Whether it does more than to let the memory settle."""
+        """Whether it does more than let the memory settle."""
         return self.polls or self.wait > 0
 
     def pauses(self, since: float) -> Iterator[float]:
-        """Yield the seconds to wait before each look at what was written at `since`: 0 before the first."""
+        """Yield the seconds to wait before each poll for text written at `since`; 0 before the first."""
         yield 0.0
         while self.polls and (passed := self.clock.seconds() - since) < self.limit:
             yield min(max(passed * _SHARE, _SHORTEST), _LONGEST)
@@ -61,7 +61,7 @@ _of_run: list[Pace] = []
 
 
 def use_pace(pace: Pace) -> Callable[[], None]:
-    """Have memories that are made from now on keep a pace; return what takes that back."""
+    """Set the pace of memories that are created from now on; return a function that ends this."""
     _of_run.append(pace)
     return partial(_of_run.remove, pace)
 
@@ -72,7 +72,7 @@ def pace_of_run() -> Pace:
 
 
 def parse_pace(text: str) -> Pace:
-    """Return the pace that `settle`, `poll` or a number of seconds means; ConfigurationError for anything else."""
+    """Return the pace for `settle`, `poll` or a number of seconds; ConfigurationError for anything else."""
     word = text.strip().casefold()
     if word in {"settle", "poll"}:
         return Pace(polls=word == "poll")
@@ -98,7 +98,7 @@ def percentiles(values: Sequence[float]) -> str:
 
 
 def lag_sentence(lags: Sequence[float], missed: int, limit: float) -> str:
-    """Return a sentence on a memory's lags; "" if nothing was measured. `limit`: 0 where nothing was polled for."""
+    """Return a sentence on a memory's lags; "" if nothing was measured. `limit`: 0 without polling."""
     if not lags and not missed:
         return ""
     when = f"within {limit:g} s" if limit else "at the first look"

@@ -1,8 +1,8 @@
-"""Paging: an agent that looks after its own memory, by tools, in the manner of MemGPT (Packer et al., 2023).
+"""Paging: an agent that manages its own memory through tools, in the manner of MemGPT (Packer et al., 2023).
 
-It sees two core blocks, a summary, and a queue of messages; older messages and an
-archive are searched by tools. It goes on while it asks for a heartbeat or a tool
-failed; the reply is what it said with `send_message`.
+It sees two core blocks, a summary, and a queue of messages; tools search older messages
+and an archive. It continues as long as it requests a heartbeat or a tool fails; the
+reply is everything sent with `send_message`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 TOOLS: Sequence[Mapping[str, Any]] = load_packaged_yaml(__file__, "tools.yml")
-"""What a model is told of the tools, as an endpoint takes it."""
+"""The tool definitions for a model, in the form that an endpoint takes."""
 STEPS = 10
-"""Steps that one message may take."""
+"""The maximum number of steps per message."""
 
 
 @cache
@@ -50,28 +50,28 @@ def _tools_size() -> int:
 
 
 class MemoryToolCall(Struct, frozen=True):
-    """A call of a tool."""
+    """A tool call."""
 
     tool: str
     arguments: Mapping[str, Any] | None
-    """None: they could not be read."""
+    """None: they could not be parsed."""
     id: str = ""
 
 
 class StepResult(Struct, frozen=True):
-    """The outcome of a step: calls of tools, and what was thought beside."""
+    """The result of a step: tool calls, and the text outside of them."""
 
     calls: tuple[MemoryToolCall, ...]
     text: str = ""
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The next step of a message: calls of tools.
+    """The next step of a message: tool calls.
 
-    By rules: first the user's statements on themselves go into the core memory, or into
-    the archive where there is no room, and what a brief message asks is searched for;
-    then the reply is said, from core memory, summary and queue and what was found, in
-    order of time.
+    By rules: first the user's statements on themselves are written to the core memory,
+    or to the archive if it is full, and a brief question is searched for; then the
+    reply is sent, derived from core memory, summary, queue and search results in order
+    of time.
     """
 
     core: Mapping[str, str]
@@ -79,17 +79,17 @@ class Step(Struct, frozen=True, kw_only=True):
     """Characters that each block may have."""
     summary: str
     messages: tuple[Message, ...]
-    """The queue, the message and what was done for it so far included."""
+    """The queue, including the message and the steps taken for it so far."""
     counts: tuple[int, int]
-    """How many older messages there are, and how many texts in the archive."""
+    """The numbers of older messages and of texts in the archive."""
     message: str
     now: datetime | None
     recent: tuple[Utterance, ...]
-    """What was said in the queue before the message."""
+    """The utterances in the queue before the message."""
     found: tuple[MemoryHit, ...]
-    """What was found for the message so far."""
+    """The memories found for the message so far."""
     first: bool
-    """It is the first step of the message."""
+    """Whether it is the message's first step."""
     reading: NoteReading
     role: str = "step"
     prompts: Prompts = PROMPTS
@@ -109,7 +109,7 @@ class Step(Struct, frozen=True, kw_only=True):
         return [{"role": "system", "content": system}, *self.messages]
 
     def result(self, answer: ModelResponse) -> StepResult:
-        """Return the calls as they are: one that cannot be read, or of no tool, fails when it is carried out."""
+        """Return the calls unchanged: an unparsable call, or one of an unknown tool, fails on execution."""
         calls = []
         for call in answer.calls:
             try:
@@ -126,7 +126,7 @@ class Step(Struct, frozen=True, kw_only=True):
         return StepResult(tuple(calls), answer.text)
 
     def by_rules(self) -> StepResult:
-        """Return what to write down and to search for; the reply where this is done, or there is nothing."""
+        """Return the notes to write and the searches to make; the reply if none are left."""
         calls: list[MemoryToolCall] = []
 
         def call(tool: str, **arguments: str) -> None:
@@ -203,7 +203,7 @@ class Paging(Thinks):
         self._now = None
 
     def reply(self, message: str) -> Reply:
-        """Return all that is said with `send_message`, "" if nothing is; text outside of tools is a thought."""
+        """Return everything sent with `send_message`, "" if nothing is; text outside of tools is a thought."""
         usage = self.usage()
         text, start, prompt_size = self._answered(message)
         self._keep(message, text)
@@ -212,17 +212,17 @@ class Paging(Thinks):
         return self._since(usage, text)
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the same, and go back to the queue, the core memory and the archive as they were."""
+        """Return the same, then restore the queue, the core memory and the archive."""
         usage = self.usage()
         archived = len(self._lines)
-        # Not by save and load, which go through the whole archive; it seldom grows
-        # meanwhile.
+        # Not by save and load, which process the whole archive; the archive rarely
+        # grows here.
         state = [*self._queue], dict(self._core), self._summary, self._warned
         try:
             return self._since(usage, self._answered(message)[0])
         finally:
             self._queue, self._core, self._summary, self._warned = state
-            if len(self._lines) > archived:  # only the archive grows before a reply
+            if len(self._lines) > archived:  # only the archive can grow before a reply
                 lines = self._lines[:archived]
                 self._lines = []
                 self._archive = Memories(self._settings, self._embeds)
@@ -232,11 +232,11 @@ class Paging(Thinks):
                 self._lines = lines
 
     def _answered(self, message: str) -> tuple[str, int, int]:
-        """Return what is said to a message, its place in the queue, and the tokens of the last prompt."""
+        """Return the reply to a message, the message's place in the queue, and the tokens of the last prompt."""
         start = self._begin(message)
         for number in range(STEPS):
             step = self._step(message, start, first=not number)
-            # Before each step: what a tool found may have filled the window.
+            # Before each step: search results may have filled the window.
             start -= self._relieve(step, start)
             step = self._step(message, start, first=not number)
             prompt_size = prompt_tokens(step.prompt()) + _tools_size()
@@ -249,7 +249,7 @@ class Paging(Thinks):
         return "\n".join(self._said), start, prompt_size
 
     def accept(self, message: str, reply: str) -> Reply | None:
-        """Take an exchange that is told into the queue and the record; nothing is decided on it."""
+        """Add an exchange to the queue and the record; the agent takes no step for it."""
         if self._settings.filler == "skipped":
             return None
         usage = self.usage()
@@ -261,17 +261,17 @@ class Paging(Thinks):
         return self._since(usage)
 
     def retrieved(self) -> list[str]:
-        """Return the texts that were found for the last reply, as they were found."""
+        """Return the texts found for the last reply."""
         return list(dict.fromkeys(self._retrieved))
 
     def in_context(self) -> list[str]:
-        """Return what the prompt of the last reply had anyway: core memory, and the messages in the queue before it."""
+        """Return the non-retrieved part of the last reply's prompt: core memory, and earlier messages in the queue."""
         return list(self._in_context)
 
     # --- One message.
 
     def _begin(self, message: str) -> int:
-        """Put a message into the queue; return its place."""
+        """Add a message to the queue; return its place."""
         self._said = []
         self._found = []
         self._retrieved = []
@@ -281,8 +281,8 @@ class Paging(Thinks):
         return len(self._queue) - 1
 
     def _step(self, message: str, start: int, *, first: bool) -> Step:
-        # What was said in the queue before the message: each message of the user's with
-        # the reply to it.
+        # The utterances in the queue before the message: each user message with its
+        # reply.
         sides = sum(queued["role"] == "user" for queued in self._queue[:start])
         utterances = self._messages.log.utterances
         return Step(
@@ -301,7 +301,7 @@ class Paging(Thinks):
         )
 
     def _carried_out(self, thought: StepResult) -> bool:
-        """Carry calls out, in order; return whether the agent goes on."""
+        """Execute calls in order; return whether the agent continues."""
         self.observe(
             "text outside of tools, not said",
             failed=not thought.calls and bool(thought.text.strip()),
@@ -345,7 +345,7 @@ class Paging(Thinks):
         return goes_on
 
     def _called(self, call: MemoryToolCall) -> str:
-        """Return what a tool answers, or raise why it failed."""
+        """Return the output of a tool; raises _Failed with the reason if it fails."""
         tools = [tool["function"]["name"] for tool in TOOLS]
         arguments = call.arguments
         if call.tool not in tools:
@@ -365,7 +365,7 @@ class Paging(Thinks):
             case "conversation_search_date":
                 start = _date_argument(arguments, "start_date")
                 end = _date_argument(arguments, "end_date") + timedelta(days=1)
-                # Days of the user's, who lives in the conversation's time zone.
+                # The user means days in the conversation's time zone.
                 zone = None if self._now is None else self._now.tzinfo
                 within = Range(
                     datetime.combine(start, time(), zone),
@@ -396,7 +396,7 @@ class Paging(Thinks):
     # --- The tools.
 
     def _edit_core(self, arguments: Mapping[str, Any], *, adds: bool) -> None:
-        """Add a line to a block, or replace a part of it; in vain where it would not fit."""
+        """Add a line to a block, or replace a part of it; fails if the block would be too long."""
         block = _text_argument(arguments, "name")
         room = self._settings.notebook.size
         if block not in self._core:
@@ -417,8 +417,6 @@ class Paging(Thinks):
                 f"block {block!r} would have {len(content)} characters, and has room for {room}"
             )
         self._core[block] = content
-
-    # --- The tools.
 
     def _page(
         self, where: Memories, numbers: Sequence[int], arguments: Mapping[str, Any]
@@ -460,16 +458,16 @@ class Paging(Thinks):
             )
         )
 
-    # --- Pressure: a warning, then the oldest messages give way to a summary.
+    # --- Pressure: a warning, then a summary replaces the oldest messages.
 
     def _relieve(self, step: Step, start: int) -> int:
-        """Warn, or make room, where the queue has grown; return how many messages before `start` are gone."""
+        """Warn or make room if the queue has grown; return the number of messages removed before `start`."""
         used = prompt_tokens(step.prompt()) + _tools_size()
         window = self._settings.window
         if used > window:
             evicted = self._evict(start)
-            # If the window is still too small, what tools found in earlier steps of the
-            # message is left out.
+            # If the window is still too small, drop the search results of the message's
+            # earlier steps.
             over = (
                 prompt_tokens(self._step("", start - evicted, first=False).prompt())
                 + _tools_size()
@@ -488,7 +486,7 @@ class Paging(Thinks):
         return 0
 
     def _evict(self, start: int) -> int:
-        """Sum up the oldest of the messages before a place; return how many are gone."""
+        """Summarize the oldest messages before `start`; return the number removed."""
         keep = max(0, min(start, len(self._queue) - self._pressure.keep))
         total = sum(map(_message_tokens, self._queue))
         evicted = 0
@@ -542,7 +540,7 @@ class Paging(Thinks):
         )
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned; AgentError where other settings saved it."""
+        """Restore what `save` returned; AgentError if other settings saved it."""
         head, lines = self.begin_from(state)
         for line in map(json.loads, lines):
             if isinstance(line, dict):

@@ -1,4 +1,4 @@
-"""Settings: the four control points of a memory system and what belongs to them; presets, and what overrides them."""
+"""Settings: the four control points of a memory system and their parameters; presets and their overrides."""
 
 from __future__ import annotations
 
@@ -30,46 +30,46 @@ _PROMPTS = "prompts"
 
 
 class Value(Struct, frozen=True):
-    """What is kept as one memory, and found as one."""
+    """The unit that is stored, and found, as one memory."""
 
     unit: Unit
-    """An observation is a fact that was made of a whole session."""
+    """An observation is a fact extracted from a whole session."""
     size: int = 0
     """Tokens of a chunk."""
     overlap: float = 0.0
-    """The share of a chunk that is also the next one's."""
+    """The share of a chunk that the next one repeats."""
 
 
 class QuerySettings(Struct, frozen=True):
-    """What is looked for."""
+    """The queries of a search."""
 
     kind: Query = "plain"
-    """`keyphrases`: also those of the message. `tools`: only what is searched for by a tool."""
+    """`keyphrases`: the message's keyphrases, too. `tools`: only searches by tool."""
     count: int = 0
-    """Queries that are thought of, beside the message itself."""
+    """Generated queries, in addition to the message itself."""
 
 
 class NotebookSettings(Struct, frozen=True):
-    """What is written down of the user beside the memories, and shown with each message."""
+    """A record on the user, kept separately from the memories and shown with each message."""
 
     kind: Literal["none", "json", "text", "summary", "portrait", "core"] = "none"
     size: int = 0
-    """Tokens, of a core block characters, that it may have."""
+    """Maximum size in tokens; for a core block, in characters."""
 
 
 class RetrievalSettings(Struct, frozen=True, kw_only=True):
-    """How memories are looked for."""
+    """How memories are searched."""
 
     candidates: int = 250
     """For each query."""
     query: int = 0
-    """Tokens of a query, as many as its beginning has; 0: all."""
+    """Tokens of a query, from its beginning; 0: all."""
     distinct: float = 1.0
-    """The share of a memory that others shown may hold already."""
+    """The share of a memory that other shown memories may already cover."""
     expand: tuple[int, int] | None = None
-    """Tokens on each side, at least and at most, that a chunk is shown with, up to the end of a line."""
+    """Minimum and maximum tokens shown on each side of a chunk, up to the end of a line."""
     capacity: int = 0
-    """Memories that are kept at most, the newest; 0: all."""
+    """Maximum number of memories, the newest; 0: unlimited."""
 
 
 class Pressure(Struct, frozen=True, kw_only=True):
@@ -78,11 +78,11 @@ class Pressure(Struct, frozen=True, kw_only=True):
     window: int = 16_000
     warn: float = 0.75
     evict: float = 0.75
-    """The share of the queue that a summary takes the place of, the oldest."""
+    """The share of the queue, oldest first, that a summary replaces."""
     keep: int = 3
     """Messages that are never evicted."""
     at: int = 0
-    """Tokens of a prompt after whose reply messages are evicted; 0: before a prompt that would not fit."""
+    """Evict after a reply whose prompt exceeds this many tokens; 0: before a prompt that would not fit."""
 
 
 class MemorySettings(Struct, frozen=True, kw_only=True):
@@ -90,9 +90,9 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
 
     value: Value = field(default_factory=lambda: Value("round"))
     key: tuple[str, ...] = ("value",)
-    """What a memory is found by."""
+    """The search keys of a memory."""
     join: Literal["merge", "replace", "ranks"] = "merge"
-    """How its further keys go with its value: in one text, in its place, or each with a ranking of its own."""
+    """How additional keys combine with the value: in one text, in its place, or each with its own ranking."""
     index: str = "bm25"
     query: QuerySettings = field(default_factory=QuerySettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -101,23 +101,23 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     window: int = 16_384
     """Tokens of the whole prompt of a reply."""
     recent: float | int = 0.5
-    """What was said last: its share of the window (below 1), or how many exchanges."""
+    """The latest exchanges: as a share of the window (below 1), or their number."""
     pause: timedelta = timedelta(hours=1)
-    """A longer one begins another session."""
+    """A longer pause begins a new session."""
     day: int = 0
-    """Tokens after which a day has passed, whatever the clock says; 0: by the clock alone."""
+    """Tokens after which a day has passed, whatever the clock says; 0: by the clock only."""
     pressure: Pressure | None = None
     forgetting: Literal["paper", "code", "off"] = "off"
     filler: Literal["stored", "skipped"] = "stored"
-    """Whether exchanges are kept that are told without asking for a reply."""
+    """Whether exchanges that are told without asking for a reply are kept."""
     mode: Literal["code", "paper"] = "paper"
-    """Whose word holds where a paper and its code differ."""
+    """Whether the paper or its code is followed where they differ."""
     draw: int = 0
-    """The seed of what is forgotten by chance."""
+    """The seed of random forgetting."""
 
     @property
     def longest_prompt(self) -> int:
-        """Tokens of the largest prompt of a reply."""
+        """Tokens of the largest prompt for a reply."""
         if self.pressure is not None:
             return self.pressure.at or self.window
         is_count = isinstance(self.recent, int) and self.recent
@@ -125,7 +125,7 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
         return min(self.window, self.reading.budget + recent)
 
     def record(self) -> dict[str, Any]:
-        """Return the settings as JSON values, as the fingerprint has them."""
+        """Return the settings as JSON values, in the form of the fingerprint."""
         fields: dict[str, Any] = to_record(structs.replace(self, pause=timedelta(0)))
         return fields | {"pause": self.pause.total_seconds()}
 
@@ -168,7 +168,7 @@ def _parse_key(given: Field) -> tuple[str, ...]:
 
 def _one_of(*names: str) -> Callable[[Field], Any]:
     def read(given: Field) -> Any:
-        # YAML takes an `off` for false.
+        # YAML reads `off` as false.
         value = "off" if given.value is False else given.value
         if value not in names:
             raise given.error(
@@ -186,7 +186,7 @@ def _word_or(
     expected: str,
     *near: str,
 ) -> Callable[[Field], T]:
-    """Return what reads one of some words, or a word with numbers behind it; `near`: what a hint may suggest."""
+    """Return a parser for certain words, or a word with numbers; `near`: the words that a hint may suggest."""
 
     def read(given: Field) -> T:
         text = given.value if isinstance(given.value, str) else ""
@@ -265,7 +265,7 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "pause": Field.duration,
     "day": Field.whole,
     "draw": Field.whole,
-    # Not isinstance: true and false are whole numbers to Python.
+    # Not isinstance: Python counts true and false as integers.
     "recent": lambda given: (
         given.whole() if type(given.value) is int else given.number(0, 0.9, _RECENT)
     ),
@@ -275,16 +275,16 @@ _READERS: Mapping[str, Callable[[Field], Any]] = {
     "mode": _one_of("code", "paper"),
 }
 GROUPS = ("reading", "retrieval", "pressure")
-"""Names whose members are said one by one, as in `reading.k=5`."""
+"""Names whose members are given separately, as in `reading.k=5`."""
 NAMES = ("preset", *MemorySettings.__struct_fields__)
-"""What may be said of a memory system."""
+"""All parameters of a memory system."""
 
 
 def memory_settings(fields: Mapping[str, Field]) -> MemorySettings:
-    """Return the settings that fields say; where they say nothing, those of their preset, or the defaults without one.
+    """Return the settings in the fields; for missing fields those of the preset, or the defaults without a preset.
 
-    Raises DefinitionError with the place for a wrong value, or settings that do not go
-    together.
+    Raises DefinitionError with the place for a wrong value, or for incompatible
+    settings.
     """
     preset = fields.get("preset")
     base = preset_settings(preset.value, preset) if preset else MemorySettings()
@@ -328,9 +328,9 @@ def preset_settings(name: str, place: Field | None = None) -> MemorySettings:
 
 
 def preset_file_text(name: str) -> str:
-    """Return the file of a preset, which can be copied and changed, or of the `prompts` that models are sent.
+    """Return the file of a preset, to copy and change, or of the `prompts` for models.
 
-    AgentError if there is no preset of this name.
+    Raises AgentError if there is no preset of this name.
     """
     if name == _PROMPTS:
         return _FOLDER.with_name(f"{_PROMPTS}.yml").read_text(encoding="utf-8")

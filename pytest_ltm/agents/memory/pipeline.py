@@ -1,8 +1,8 @@
-"""Pipeline: an agent whose memory has four control points: what is kept, found by what, looked for how, read how.
+"""Pipeline: an agent whose memory has four control points: value, key, query and reading.
 
-Each message goes the same way, asked or told: what has ended (a session, a day) is
-written up, the notebook is brought up to date, memories are found, the reply is read
-from them, and both sides of the exchange are kept.
+Each message, asked or told, takes the same steps: what has ended (a session, a day) is
+written up, the notebook is updated, memories are searched, the reply is read from them,
+and both sides of the exchange are stored.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 VERSION = 2
-"""Goes up when replies change: part of the fingerprint."""
-# Tokens of the age before a message, at most.
+"""Increase when replies change: part of the fingerprint."""
+# Maximum tokens of the age shown before a message.
 _AGE = 16
-# Tokens around notes and what is known, at most.
+# Maximum tokens around notes and the notebook.
 _HEADING = 24
-# A session is written up when it has this part of the window, even if it goes on.
+# A session is written up once it fills this fraction of the window, even if it
+# continues.
 _SESSION = 8
 _LONGEST = 4096
 # What a model writes for the memory, by role.
@@ -68,7 +69,7 @@ _WRITTEN = {
 
 
 class Thinks(TakesTurns):
-    """What every memory system here has: someone who thinks, whose use and calls are counted, and the time."""
+    """Base of the memory systems: a thinker whose usage and calls are counted, and the time."""
 
     def __init__(
         self,
@@ -79,17 +80,18 @@ class Thinks(TakesTurns):
     ) -> None:
         self._settings = settings
         self._thinker = thinker
-        self._embeds: Any = embeds  # a function, which may have more: usage(), close()
+        # a function, which may also have usage() and close()
+        self._embeds: Any = embeds
         self._configured = configuration or {}
         self._used = Usage()
         self._now: datetime | None = None
         self._calls = Counter[str]()
         self._ending = "", ""
-        """How the last words of a reply ended, and what was thought for it."""
+        """The finish reason of the reply, and the thoughts for it."""
         self._observed: dict[str, tuple[int, int]] = {}
-        """What went wrong since the last reply, and how often it could have."""
+        """Problems since the last reply, with the number of times they occurred and could have."""
         self._lines: list[str] = []
-        """What was kept, one line of JSON each, made once: saving only joins them."""
+        """What was stored, one line of JSON each, encoded once: saving just joins them."""
         self.reset()
 
     def reset(self) -> None:
@@ -97,11 +99,11 @@ class Thinks(TakesTurns):
         raise NotImplementedError
 
     def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time."""
+        """Set the conversation's time."""
         self._now = now
 
     def usage(self) -> Usage:
-        """Return what thinking and embeddings have used since it was made; of rules, what a model would have used."""
+        """Return the total usage of thinking and embeddings; for rules, what a model would have used."""
         return self._used + self._embedded()
 
     def _embedded(self) -> Usage:
@@ -110,11 +112,11 @@ class Thinks(TakesTurns):
         return Usage()
 
     def calls(self) -> Mapping[str, int]:
-        """Return how often it thought since it was made, by role."""
+        """Return the number of calls of the thinker so far, by role."""
         return dict(self._calls)
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the replies depend on; no secrets."""
+        """Return the settings that affect the replies; no secrets."""
         return {
             "memory": VERSION,
             **self._settings.record(),
@@ -127,15 +129,16 @@ class Thinks(TakesTurns):
         return self._thinker.turn()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         self._thinker.close()
-        close = getattr(self._embeds, "close", None)  # an endpoint's, not a function's
+        # an endpoint has it, a function does not
+        close = getattr(self._embeds, "close", None)
         if close is not None:
             close()
 
     @property
     def max_message_tokens(self) -> int:
-        """A quarter of the window, and never more than usual."""
+        """The maximum tokens of a message: a quarter of the window, at most the usual maximum."""
         return min(_LONGEST, self._settings.window // 4)
 
     def _think(self, task: Task[R]) -> R:
@@ -158,8 +161,8 @@ class Thinks(TakesTurns):
         return thought.result
 
     def _since(self, before: Usage, text: str = "") -> Reply:
-        """Return a text with what was used since then."""
-        # An endpoint for embeddings costs something even where rules think.
+        """Return a text with the usage since then."""
+        # Embeddings of an endpoint cost something even if rules think.
         free = self._thinker.free and not isinstance(self._embeds, ReportsUsage)
         ending = self._ending
         self._ending = ("", "")
@@ -175,11 +178,11 @@ class Thinks(TakesTurns):
             self._observed[what] = times + failed, of + 1
 
     def ingested(self) -> bytes:
-        """Return what was made of all that was told, for an agent that differs in `reading` only."""
+        """Return the ingested state, for an agent that differs only in `reading`."""
         return self.save()
 
     def adopt(self, ingested: bytes) -> None:
-        """Go on from what another of its kind returned; what was used so far stays."""
+        """Adopt the state of an agent of the same kind; this agent's own usage stays."""
         # Only the first line differs: the rest may be a million tokens, and is not
         # parsed twice.
         first, _, lines = ingested.partition(b"\n")
@@ -194,7 +197,7 @@ class Thinks(TakesTurns):
         raise NotImplementedError
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned."""
+        """Restore what `save` returned."""
         raise NotImplementedError
 
     def _head(self) -> dict[str, Any]:
@@ -207,11 +210,11 @@ class Thinks(TakesTurns):
         }
 
     def all_state(self, **more: Any) -> bytes:
-        """Return all state: a line of JSON, then those of what was kept."""
+        """Return all state: a line of JSON, then a line for each stored item."""
         return "\n".join([json.dumps(self._head() | more), *self._lines]).encode()
 
     def begin_from(self, state: bytes) -> tuple[dict[str, Any], list[str]]:
-        """Forget everything; return the first line of a state, and the others."""
+        """Forget everything; return the first line of a state, parsed, and the other lines."""
         first, *lines = state.decode().split("\n")
         head = json.loads(first)
         self.reset()
@@ -246,11 +249,11 @@ class Pipeline(Thinks):
         self._pad = ""
         self._portrait = {"history": "", "portrait": ""}
         self._strength: dict[int, tuple[int, int]] = {}
-        """How often a memory was recalled, with one more, and the day of the last time."""
+        """One more than the number of times a memory was recalled, and the day of the last time."""
         self._checked = 0
-        """The day on which it was last forgotten."""
+        """The day on which memories were last forgotten."""
         self._extra_days = self._tokens_today = 0
-        """Days that have passed by tokens and not by the clock, and the tokens of the current one."""
+        """Days that passed by tokens, not by the clock, and the tokens of the current day."""
         self._days: list[int] = []
         """The day of each utterance."""
         self._session = self._session_from = self._day_from = 0
@@ -260,7 +263,7 @@ class Pipeline(Thinks):
         self._now = None
 
     def reply(self, message: str) -> Reply:
-        """Return the reply, read from what was found."""
+        """Return the reply, read from the memories found."""
         before = self.usage()
         self._write_up_the_past()
         text = self._think(self._shown(message))
@@ -268,7 +271,7 @@ class Pipeline(Thinks):
         return self._since(before, text)
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the same; only what has ended by now, a session or a day, is written up for good."""
+        """Return the same; only a session or day that has ended is written up permanently."""
         before = self.usage()
         self._write_up_the_past()
         notes = self._user, self._pad, dict(self._strength), self._day_from
@@ -278,7 +281,7 @@ class Pipeline(Thinks):
             self._user, self._pad, self._strength, self._day_from = notes
 
     def accept(self, message: str, reply: str) -> Reply | None:
-        """Keep an exchange that is told, on the way of any other."""
+        """Store an exchange that is told, in the same way as any other."""
         if self._settings.filler == "skipped":
             return None
         before = self.usage()
@@ -296,7 +299,7 @@ class Pipeline(Thinks):
         return self._since(before)
 
     def retrieved(self) -> list[str]:
-        """Return the texts that the memories shown for the last reply are from, best first."""
+        """Return the source texts of the memories shown for the last reply, best first."""
         return list(
             dict.fromkeys(
                 text
@@ -306,13 +309,13 @@ class Pipeline(Thinks):
         )
 
     def in_context(self) -> list[str]:
-        """Return what the prompt of the last reply had anyway: what is known of the user, and what was said last."""
+        """Return the non-retrieved part of the last reply's prompt: the notebook, and the latest exchanges."""
         return list(self._in_context)
 
     # --- Before the message: what has ended.
 
     def _write_up_the_past(self) -> None:
-        """Write up the session and the day that have ended since the last message."""
+        """Write up a session and a day that have ended since the last message."""
         last_time = self._spoke
         self._spoke = self._now
         if last_time is None or self._now is None:
@@ -337,7 +340,7 @@ class Pipeline(Thinks):
             self._forget_faded()
 
     def _paint_portrait(self) -> None:
-        """Keep a summary of the day, and bring history and portrait of the user up to date."""
+        """Store a summary of the day, and update history and portrait of the user."""
         utterances = self._memories.log.utterances
         day = tuple(
             utterance for utterance in utterances[self._day_from :] if utterance.text
@@ -357,11 +360,11 @@ class Pipeline(Thinks):
             self._portrait[part] = self._think(task)
 
     def _forget_faded(self) -> None:
-        """Forget each memory with the chance that the curve gives it, at a change of day.
+        """Forget each memory with the probability of the forgetting curve, at a change of day.
 
-        As the code has it, the chance is drawn each day anew from the days since the
-        last recall, so that the chances multiply, a memory has three levels of strength,
-        and none lasts 30 days; in the paper, memories fade along the curve itself.
+        In the code's version, a new chance is drawn each day from the days since the
+        last recall, so that the chances multiply, strength has three levels, and no
+        memory lasts 30 days; in the paper's, memories fade along the curve itself.
         """
         today = self._today()
         for number in list(self._memories.remembered_numbers()):
@@ -414,7 +417,7 @@ class Pipeline(Thinks):
             )
 
     def _keyed(self, span: Span) -> MemoryItem:
-        """Return what was said as a memory, with further keys."""
+        """Return utterances as a memory, with additional keys."""
         parts = self._memories.log.parts(span)
         if not parts:
             return MemoryItem(span=span, session=self._session)
@@ -430,7 +433,7 @@ class Pipeline(Thinks):
         return MemoryItem(span=span, session=self._session, keys=keys, times=times)
 
     def _key(self, kind: str, utterances: tuple[Utterance, ...]) -> str:
-        """Return a key of what was said; `user` and `user-...`: of what the user said."""
+        """Return a key of utterances; `user` and `user-...`: only of the user's."""
         side, _, rest = kind.partition("-")
         if side == "user":
             utterances = tuple(
@@ -448,7 +451,7 @@ class Pipeline(Thinks):
         return self._think(roles.Summary(said=utterances))
 
     def _sum_up(self) -> None:
-        """Bring a notebook up to date that is one summary of everything: with what was said since it was written."""
+        """Update a notebook that is one summary of everything with the utterances since the last update."""
         utterances = self._memories.log.utterances
         new = tuple(
             utterance for utterance in utterances[self._day_from :] if utterance.text
@@ -468,12 +471,12 @@ class Pipeline(Thinks):
             return 0
         return self._now.toordinal() + self._extra_days
 
-    # --- The message: what is written down, looked for, and shown.
+    # --- The message: what is noted, searched for, and shown.
 
     def _note_down(
         self, message: str, *, looks: bool = True
     ) -> tuple[str, tuple[str, ...]]:
-        """Bring the notebook up to date; return what is shown of it, and further queries if anything `looks`."""
+        """Update the notebook; return its shown text, and further queries if `looks`."""
         notebook = self._settings.notebook
         query = self._settings.query
         limit = min(notebook.size, self._settings.window // 4)
@@ -566,10 +569,10 @@ class Pipeline(Thinks):
         return structs.replace(bare, notes=notes, recent=recent)
 
     def _recent(self, used: int) -> tuple[tuple[Utterance, ...], int]:
-        """Return what was said last, as much as is shown of it, and the number of its first utterance.
+        """Return the latest utterances to show, and the number of the first one.
 
-        What is not kept as a memory yet is shown in any case, as far as it fits into
-        half of the window.
+        Utterances that are not stored as memories yet are always shown, as far as they
+        fit into half of the window.
         """
         utterances = self._memories.log.utterances
         share = self._settings.recent
@@ -592,7 +595,7 @@ class Pipeline(Thinks):
     def _recall(
         self, message: str, queries: Sequence[str], first: int, budget: int
     ) -> tuple[MemoryHit, ...]:
-        """Return the notes that are shown of what was said before an utterance; who is recalled gains strength."""
+        """Return the notes to show from before an utterance; recalled memories gain strength."""
         self._found = []
         if budget <= 0 or not first:
             return ()
@@ -626,7 +629,7 @@ class Pipeline(Thinks):
                 self._strength[number] = (int(min(strength + 1, most)), self._today())
         return chosen
 
-    # --- After it: both sides are kept.
+    # --- After the message: both sides are stored.
 
     def _keep(self, message: str, reply: str) -> None:
         number = self._memories.say(message, reply, self._now)
@@ -682,7 +685,7 @@ class Pipeline(Thinks):
             self._lines.append(json.dumps(to_builtins(item)))
 
     def _derived(self) -> bool:
-        """Return whether all memories follow from what was said, so that none is saved."""
+        """Return whether all memories can be derived from the conversation, so that none must be saved."""
         settings = self._settings
         is_plain = settings.key == ("value",) and settings.query.kind != "time-aware"
         return (
@@ -694,7 +697,7 @@ class Pipeline(Thinks):
     # --- State.
 
     def save(self) -> bytes:
-        """Return all state: a line of JSON, then one for each exchange and each memory that was written of it."""
+        """Return all state: a line of JSON, then one for each exchange and each memory derived from it."""
         return self.all_state(
             user=self._user,
             pad=self._pad,
@@ -712,7 +715,7 @@ class Pipeline(Thinks):
         )
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned; AgentError where other settings saved it."""
+        """Restore what `save` returned; AgentError if other settings saved it."""
         head, lines = self.begin_from(state)
         for line in map(json.loads, lines):
             if isinstance(line, dict):

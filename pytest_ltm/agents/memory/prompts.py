@@ -1,4 +1,4 @@
-"""What models are told by role: our words, or those of a file that a user wrote."""
+"""The prompts of each role: ours, or those in a user's file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _VERSION = "version"
 
 
 class Prompts(Struct, frozen=True):
-    """The words of every role."""
+    """The prompts of every role."""
 
     words: Mapping[str, Any]
-    """Texts by role and name, some of them nested once more."""
+    """Texts by role and name, some of them nested one level deeper."""
     record: object
-    """What a fingerprint has of them: our version, or a file's name and hash."""
+    """The fingerprint's entry: our version, or a file's name and hash."""
 
     def __getitem__(self, role: str) -> Mapping[str, Any]:
         """Return the texts of a role."""
@@ -35,14 +35,14 @@ def _load_own() -> Prompts:
 
 
 PROMPTS = _load_own()
-"""Our own words."""
+"""Our own prompts."""
 
 
 def load_role_prompts(path: Path) -> Prompts:
-    """Return the words of a file, ours for roles and texts that it leaves out.
+    """Return the prompts in a file, with ours for missing roles and texts.
 
-    DefinitionError, with the place, for an unknown role or text, a part that nobody
-    fills in, or a text without any of the parts that ours has.
+    Raises DefinitionError, with the place, for an unknown role or text, an unknown
+    placeholder, or a text without any of the placeholders of ours.
     """
     words = _merge_texts(load_yaml(path), PROMPTS.words)
     digest = hashlib.sha256(read_regular(path)).hexdigest()
@@ -50,7 +50,7 @@ def load_role_prompts(path: Path) -> Prompts:
 
 
 def _merge_texts(given: Field, ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our texts, those that are given in their place."""
+    """Return our texts, replaced by the given ones."""
     merged = dict(ours)
     for name, field in given.mapping([*ours]).items():
         if isinstance(ours[name], Mapping):
@@ -62,12 +62,12 @@ def _merge_texts(given: Field, ours: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list_parts(text: str) -> set[str]:
-    """Return the names in braces; ValueError for a brace that stands alone."""
+    """Return the names in braces; ValueError for an unmatched brace."""
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
 def _check_parts(field: Field, parts: set[str]) -> None:
-    """Raise DefinitionError for other parts than ours has, or for none of them; what has none is sent as it stands."""
+    """Raise DefinitionError for unknown placeholders, or for none; texts of ours without any are not checked."""
     if not parts:
         return
     try:

@@ -1,4 +1,4 @@
-"""Utterances, the notes that a memory finds, and how they are shown for a reply within a budget of tokens."""
+"""Utterances, memory notes, and how notes are shown for a reply within a token budget."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from pytest_ltm.agents.reader.memory_policies import count_tokens
 from pytest_ltm.api.storage import Field, describe_duration
 
 Role: TypeAlias = Literal["user", "assistant", ""]
-"""Who spoke; "": neither side, as with a summary."""
+"""The speaker; "": neither side, as with a summary."""
 
 
 class Utterance(Struct, frozen=True):
-    """What one side said in one turn, or a part of it."""
+    """The text of one side in one turn, or a part of it."""
 
     role: Role
     text: str
     at: datetime | None = None
-    """The conversation's time, aware; None where it is not known."""
+    """The conversation's time, aware; None if unknown."""
 
 
 class MemoryHit(Struct, frozen=True):
-    """What a memory found: one utterance, or several that belong together."""
+    """A search result of a memory: one utterance, or several that belong together."""
 
     id: str
     utterances: tuple[Utterance, ...]
     session: str = ""
-    """The dated sub-dialogue that it is from; "" where there is only one."""
+    """The dated sub-dialogue that it comes from; "" if there is only one."""
 
     @property
     def text(self) -> str:
-        """Its utterances, a line each, without who spoke."""
+        """Its utterances, one per line, without speakers."""
         return "\n".join(utterance.text for utterance in self.utterances)
 
     @property
     def begin_time(self) -> datetime | None:
-        """When it began; None where that is not known."""
+        """The time of its first utterance; None if unknown."""
         return self.utterances[0].at if self.utterances else None
 
 
@@ -49,26 +49,28 @@ class NoteReading(Struct, frozen=True, kw_only=True):
 
     format: Literal["text", "json"] = "text"
     k: int = 10
-    """How many notes at most."""
+    """The maximum number of notes."""
     budget: int = 8000
-    """How many tokens they may take at most, in the form in which they are shown."""
+    """The maximum tokens of the notes, in their shown form."""
     order: Literal["time", "relevance"] = "time"
     age: bool | Literal["date"] = True
-    """Whether to show how long ago something was said, or on which date."""
+    """Whether to show the age of an utterance, or its date."""
     notes: Literal["none", "per-item", "con"] = "none"
-    """Whether a model first reads each by itself and writes down what it says to the question (`per-item`), or reads
-    all of them in the prompt of the reply and writes its notes first (`con`: chain of note)."""
+    """Whether a model first notes what each memory says to the question, in a call each (`per-item`), or
+    reads all of them in the prompt of the reply and writes its notes first (`con`:
+    chain of note).
+    """
 
     def choose_notes(
         self, memory_hits: Iterable[MemoryHit], now: datetime | None
     ) -> tuple[MemoryHit, ...]:
-        """Return as many of the notes as fit, in `order`; `memory_hits` come best first.
+        """Return as many notes as fit, in `order`; `memory_hits` must be sorted best first.
 
-        A note that does not fit is passed over. In the order of time, notes without a
-        time come first.
+        A note that does not fit is skipped. In order of time, notes without a time come
+        first.
         """
         chosen: list[MemoryHit] = []
-        # The brackets of a list in JSON take room, too.
+        # The brackets of a JSON list use tokens, too.
         room = self.budget - count_tokens(self.format_notes((), now))
         for note in memory_hits:
             if len(chosen) == self.k:
@@ -86,7 +88,7 @@ class NoteReading(Struct, frozen=True, kw_only=True):
         return tuple(chosen)
 
     def format_notes(self, notes: Sequence[MemoryHit], now: datetime | None) -> str:
-        """Return the notes as text: a line or more for each, or a list in JSON."""
+        """Return the notes as text: one or more lines each, or a JSON list."""
         texts = [self._format_note(note, now) for note in notes]
         if self.format == "json":
             return "[\n" + ",\n".join(texts) + "\n]"
@@ -103,7 +105,7 @@ class NoteReading(Struct, frozen=True, kw_only=True):
     def _shown_fields(
         self, utterance: Utterance, now: datetime | None
     ) -> dict[str, str]:
-        """Return when it was said, by whom, and its text; what is not known or not shown is left out."""
+        """Return the time, speaker and text of an utterance; unknown or hidden fields are left out."""
         if self.age:
             when = time_since(utterance, None if self.age == "date" else now)
         else:
@@ -118,12 +120,12 @@ def _format_utterance(fields: Mapping[str, str]) -> str:
     return f"{when}{who}{fields['text']}"
 
 
-# Tokens between one note and the next, at most.
+# Maximum tokens between two notes.
 _BREAK = 2
 
 
 def time_since(utterance: Utterance, now: datetime | None) -> str:
-    """Return how long ago something was said, its day and time where the present is not known; "" if neither is."""
+    """Return the age of an utterance, or its date and time if `now` is unknown; "" if it has no time."""
     if utterance.at is None:
         return ""
     if now is None:
@@ -132,17 +134,17 @@ def time_since(utterance: Utterance, now: datetime | None) -> str:
 
 
 def format_moment(moment: datetime | None) -> str | None:
-    """Return a moment as it is saved."""
+    """Return a moment in the form in which it is saved."""
     return None if moment is None else moment.isoformat()
 
 
 def read_moment(text: str | None) -> datetime | None:
-    """Return the moment that `format_moment` returned as a text."""
+    """Return the moment that `format_moment` turned into a text."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def shorten_to_tokens(text: str, tokens: int) -> str:
-    """Return the beginning of a text, of at most that many tokens."""
+    """Return the beginning of a text, at most `tokens` tokens long."""
     # Cut in proportion until it fits: encoding is slow, and tokens differ in length.
     while (size := count_tokens(text)) > tokens:
         text = text[: len(text) * tokens // size]
@@ -161,7 +163,7 @@ PARAMETERS = ("format", "k", "budget", "order", "age", "notes")
 def parse_reading(
     fields: Mapping[str, Field], default: NoteReading | None = None
 ) -> NoteReading:
-    """Return the reading that fields describe, by `default` what they leave out; DefinitionError for a wrong value."""
+    """Return the reading in the fields, with `default` for missing ones; DefinitionError for a wrong value."""
     base = default or NoteReading()
     values: dict[str, Any] = {name: getattr(base, name) for name in PARAMETERS}
     for name in fields.keys() & values.keys():

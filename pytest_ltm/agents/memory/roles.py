@@ -1,7 +1,7 @@
-"""Tasks: what a memory system has to think about beside replying, a role each with its own input and result; times.
+"""Tasks: the reasoning of a memory system besides replying, one role each with its own input and result; times.
 
-What a model answers is read generously; a ValueError says that it could not be. What follows by rules is told beside
-each: it holds whatever a person could copy out, and no more.
+A model's answer is parsed leniently; a ValueError means that it could not be. Each task
+documents its result by rules, which contains what a person could copy out, and no more.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ _DAY = lazy_pattern(
     r"\b(the day before yesterday|yesterday|last night)\b", re.IGNORECASE
 )
 _BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1}
-# The share of a length by which people are off, at least.
+# The relative error of people's statements on durations, at least.
 _SLACK = 0.1
 
 
 def spoken_of(text: str, now: datetime) -> Range | None:
-    """Return the stretch of time that a text speaks of, by rules; None if it speaks of none.
+    """Return the time range that a text mentions, by rules; None if it mentions none.
 
-    The date of a message, in brackets before it, is not among what it speaks of.
+    A date in brackets before the message does not count.
     """
     _, rest = split_date(text)
     if match := _AGO.search(rest):
@@ -94,8 +94,8 @@ def spoken_of(text: str, now: datetime) -> Range | None:
         return _last_range(now, match[2].lower(), back=match[1].lower() != "this")
     date_ranges = [*dated_stretches(rest)]
     for date_range in () if date_ranges else yearless_dates(rest, now.year):
-        # The last one that has begun: people seldom ask what will be. No 29 February is
-        # moved to where there is none.
+        # The last one that has begun: people rarely ask about the future. A 29 February
+        # moves to the 28th in years without one.
         days = [
             day.replace(year=day.year - 1, day=min(day.day, 28))
             for day in (date_range.first, date_range.last)
@@ -111,7 +111,7 @@ def spoken_of(text: str, now: datetime) -> Range | None:
 
 
 def _last_range(now: datetime, unit: str, *, back: bool) -> Range:
-    """Return this week, weekend, month or year, or the one before; a day of the week is always one that has passed."""
+    """Return this or the previous week, weekend, month or year; a weekday is always the last one."""
     match unit:
         case "week":
             return _day_range(now, now.weekday() + 7 * back, 7)
@@ -125,7 +125,7 @@ def _last_range(now: datetime, unit: str, *, back: bool) -> Range:
 
 
 def _day_range(now: datetime, ago: int, length: int) -> Range:
-    """Return whole days, the first of which was so many days ago."""
+    """Return `length` whole days, the first of which was `ago` days ago."""
     start = datetime.combine(now.date() - timedelta(days=ago), time(), now.tzinfo)
     return Range(start, start + timedelta(days=length))
 
@@ -136,7 +136,7 @@ class _RoleTask(Struct, frozen=True, kw_only=True):
     prompts: Prompts = PROMPTS
 
     def prompt(self) -> list[Message]:
-        """Return the messages: the role's words with what the task holds."""
+        """Return the messages: the role's prompts with the task's fields filled in."""
         words = self.prompts[self.role]
         return [
             {"role": "system", "content": words["system"]},
@@ -160,7 +160,7 @@ def _numbered_lines(utterances: Sequence[Utterance]) -> str:
 
 
 def _first_json_value(text: str, kind: type) -> Any:
-    """Return the first JSON value of a kind in a text; NoJSON if there is none."""
+    """Return the first JSON value of a type in a text; NoJSON if there is none."""
     for value in json_values(text):
         if isinstance(value, kind):
             return value
@@ -180,8 +180,7 @@ def _text_list(text: str) -> tuple[str, ...]:
     return texts
 
 
-# --- What can be copied out by rules: sentences in which somebody speaks of themselves,
-# and words that say much.
+# --- What rules can copy out: sentences in the first person, and content words.
 
 _SELF = lazy_pattern(
     r"\b(?:I(?: am|'m| was| feel| felt| (?:\w+ )?(?:like|love|enjoy|prefer|hate|want|hope|fear))|my favou?rite)\b",
@@ -200,7 +199,7 @@ _ITEM = ' "{}",'
 
 
 def _telling_words(text: str) -> list[str]:
-    """Return the names in a text, then its long words that are not common, each once."""
+    """Return the names in a text, then its long uncommon words, without duplicates."""
     words = [*_CAPITAL.findall(text), *_WORD.findall(text)]
     return list(
         dict.fromkeys(word for word in words if word.lower() not in COMMON["history"])
@@ -208,14 +207,14 @@ def _telling_words(text: str) -> list[str]:
 
 
 def own_statements(text: str) -> Iterator[str]:
-    """Yield the statements of a brief text in which somebody speaks of themselves."""
+    """Yield the first-person statements of a brief text."""
     for sentence in split_into_sentences(text) if len(text) <= MAX_CLOSELY_READ else ():
         if speaks_of_self(sentence) and not sentence.endswith("?"):
             yield sentence
 
 
 def asks_something(message: str) -> bool:
-    """Return whether a brief message wants an answer: it has a question, or begins with a request."""
+    """Return whether a brief message expects an answer: it has a question, or begins with a request."""
     return len(message) <= MAX_CLOSELY_READ and bool(_questions(message))
 
 
@@ -228,7 +227,7 @@ def _questions(text: str) -> list[str]:
 
 
 def _own_queries(message: str, count: int) -> tuple[str, ...]:
-    """Return queries for what a brief message asks: its questions, and the words in them that say much."""
+    """Return queries for a brief message: its questions, and their content words."""
     if not asks_something(message):
         return ()
     asked = " ".join(_questions(message))
@@ -238,11 +237,11 @@ def _own_queries(message: str, count: int) -> tuple[str, ...]:
     )[:count]
 
 
-# --- Queries, and what is known of the user.
+# --- Queries, and the record on the user.
 
 
 class Queries(_RoleTask, frozen=True, kw_only=True):
-    """Queries for what must be known to reply to a message. By rules: its questions, and what says much in them."""
+    """Queries for what a reply to a message requires. By rules: its questions, and their content words."""
 
     message: str
     last: str
@@ -255,22 +254,22 @@ class Queries(_RoleTask, frozen=True, kw_only=True):
         return _text_list(answer.text)[: self.count]
 
     def by_rules(self) -> tuple[str, ...]:
-        """Return up to two."""
+        """Return up to two queries."""
         return _own_queries(self.message, self.count)
 
 
 class Described(Struct, frozen=True):
-    """What is known of the user, and queries for what else must be known."""
+    """The record on the user, and queries for what else a reply requires."""
 
     user: Mapping[str, Any]
     queries: tuple[str, ...] = ()
 
 
 class Describe(_RoleTask, frozen=True, kw_only=True):
-    """The JSON object on the user brought up to date, and queries, in one call.
+    """The updated JSON object on the user, and queries, in one call.
 
-    By rules: each statement that says what something of the user's is, under the name
-    of that thing, of all others of people on themselves those that say most; and the
+    By rules: each statement that describes one of the user's own things, under the name
+    of that thing; of all other first-person statements those that say most; and the
     queries of `Queries`.
     """
 
@@ -279,7 +278,7 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
     last: str
     count: int
     size: int
-    """Tokens that the object may have."""
+    """Maximum tokens of the object."""
     role: str = "user"
 
     def _shown(self) -> dict[str, object]:
@@ -299,7 +298,7 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
         )
 
     def by_rules(self) -> Described:
-        """Return the object with what the message says, newest last, and up to two queries."""
+        """Return the object with the message's statements, newest last, and up to two queries."""
         user = dict(self.user)
         for statement in list_statements(self.message):
             if speaks_of_self(statement.text):
@@ -311,23 +310,23 @@ class Describe(_RoleTask, frozen=True, kw_only=True):
 
 
 def _note_statement(user: dict[str, Any], statement: Statement) -> None:
-    """Note a statement under each thing of the user's that it names, else among the notes."""
+    """Store a statement under each of the user's own things that it describes, else among the notes."""
     things = own_things(statement.text)
-    # The newest stand last.
+    # The newest come last.
     for thing in things:
         user.pop(thing, None)
         user[thing] = statement.line
     if not things:
         field = statement.speaker or NOTES
         notes = user.get(field, [])
-        if not isinstance(notes, list):  # as a model may have written it
+        if not isinstance(notes, list):  # a model may have written something else
             notes = [str(notes)]
         earlier = [note for note in notes if note != statement.text]
         user[field] = [*earlier, statement.text]
 
 
 def _fit_notes(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
-    """Return an object with those notes in its lists that say most, as far as it takes more tokens than it may."""
+    """Return an object within a number of tokens, keeping the notes in its lists that say most."""
     if count_tokens(shown_user(user)) <= size:
         return user
     lists = {field: notes for field, notes in user.items() if isinstance(notes, list)}
@@ -347,7 +346,7 @@ def _fit_notes(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
 
 
 def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]:
-    """Return an object without its oldest fields, as far as it takes more tokens than it may."""
+    """Return an object within a number of tokens, without its oldest fields if necessary."""
     kept = dict(user)
     while kept and count_tokens(shown_user(kept)) > size:
         kept.pop(next(iter(kept)))
@@ -355,14 +354,14 @@ def _drop_oldest_fields(user: Mapping[str, Any], size: int) -> Mapping[str, Any]
 
 
 def shown_user(user: Mapping[str, Any]) -> str:
-    """Return an object on the user as it is shown, "" for an empty one."""
+    """Return an object on the user as text, "" for an empty one."""
     if user:
         return json.dumps(user, ensure_ascii=False)
     return ""
 
 
 class Jot(_RoleTask, frozen=True, kw_only=True):
-    """The scratchpad brought up to date. By rules: the user's statements on themselves, a line each, newest last."""
+    """The updated scratchpad. By rules: the user's first-person statements, one per line, newest last."""
 
     pad: str
     message: str
@@ -371,14 +370,14 @@ class Jot(_RoleTask, frozen=True, kw_only=True):
     role: str = "scratchpad"
 
     def result(self, answer: ModelResponse) -> str:
-        """Return the text between the backticks, the newest lines that fit."""
+        """Return the text between the backticks, with the newest lines that fit."""
         blocks = fenced_blocks(answer.text)
         if not blocks:
             raise NoJSON("no text between backticks")
         return _newest_lines(blocks[-1].strip().split("\n"), self.size)
 
     def by_rules(self) -> str:
-        """Return the pad with what the message says."""
+        """Return the pad with the message's statements."""
         old = self.pad.split("\n") if self.pad else []
         return _newest_lines(
             list(dict.fromkeys([*old, *own_statements(self.message)])), self.size
@@ -386,7 +385,7 @@ class Jot(_RoleTask, frozen=True, kw_only=True):
 
 
 def _newest_lines(lines: Sequence[str], size: int) -> str:
-    """Return the last lines that have at most this many tokens."""
+    """Return the last lines that fit into `size` tokens."""
     kept: list[str] = []
     for line in reversed(lines):
         size -= count_tokens(line) + 1
@@ -396,25 +395,24 @@ def _newest_lines(lines: Sequence[str], size: int) -> str:
     return "\n".join(reversed(kept))
 
 
-# --- What is written down of memories as they are stored: further keys, and memories of
-# another kind.
+# --- Derived when memories are stored: additional keys, and other kinds of memories.
 
 
 class ExtractedFact(Struct, frozen=True):
-    """Something that was told, and the places of what told it among what was shown, from 0."""
+    """A fact, and the positions of its sources among the shown utterances, from 0."""
 
     text: str
     cites: tuple[int, ...]
 
 
 class Facts(_RoleTask, frozen=True, kw_only=True):
-    """Facts that are told. By rules: statements of somebody on themselves, or with names or numbers."""
+    """Facts in the utterances. By rules: first-person statements, and those with names or numbers."""
 
     said: tuple[Utterance, ...]
     role: str = "facts"
 
     def result(self, answer: ModelResponse) -> tuple[ExtractedFact, ...]:
-        """Return the facts; one that cites nothing cites everything."""
+        """Return the facts; a fact without sources cites all utterances."""
         matching = []
         for entry in _first_json_value(answer.text, list):
             text = entry.get("fact") if isinstance(entry, dict) else entry
@@ -452,7 +450,7 @@ class Facts(_RoleTask, frozen=True, kw_only=True):
 
 
 class Keyphrases(_RoleTask, frozen=True, kw_only=True):
-    """Words by which something can be found again. By rules: names, and long words that are not common."""
+    """Keyphrases by which utterances can be found. By rules: names, and long uncommon words."""
 
     said: tuple[Utterance, ...]
     role: str = "keyphrases"
@@ -462,7 +460,7 @@ class Keyphrases(_RoleTask, frozen=True, kw_only=True):
         return _text_list(answer.text)[:_PHRASES]
 
     def by_rules(self) -> tuple[str, ...]:
-        """Return up to eight of them, in the order in which they are said."""
+        """Return up to eight phrases: names first, then words."""
         return tuple(
             _telling_words(
                 "\n".join(utterance.text[:MAX_CLOSELY_READ] for utterance in self.said)
@@ -471,17 +469,18 @@ class Keyphrases(_RoleTask, frozen=True, kw_only=True):
 
 
 class Summary(_RoleTask, frozen=True, kw_only=True):
-    """What was said in short. By rules: of what was known and of what the user said, the statements that say most.
+    """A summary. By rules: of the earlier summary and the user's statements, those that say most.
 
-    A personality is what people say of what they are, like and feel; a day is the rest.
+    A personality is what people say about what they are, like and feel; a day is
+    everything else.
     """
 
     said: tuple[Utterance, ...]
     of: str = "session"
-    """What the summary is of: a key of the prompts' `wanted`."""
+    """The subject of the summary: a key of the prompts' `wanted`."""
     earlier: str = ""
     size: int = 200
-    """Tokens that it may have."""
+    """Maximum tokens."""
     role: str = "summary"
 
     def _shown(self) -> dict[str, object]:
@@ -496,7 +495,7 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
         return shorten_to_tokens(answer.text.strip(), self.size)
 
     def by_rules(self) -> str:
-        """Return these statements, a line each, in the order in which they were told."""
+        """Return the statements, one per line, by date and speaker."""
         told = [
             statement
             for utterance in self.said
@@ -512,18 +511,18 @@ class Summary(_RoleTask, frozen=True, kw_only=True):
         return (_SELF.search(statement) is not None) == (self.of == "personality")
 
 
-# --- Times: of the events that are told of, and of what a question is about.
+# --- Times: of the events that are mentioned, and of a question's subject.
 
 
 class EventDater(_RoleTask, frozen=True, kw_only=True):
-    """When that was which is told of. By rules: each time that a sentence names."""
+    """The times of events in the utterances. By rules: each time that a sentence mentions."""
 
     said: tuple[Utterance, ...]
     now: datetime
     role: str = "events"
 
     def result(self, answer: ModelResponse) -> tuple[Range, ...]:
-        """Return their times."""
+        """Return the times."""
         return tuple(
             _parse_range(value, self.now)
             for value in _first_json_value(answer.text, list)
@@ -541,7 +540,7 @@ class EventDater(_RoleTask, frozen=True, kw_only=True):
 
 
 class TimeRange(_RoleTask, frozen=True, kw_only=True):
-    """The time that a question is about, None for any. By rules: the time that it names."""
+    """The time that a question is about, None for any. By rules: the time that it mentions."""
 
     message: str
     now: datetime
@@ -553,19 +552,19 @@ class TimeRange(_RoleTask, frozen=True, kw_only=True):
         return _parse_range(matching, self.now) if matching else None
 
     def by_rules(self) -> Range | None:
-        """Return the time that the question names."""
+        """Return the time that the question mentions."""
         return spoken_of(self.message[:MAX_CLOSELY_READ], self.now)
 
 
 def _parse_range(said: object, now: datetime) -> Range:
-    """Return the days that an object says; ValueError where it does not."""
+    """Return the days in an object; ValueError if they are invalid."""
     if not isinstance(said, dict):
         raise NoJSON("a time is not an object")
     days = [
         date.fromisoformat(str(said.get(name, said.get("from"))))
         for name in ("from", "to")
     ]
-    # In the zone of the conversation, as days are meant.
+    # In the conversation's time zone, as people mean days.
     start, end = (datetime.combine(day, time(), now.tzinfo) for day in days)
     if end < start:
         raise NoJSON("a time ends before it begins")
@@ -573,7 +572,7 @@ def _parse_range(said: object, now: datetime) -> Range:
 
 
 class Reread(_RoleTask, frozen=True, kw_only=True):
-    """What one memory says to a message, "" for nothing. By rules: all of it."""
+    """The part of one memory that is relevant to a message, "" for none. By rules: all of it."""
 
     message: str
     note: MemoryHit
@@ -598,5 +597,5 @@ class Reread(_RoleTask, frozen=True, kw_only=True):
         return text
 
     def by_rules(self) -> str:
-        """Return what it says."""
+        """Return the memory's text."""
         return self.note.text

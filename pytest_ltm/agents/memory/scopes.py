@@ -1,4 +1,4 @@
-"""Scope: whose words they are, when and in which session they were said; handed to each method that takes it."""
+"""Scope: the user, session, agent and time of a text, passed to each method that takes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from pytest_ltm.agents.signatures import signature_of
 
 AGENT = "assistant"
-"""The agent of every call, where no test says otherwise."""
+"""The agent of every call, unless a test says otherwise."""
 SCOPE_PARTS = ("user", "session", "agent", "at")
 _ALWAYS = ("at", "session", "user")
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
@@ -19,7 +19,7 @@ _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a memory keeps apart; a method with a parameter `scope` is handed one."""
+    """What a memory must keep separate; a method with a parameter `scope` receives one."""
 
     user: str
     session: str = ""
@@ -28,7 +28,7 @@ class Scope:
     """The conversation's time, aware."""
 
     def values(self) -> dict[str, Any]:
-        """Return the parts by name, each as a method may take it."""
+        """Return the parts by name."""
         return {
             "user": self.user,
             "session": self.session,
@@ -38,10 +38,10 @@ class Scope:
 
 
 def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
-    """Return what a method takes of a scope: one `scope`, its parts by name, or all of them by `**kwargs`.
+    """Return the arguments for a method: one `scope`, its parts by name, or all of them for `**kwargs`.
 
-    A method that hides what it takes, as code in C does, is handed nothing, but `add`
-    and `add_session`, which always had user, session and time.
+    A method without a readable signature, such as one in C, gets none; but `add` and
+    `add_session` get user, session and time, as they always have.
     """
     parameters = _parameters_of(function)
     if parameters is None:
@@ -62,18 +62,18 @@ def scope_arguments(function: object, scope: Scope) -> dict[str, Any]:
 
 
 def takes_scope(function: object, part: str) -> bool:
-    """Return whether a method can be handed a part of the scope: `user`, `session`, `agent` or `at`."""
+    """Return whether a method takes a part of the scope: `user`, `session`, `agent` or `at`."""
     arguments = scope_arguments(function, Scope(user=""))
     return part in arguments or "scope" in arguments
 
 
 def takes_scope_object(function: object) -> bool:
-    """Return whether a method is handed the whole scope as one object."""
+    """Return whether a method takes the whole scope as one object."""
     return _is_named(_parameters_of(function) or {}, "scope")
 
 
 def takes_argument(function: object, name: str) -> bool:
-    """Return whether a method can be handed an argument of this name."""
+    """Return whether a method takes an argument of this name."""
     parameters = _parameters_of(function) or {}
     return _is_named(parameters, name) or any(
         parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
@@ -81,7 +81,7 @@ def takes_argument(function: object, name: str) -> bool:
 
 
 def _parameters_of(function: Any) -> Mapping[str, inspect.Parameter] | None:
-    """Return the parameters by name; None of what hides them."""
+    """Return the parameters by name; None if there is no readable signature."""
     if not callable(function):
         return {}
     try:

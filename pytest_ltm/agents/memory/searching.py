@@ -1,4 +1,4 @@
-"""Index: which keys are most like a query, by words (BM25) or by vectors; grows without ever being built anew."""
+"""Index: finds the keys most similar to a query, by words (BM25) or by vectors; grows without being rebuilt."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 EmbeddingFunction: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector for each text, all of one length."""
 Ranked: TypeAlias = "list[tuple[int, float]]"
-"""Numbers of keys with what they are worth, best first; of equals the older."""
+"""Numbers of keys with their scores, best first; the older of equals first."""
 _WORD = lazy_pattern(r"\w+")
-# Bytes of vectors that are saved with each state, at most: those of 5,400 memories by
-# MiniLM.
+# Maximum bytes of vectors saved with each state: those of 5,400 memories by MiniLM.
 SAVED_BYTES = 8 << 20
 
 
 class Words:
-    """Keys with numbers from 0, by BM25.
+    """Keys numbered from 0, searched by BM25.
 
-    Adding takes time linear in the key, a search in how often the query's words occur.
+    Adding takes time linear in the key; a search, in the occurrences of the query's
+    words.
     """
 
     def __init__(self) -> None:
         self._places: dict[str, array[int]] = {}
-        """By word, the keys that have it, and behind each how often."""
+        """For each word, the keys that contain it, each followed by its count."""
         self._sizes = array("d")
 
     def add(self, keys: Sequence[str]) -> None:
-        """Take in keys."""
+        """Add keys."""
         for key in keys:
             number = len(self._sizes)
             counts = Counter(_search_words(key))
@@ -47,7 +47,7 @@ class Words:
             self._sizes.append(sum(counts.values()))
 
     def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
-        """Return the k best; what shares no word with the query is none of them."""
+        """Return the `k` best keys; keys without any word of the query are left out."""
         import numpy as np
 
         total = len(self._sizes)
@@ -72,10 +72,10 @@ class Words:
         return _top_ranked(worth * np.asarray(alive), k, above=0.0)
 
     def save(self) -> None:
-        """Return None: words are counted in no time."""
+        """Return None: counting words again takes almost no time."""
 
     def load(self, saved: Any) -> None:
-        """Take nothing over."""
+        """Do nothing."""
 
 
 def _search_words(text: str) -> list[str]:
@@ -83,25 +83,25 @@ def _search_words(text: str) -> list[str]:
 
 
 class Vectors:
-    """Keys with numbers from 0, by the cosine of vectors."""
+    """Keys numbered from 0, searched by cosine similarity."""
 
     def __init__(
         self, embeds: EmbeddingFunction, *, saved_bytes: int = SAVED_BYTES
     ) -> None:
-        """`saved_bytes`: of the vectors in `save()`; later ones are asked for again."""
+        """`saved_bytes`: the maximum bytes of vectors in `save()`; later ones are computed again."""
         self._embeds = embeds
         self._saved_bytes = saved_bytes
         self._size = 0
         self._fresh: list[str] = []
         self._rows: NDArray[Any] | None = None
-        """With room for more than there are, so that adding one takes the same time however many there are."""
+        """With spare rows, so that adding a vector takes constant time."""
 
     def add(self, keys: Sequence[str]) -> None:
-        """Take in keys; they are embedded together, when they are first searched."""
+        """Add keys; they are embedded together, at the first search."""
         self._fresh += keys
 
     def save(self) -> Any:
-        """Return the oldest vectors, exactly, as many as may be written with every state; None if there are none."""
+        """Return the oldest vectors, exactly, as many as may be saved with every state; None if there are none."""
         if self._rows is None:
             return None
         count = min(self._size, self._saved_bytes // self._rows[0].nbytes)
@@ -113,7 +113,7 @@ class Vectors:
         return None
 
     def load(self, saved: Any) -> None:
-        """Take over the vectors of the first keys; the others are embedded as if nothing had happened."""
+        """Restore the vectors of the first keys; the others are embedded as usual."""
         if saved is None:
             return
         import numpy as np
@@ -126,7 +126,7 @@ class Vectors:
         self._fresh = self._fresh[self._size :]
 
     def best_keys(self, query: str, k: int, alive: Any) -> Ranked:
-        """Return the k best."""
+        """Return the `k` best keys."""
         import numpy as np
 
         if self._fresh:
@@ -151,7 +151,7 @@ class Vectors:
         )
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
-        """Return the vectors of texts, each of length 1; AgentFault for what cannot be vectors of these texts."""
+        """Return the vectors of texts, each of length 1; AgentFault for invalid ones."""
         import numpy as np
 
         try:
@@ -189,7 +189,7 @@ def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
 
     numbers = np.flatnonzero(worth > above)
     if len(numbers) > k:
-        # Only what may be among the k best is sorted: there may be a million.
+        # Only candidates for the k best are sorted: there may be a million keys.
         least = np.partition(worth[numbers], len(numbers) - k)[len(numbers) - k]
         numbers = numbers[worth[numbers] >= least]
     ranked = numbers[np.argsort(-worth[numbers], kind="stable")][:k]
@@ -197,7 +197,7 @@ def _top_ranked(worth: Any, k: int, *, above: float) -> Ranked:
 
 
 def fuse_rankings(rankings: Sequence[Ranked], k: int) -> Ranked:
-    """Return the k best of several rankings by the sum of their reciprocal ranks (with 60 added, as is usual)."""
+    """Return the `k` best of several rankings by the sum of their reciprocal ranks (with the usual constant, 60)."""
     if len(rankings) == 1:
         return rankings[0][:k]
     worth: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""Stored: a conversation over a store that is not an agent: what is said is added, what is found is read."""
+"""Stored: a conversation over a store that is not an agent: texts are added, and search results are read."""
 
 from __future__ import annotations
 
@@ -38,23 +38,22 @@ from pytest_ltm.api.model import Reply, TakesTurns, Usage
 from pytest_ltm.api.storage import AgentError, AgentFault, describe_error
 
 VERSION = 2
-"""Goes up when replies change: part of the fingerprint."""
+"""Increase when replies change: part of the fingerprint."""
 PAUSE = timedelta(hours=1)
-"""A longer one begins another session."""
+"""A longer pause begins a new session."""
 _PARTS = 4
 _WRITTEN = 3
 _MISSES = 3
-"""Texts in a row that were not found within the limit, after which none is polled for."""
+"""Misses in a row after which polling stops."""
 _SHOWN = 80
-# Generators in place of two copies of each method: those of a store may be async or
-# not.
+# Generators, so that each method exists once: those of a store may be async or not.
 P = ParamSpec("P")
 Steps: TypeAlias = "Generator[Any, Any, Any]"
-"""Calls of a store, which are awaited where they have to be."""
+"""Calls of a store, which are awaited if necessary."""
 
 
 def stepwise(method: Callable[P, Steps]) -> Callable[P, Any]:
-    """Let a method of such steps return their result; an awaitable from the first on that has to be awaited."""
+    """Make a generator method return its result; an awaitable, from the first step on that must be awaited."""
 
     @wraps(method)
     def run(*values: P.args, **named: P.kwargs) -> Any:
@@ -80,16 +79,16 @@ async def _await_steps(steps: Steps, value: Any) -> Any:
 
 
 class Store(Protocol):
-    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` if it can be restored.
+    """A memory under test; each method may be async. `save() -> bytes` and `load(bytes)` make it restorable.
 
-    Optional: `add_session(messages, *, at, session, user)` in place of `add`,
+    Optional: `add_session(messages, *, at, session, user)` instead of `add`,
     `written()`, `settle()` and `delete(id)`.
     """
 
     def add(
         self, text: str, *, role: str, at: datetime, session: str, user: str
     ) -> Any:
-        """Keep what a user or the assistant said at an aware time; it may return an id, or several."""
+        """Add a text of a user or the assistant, with an aware time; it may return one or more ids."""
         ...
 
     def search(self, query: str, *, k: int) -> Iterable[Any]:
@@ -105,7 +104,7 @@ class Stored(TakesTurns):
     """One conversation.
 
     AnswersAlone, AcceptsHistory, TimeAware, ReportsUsage, ShowsRetrieval, Configured;
-    Resettable and Checkpointable as the store is.
+    Resettable and Checkpointable if the store is.
     """
 
     def __init__(
@@ -119,9 +118,9 @@ class Stored(TakesTurns):
         *,
         is_shared: bool = False,
     ) -> None:
-        """`heard`: who was told a text first, by its hash; it is common to all conversations of one store.
+        """`heard`: by a text's hash, the first user who told it; shared by all conversations of one store.
 
-        `is_shared`: so is the store.
+        `is_shared`: whether the conversations also share the store itself.
         """
         self._store = store
         self._name = name
@@ -132,14 +131,14 @@ class Stored(TakesTurns):
         self._now: datetime | None = None
         self._used = Usage()
         self._lent = is_shared
-        """The store is another's."""
+        """Whether the store belongs to another conversation."""
         self._pace = pace_of_run()
         self._lags: list[float] = []
         """Seconds from a write to the first search that found it."""
         self._missed = self._missed_in_a_row = 0
         """Texts that no search found within the limit."""
         self._begin()
-        # On the instance: a member is what a capability is known by.
+        # On the instance: its members decide which capabilities it has.
         if separates_users(store):
             self.reply, self.accept = self._reply_to, self._accept_from  # type: ignore[method-assign]
         for methods in (
@@ -156,35 +155,36 @@ class Stored(TakesTurns):
             self.settle = self._settle
 
     def _begin(self) -> None:
-        # Another one after each reset: what a store cannot forget is nobody's then.
+        # A new user after each reset: texts that a store cannot forget then have no
+        # owner.
         self._user = uuid.uuid4().hex
         self._speaker = ""
-        """Who of several people speaks; "": nobody in particular."""
+        """The current speaker of several users; "": the only one."""
         self._owners: dict[str, set[str]] = {}
-        """Who said a text, where several people share the conversation."""
+        """The users who said a text, if several share the conversation."""
         self._utterances: dict[str, Utterance] = {}
         self._by_id: dict[str, Utterance] = {}
         self._records: dict[str, tuple[str, ...]] = {}
-        """What the store says that it wrote: its own text, and the utterances behind it, by id."""
+        """The records that the store reports, by id: the record's text and its source utterances."""
         self._keys: dict[str, Any] = {}
-        """Its ids as it gave them."""
+        """Its ids in their original types."""
         self._rows: list[tuple[str, Any, str | None]] = []
-        """What it did that nobody has asked for yet."""
+        """Its operations that have not been reported yet."""
         self._session = 1
         self._spoke = cast("datetime | None", None)
         self._pending: list[Utterance] = []
-        """What was said in this session, for a store that takes whole sessions."""
+        """The utterances of this session, for a store that takes whole sessions."""
         self._unsettled = False
         self._fresh: tuple[str, float] | None = None
         """The newest text, and when it was written in real seconds."""
         self._found: list[str] = []
         self._query = ""
-        """What was searched for last."""
+        """The last search query."""
         self._searches = self._empty = 0
         self._leaks: dict[str, str] = {}
-        """What was found just now and belongs to somebody else, with whose it is."""
+        """Texts just found that belong to another user, with the text of the fault."""
         self._never: list[str] = []
-        """Texts that were found and never added."""
+        """Texts that were found but never added."""
 
     @property
     def store(self) -> Any:
@@ -192,15 +192,15 @@ class Stored(TakesTurns):
         return self._store
 
     def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time."""
+        """Set the conversation's time."""
         self._now = now
 
     def reply(self, message: str) -> Any:
-        """Return what is read from what the store finds for the message; both are then added."""
+        """Return the reply read from the search results for the message, then add both."""
         return self._replying(message)
 
     def answer_alone(self, message: str) -> Any:
-        """Return the same; nothing is added. What a search changes within the store is its own affair."""
+        """Return the same without adding anything; the store itself may change during a search."""
         return self._replying(message, adds=False)
 
     def accept(self, message: str, reply: str) -> Any:
@@ -209,24 +209,24 @@ class Stored(TakesTurns):
 
     @stepwise
     def _reply_to(self, message: str, user: str = "") -> Steps:
-        """Reply to one of several people, who are kept apart."""
+        """Reply to one of several users, whose texts are kept separate."""
         yield from self._turn_to(user)
         return (yield self._replying(message))
 
     @stepwise
     def _accept_from(self, message: str, reply: str, user: str = "") -> Steps:
-        """Add an exchange with one of several people."""
+        """Add an exchange with one of several users."""
         yield from self._turn_to(user)
         yield self._accepting(message, reply)
 
     def _turn_to(self, user: str) -> Steps:
-        """Have another person speak; what was said before is handed over as that of who said it."""
+        """Switch to another user; the pending utterances are first added for the previous one."""
         if user != self._speaker:
             yield from self._flush()
             self._speaker = user
 
     def _scope(self) -> Scope:
-        """Return the scope of who speaks now."""
+        """Return the scope of the current user."""
         user = f"{self._user}.{self._speaker}" if self._speaker else self._user
         return Scope(user=user, session=str(self._session), at=self._now)
 
@@ -261,14 +261,15 @@ class Stored(TakesTurns):
                     ):
                         self._by_id[str(key)] = utterance
                 yield from self._note_written([utterance])
-            # The first counts, whoever repeats it: a store without ids cannot say which
-            # of them it found.
+            # The first counts, even if repeated: a store without ids cannot say which
+            # one it found.
             if role == "user" and text not in self._utterances:
-                # An acknowledgement may be found that was said before.
+                # Only new texts: a repeated acknowledgement could be found before it is
+                # written.
                 self._fresh = text, self._pace.clock.seconds()
             self._utterances.setdefault(text, utterance)
-            # By its hash: this is common to all conversations of a run, whose texts
-            # would fill the memory.
+            # By hash: the mapping is shared by all conversations of a run, whose texts
+            # would fill memory.
             self._heard.setdefault(hash(text), self._user)
             if self._speaker:
                 self._owners.setdefault(text, set()).add(self._speaker)
@@ -279,7 +280,7 @@ class Stored(TakesTurns):
         return {} if is_left_out else {"role": role}
 
     def _scope_for(self, method: str, at: datetime | None = None) -> dict[str, Any]:
-        """Return what a method takes of the scope of who speaks, `at` a time if not now."""
+        """Return the parts of the current user's scope that a method takes; `at`: another time than now."""
         scope = self._scope() if at is None else replace(self._scope(), at=at)
         return scope_arguments(getattr(self._store, method, None), scope)
 
@@ -288,11 +289,11 @@ class Stored(TakesTurns):
         return list(self._found)
 
     def usage(self) -> Usage:
-        """Return what reading has used; by rules, what a model would have. What the store uses is not known."""
+        """Return the usage of the reader (for rules, what a model would have used); the store's is unknown."""
         return self._used
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the answers depend on; no secrets."""
+        """Return the settings that affect the answers; no secrets."""
         if callable(getattr(self._store, "configuration", None)):
             own = self._store.configuration()
         else:
@@ -311,7 +312,7 @@ class Stored(TakesTurns):
 
     @stepwise
     def close(self) -> Steps:
-        """Close the reader, and the store if it can be closed; AgentFault says what is odd about the store."""
+        """Close the reader, and the store if it can be closed; AgentFault reports anomalies of the store."""
         self._thinker.close()
         name = closing_method(self._store)
         if name and not self._lent:
@@ -331,11 +332,11 @@ class Stored(TakesTurns):
             raise AgentFault(f"store {self._name!r}: {lags}")
 
     def ingested(self) -> tuple[Any, ...]:
-        """Return the store and what is known of it, for another of its kind that only asks."""
+        """Return the store and its state, for an agent of the same kind that only asks."""
         return self._store, self._user, self._utterances, self._by_id
 
     def adopt(self, ingested: tuple[Any, ...]) -> None:
-        """Go on from what another returned, whose store is not closed with this one's."""
+        """Adopt another agent's store, which is not closed with this agent."""
         close = getattr(self._store, "close", None)
         if callable(close) and not inspect.iscoroutinefunction(close):
             close()
@@ -359,7 +360,7 @@ class Stored(TakesTurns):
         }
         self._by_id = {key: self._utterances[text] for key, text in kept["ids"]}
         self._records = {key: tuple(texts) for key, texts in kept["records"].items()}
-        # Older states have no ids of the store's own.
+        # Older states lack the store's original ids.
         self._keys = kept.get("keys", {})
         self._rows = []
         self._session = kept["session"]
@@ -419,7 +420,7 @@ class Stored(TakesTurns):
         self._unsettled = False
 
     def _keep_pace(self) -> Steps:
-        """Wait as long as the pace says, or until the newest text is found, which shows the lag."""
+        """Wait as the pace requires, or poll until the newest text is found, which shows the lag."""
         yield self._sleep(self._pace.wait)
         fresh = self._fresh
         self._fresh = None
@@ -439,7 +440,7 @@ class Stored(TakesTurns):
         self._missed_in_a_row += 1
 
     def _sleep(self, seconds: float) -> Any:
-        """Let real time pass; return what an async store, which may go on meanwhile, has to be awaited with."""
+        """Let real time pass; for an async store, which may work in the meantime, return an awaitable that does so."""
         if seconds and inspect.iscoroutinefunction(
             getattr(self._store, "search", None)
         ):
@@ -449,7 +450,7 @@ class Stored(TakesTurns):
         return None
 
     def _holds(self, hits: Any, text: str) -> bool:
-        """Return whether a search found a text that was added, or a record that was made of it."""
+        """Return whether a search found a text, or a record derived from it."""
         is_list = isinstance(hits, Iterable) and not isinstance(hits, (str, Mapping))
         for hit in hits if is_list else ():
             is_record = isinstance(hit, (tuple, list)) and len(hit) == _PARTS
@@ -477,7 +478,7 @@ class Stored(TakesTurns):
         result = yield self._called(
             "search", message, k=self._reading.k, **self._scope_for("search")
         )
-        # Finding nothing says nothing of a store that was told nothing.
+        # An empty result says nothing about a store that was told nothing.
         self._searches += bool(self._utterances)
         if isinstance(result, (str, bytes, Mapping)) or not isinstance(
             result, Iterable
@@ -530,9 +531,9 @@ class Stored(TakesTurns):
         )
 
     def _flush(self) -> Steps:
-        """Hand over what was said in this session since this was last done."""
+        """Add the pending utterances of this session to the store."""
         if self._pending:
-            # Emptied first: where the call fails, the session is not handed over twice.
+            # Emptied first, so that a failing call does not add the session twice.
             pending = self._pending
             self._pending = []
             messages = [
@@ -544,7 +545,7 @@ class Stored(TakesTurns):
             yield from self._note_written(pending)
 
     def _note_written(self, said: Sequence[Utterance]) -> Steps:
-        """Learn what the store made of what was said: records with texts of its own stand for that."""
+        """Store which records the store derived from these utterances."""
         self._unsettled = True
         if not self._offers("written"):
             return
@@ -561,7 +562,7 @@ class Stored(TakesTurns):
             if what == "deleted":
                 self._records.pop(str(key), None)
             elif what in {"added", "changed"} and isinstance(text, str):
-                # Its text is another one; what it was made of stays.
+                # The text is new, but its sources stay.
                 if what == "changed":
                     before = self._records.get(str(key), ())[1:]
                 else:
@@ -604,7 +605,7 @@ class Stored(TakesTurns):
     def _recognize(
         self, key: Any, text: Any, at: Any, entry: Any
     ) -> tuple[Utterance, str]:
-        """Return what the reader is shown of a memory that was found, and the text by which its needles are told."""
+        """Return the utterance to show for a search result, and the text that reveals its needles."""
         added = None if key is None else self._by_id.get(str(key))
         if added is None and isinstance(text, str):
             added = self._utterances.get(text)
@@ -635,7 +636,7 @@ class Stored(TakesTurns):
         return Utterance("", text, at), text
 
     def _raise_leak(self) -> None:
-        """Raise AgentFault for the longest text that belongs to somebody else: an acknowledgement would show little."""
+        """Raise AgentFault for the longest text of another user: an acknowledgement alone would show little."""
         leaks = self._leaks
         self._leaks = {}
         if leaks:
@@ -644,7 +645,7 @@ class Stored(TakesTurns):
             raise fault
 
     def _note_leak(self, sources: Sequence[str]) -> None:
-        """Note what only others of the people in this conversation said."""
+        """Record a leak if only other users of this conversation told the sources."""
         owners = set().union(*(self._owners.get(text, set()) for text in sources))
         if not self._speaker or not owners or self._speaker in owners:
             return
@@ -656,7 +657,7 @@ class Stored(TakesTurns):
 
 
 def separates_users(store: object) -> bool:
-    """Return whether a store, or a class of stores, is told whose words it adds, and who searches."""
+    """Return whether a store, or a class of stores, takes the user of texts that it adds and of searches."""
     adds = "add_session" if hasattr(store, "add_session") else "add"
     return all(
         takes_scope(getattr(store, method, None), "user") for method in (adds, "search")

@@ -1,4 +1,4 @@
-"""Thinker: what thinks in a memory system, behind one seam: a task of a typed role in, its result out."""
+"""Thinker: runs the reasoning tasks of a memory system. One method: typed task in, typed result out."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _FILE_OF_PROMPTS = "prompts"
 READER_PARAMETERS = (*PARAMETERS, _FILE_OF_PROMPTS)
-"""What may be said of a model that thinks: its own parameters, and a file with what it is told."""
+"""The parameters of a thinking model: those of chat models, and a file with prompts."""
 
 
 class Task(Protocol[R_co]):
-    """Something to think about: a role and all that is known for it."""
+    """A reasoning task: a role, and all the data that it needs."""
 
     @property
     def role(self) -> str:
-        """What it is, as calls are counted."""
+        """The name under which its calls are counted."""
         ...
 
     def prompt(self) -> list[Message]:
-        """Return the messages that a model is sent."""
+        """Return the messages for a model."""
         ...
 
     def result(self, answer: ModelResponse) -> R_co:
-        """Return what a model's answer says; ValueError if it cannot be read."""
+        """Return the result in a model's answer; ValueError if it cannot be parsed."""
         ...
 
     def by_rules(self) -> R_co:
-        """Return what follows by rules, from nothing but what the task holds."""
+        """Return the result by rules, from the task's data alone."""
         ...
 
 
@@ -71,16 +71,16 @@ _READING = NoteReading()
 
 
 class Replying(Struct, frozen=True, kw_only=True):
-    """The reply to a message, from the notes and the recent messages that are shown, and nothing else."""
+    """The reply to a message, from the shown notes and recent messages alone."""
 
     message: str
     now: datetime | None = None
     notes: tuple[MemoryHit, ...] = ()
     """In the order in which they are shown."""
     recent: tuple[Utterance, ...] = ()
-    """What was said last, oldest first, the message itself not among it."""
+    """The latest utterances, oldest first, without the message itself."""
     about: str = ""
-    """What is known beside: of the user, in a notebook; "" if nothing."""
+    """What a notebook says about the user; "" if nothing."""
     reading: NoteReading = _READING
     role: str = "reply"
     prompts: Prompts = PROMPTS
@@ -124,15 +124,15 @@ class Replying(Struct, frozen=True, kw_only=True):
         return self.reading.notes == "con" and bool(self.notes)
 
     def result(self, answer: ModelResponse) -> str:
-        """Return the text itself; where notes come first, what stands behind the last `Answer:`, if there is one."""
+        """Return the text itself; if notes come first, the part after the last `Answer:`, if any."""
         _, mark, last = answer.text.rpartition(self.prompts["reply"]["answer"])
         if self._takes_notes and mark and last.strip():
             return last.strip()
         return answer.text
 
     def by_rules(self) -> str:
-        """Return what the embedded reader replies that has heard what is known, the notes, then the recent messages."""
-        # A fresh one: it knows what the prompt would show, and nothing else.
+        """Return the embedded reader's reply, after it has read the notebook, the notes and the recent messages."""
+        # A new reader: it knows what the prompt would show, and nothing else.
         reader = make_reader("full")()
         statements = (Utterance("user", line) for line in _known_statements(self.about))
         utterances = [
@@ -140,8 +140,8 @@ class Replying(Struct, frozen=True, kw_only=True):
             *(utterance for note in self.notes for utterance in note.utterances),
             *self.recent,
         ]
-        # Each message with the reply that follows it, as the reader is told exchanges;
-        # a reply without its message follows an empty one.
+        # Pairs each message with the reply that follows it, as the reader accepts
+        # exchanges; a reply without a message gets an empty one.
         result: list[tuple[Utterance, str]] = []
         answered = True
         for utterance in utterances:
@@ -163,7 +163,7 @@ class Replying(Struct, frozen=True, kw_only=True):
 
 
 def _known_statements(about: str) -> list[str]:
-    """Return the statements in what is known: a line each with its date, or the texts of an object in JSON."""
+    """Return the statements in a notebook: one per line with its date, or the texts of a JSON object."""
     try:
         data = json.loads(about)
     except ValueError:
@@ -173,7 +173,7 @@ def _known_statements(about: str) -> list[str]:
     statements = []
     for field, value in data.items():
         notes = value if isinstance(value, list) else [value]
-        # The field of a list says whose notes or what they are.
+        # The field of a list names the speaker or the subject of its notes.
         is_named = isinstance(value, list) and field != NOTES
         head = f"{field}: " if is_named else ""
         statements += [f"{head}{note}" for note in notes if isinstance(note, str)]
@@ -181,29 +181,29 @@ def _known_statements(about: str) -> list[str]:
 
 
 class TaskResult(Struct, Generic[R], frozen=True):
-    """What came of a task."""
+    """The result of a task, and its usage."""
 
     result: R
     usage: Usage
-    """What it took; of rules, what a model would have been sent and would have said."""
+    """The tokens used; for rules, those that a model would have used."""
     understood: bool = True
-    """False where a model's words could not be read, and rules took their place."""
+    """False if a model's answer could not be parsed, so that rules replaced it."""
     finish_reason: str = ""
-    """How the model's words ended, as its provider says it."""
+    """The finish reason of the model's answer, as reported by its provider."""
     thoughts: str = ""
-    """What the model thought before, which no later prompt shows."""
+    """The model's thoughts, which no later prompt shows."""
 
 
 class Thinker(Protocol):
-    """What thinks; close it at the end."""
+    """Runs tasks; close it at the end."""
 
     free: bool
-    """Nothing is spent: usage is what a model would have used."""
+    """Whether it costs nothing: its usage is what a model would have used."""
     prompts: Prompts
-    """What a model is told."""
+    """The prompts for a model."""
 
     def think(self, task: Task[R]) -> TaskResult[R]:
-        """Return what comes of the task."""
+        """Return the result of the task."""
         ...
 
     def turn(self) -> AbstractContextManager[object]:
@@ -211,22 +211,22 @@ class Thinker(Protocol):
         ...
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return as JSON values what its results depend on."""
+        """Return, as JSON values, the settings that affect the results."""
         ...
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         ...
 
 
 class Rules:
-    """Thinks by rules: deterministic, without key and network."""
+    """Runs tasks by rules: deterministic, without key and network."""
 
     free = True
     prompts = PROMPTS
 
     def think(self, task: Task[R]) -> TaskResult[R]:
-        """Return what follows by rules."""
+        """Return the result by rules."""
         result = task.by_rules()
         tokens = count_tokens(result) if isinstance(result, str) else 0
         return TaskResult(
@@ -235,7 +235,7 @@ class Rules:
         )
 
     def turn(self) -> AbstractContextManager[object]:
-        """Wait for nobody."""
+        """Return at once: rules need no turn."""
         return nullcontext()
 
     def configuration(self) -> Mapping[str, Any]:
@@ -243,25 +243,25 @@ class Rules:
         return {"thinker": "rules", "reader": VERSION}
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class Chats:
-    """Has a chat model think, one request for each task; what cannot be read is left to rules."""
+    """Runs tasks with a chat model, one request each; rules replace answers that cannot be parsed."""
 
     free = False
 
     def __init__(
         self, chosen: ModelSpec, reading: Reading = RAW, prompts: Prompts = PROMPTS
     ) -> None:
-        """`reading`: what is read of what it says; the rest are thoughts."""
+        """`reading`: the part of an answer that counts; the rest are thoughts."""
         self.prompts = prompts
         self._model = chosen
         self._reading = reading
         self._completions: Completions | None = None
 
     def think(self, task: Task[R]) -> TaskResult[R]:
-        """Return what the model says; a fault of the model's carries what it took."""
+        """Return the model's result; a fault of the model carries its usage."""
         task = structs.replace(task, prompts=self.prompts)  # type: ignore[type-var]
         messages = task.prompt()
         asks = self._asks()
@@ -288,13 +288,13 @@ class Chats:
         try:
             result = task.result(answer)
             is_understood = True
-        except (ValueError, OverflowError):  # no JSON, or a day that no calendar has
+        except (ValueError, OverflowError):  # no JSON, or an impossible date
             result = task.by_rules()
             is_understood = False
         if is_understood and task.role == "reply" and result != answer.text:
-            # its notes
+            # the text also has its notes
             thoughts = f"{thoughts}\n\n{answer.text}".strip()
-        # what called its tools ended well, whatever its end is called
+        # an answer with tool calls ended well, whatever its finish reason
         reason = "" if answer.calls else answer.finish_reason
         return TaskResult(result, used, is_understood, reason, thoughts)
 
@@ -303,7 +303,7 @@ class Chats:
         return self._asks().turn()
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return the model and the version of the prompts, or the hash of their file; no secrets."""
+        """Return the model, and the version of the prompts or the hash of their file; no secrets."""
         return {
             "thinker": "model",
             "prompts": self.prompts.record,
@@ -311,21 +311,21 @@ class Chats:
         }
 
     def close(self) -> None:
-        """Close the connections; thinking again opens new ones."""
+        """Close the connections; the next task opens new ones."""
         if self._completions is not None:
             self._completions.close()
             self._completions = None
 
     def _asks(self) -> Completions:
         if self._completions is None:
-            # only now, because where limits are shared is known once the run has begun
+            # only now: whether limits are shared is known once the run has begun
             says = self._reading.says_something
             self._completions = open_model(self._model, says=says)
         return self._completions
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
-    """Return the tokens of a prompt, what stands around each message included."""
+    """Return the tokens of a prompt, including the overhead of each message."""
     calls = (
         json.dumps(message["tool_calls"])
         for message in messages
@@ -339,12 +339,12 @@ def prompt_tokens(messages: Sequence[Message]) -> int:
 def make_thinker(
     spec: str, parameters: Field, *, role: str = "reader", ready: bool = False
 ) -> tuple[Callable[[], Thinker], ModelSpec | None]:
-    """Return what makes thinkers, and the model that they ask: of `rules` (None), or of `openai:MODEL[@URL]` and such.
+    """Return a factory of thinkers, and their model: None for `rules`, else that of `openai:MODEL[@URL]` and the like.
 
-    `parameters` may have those of a model, and a file of `prompts`. `ready`: client and
-    key must be there.
-    Raises AgentError for an unknown spec, or a model that cannot be meant;
-    DefinitionError with the place in the file.
+    `parameters` may contain those of a model, and a file of `prompts`. `ready`: client
+    and key must be available.
+    Raises AgentError for an unknown spec or an invalid model; DefinitionError with the
+    place in the file.
     """
     if names_model(spec):
         prompts, own = _split_prompts(parameters)
@@ -364,7 +364,7 @@ def make_thinker(
 
 
 def _split_prompts(parameters: Field) -> tuple[Prompts, Field]:
-    """Return the prompts that are chosen, and the parameters without them."""
+    """Return the chosen prompts, and the other parameters."""
     fields = parameters.mapping()
     own = {name: fields[name].value for name in fields if name != _FILE_OF_PROMPTS}
     if _FILE_OF_PROMPTS in fields:

@@ -1,4 +1,4 @@
-"""User memories: a memory system of the papers with a memory for each user that it is told of."""
+"""User memories: a memory system of the papers with a separate memory for each user."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _USERS = "users"
 
 
 class UserMemories(TakesTurns):
-    """Memory systems of one kind, by user; "" is nobody in particular. They share nothing.
+    """Memory systems of one kind, by user ("" if no user is given), which share nothing.
 
     It has their capabilities, and SeparatesUsers.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        """`make`: what makes the memory of a user."""
+        """`make`: creates the memory of a user."""
         self._make = make
         self._memories: dict[str, Any] = {"": make()}
         self._last = self._memories[""]
         """The memory that replied last."""
         self._lock = threading.Lock()
-        # Conversations that share this object have a thread, and a time, of their own.
+        # Conversations that share this object each have their own thread and time.
         self._clock = threading.local()
 
     def reset(self) -> None:
@@ -38,23 +38,23 @@ class UserMemories(TakesTurns):
             memory.reset()
 
     def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time."""
+        """Set the conversation's time."""
         self._clock.now = now
 
     def reply(self, message: str, user: str = "") -> Reply:
-        """Return the reply from what this user said."""
+        """Return the reply from this user's memory."""
         self._last = memory = self._turn_to(user)
         reply: Reply = memory.reply(message)
         return reply
 
     def answer_alone(self, message: str) -> Reply:
-        """Return the same, of nobody in particular; nothing is kept."""
+        """Return the same without a user; nothing is stored."""
         self._last = memory = self._turn_to("")
         reply: Reply = memory.answer_alone(message)
         return reply
 
     def accept(self, message: str, reply: str, user: str = "") -> Reply | None:
-        """Keep an exchange of this user."""
+        """Store an exchange of this user."""
         told: Reply | None = self._turn_to(user).accept(message, reply)
         return told
 
@@ -64,19 +64,19 @@ class UserMemories(TakesTurns):
         return texts
 
     def in_context(self) -> list[str]:
-        """Return what the prompt of the last reply had anyway."""
+        """Return the non-retrieved part of the last reply's prompt."""
         texts: list[str] = self._last.in_context()
         return texts
 
     def usage(self) -> Usage:
-        """Return what all of them have used."""
+        """Return the total usage of all memories."""
         used = Usage()
         for memory in self._memories.values():
             used += memory.usage()
         return used
 
     def calls(self) -> Mapping[str, int]:
-        """Return how often they thought, by role."""
+        """Return the number of their thinkers' calls, by role."""
         calls = Counter[str]()
         for memory in self._memories.values():
             calls.update(memory.calls())
@@ -84,12 +84,12 @@ class UserMemories(TakesTurns):
 
     @property
     def max_message_tokens(self) -> int:
-        """The longest message that it takes well."""
+        """The maximum tokens of a message."""
         tokens: int = self._memories[""].max_message_tokens
         return tokens
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the replies depend on; no secrets."""
+        """Return the settings that affect the replies; no secrets."""
         configuration: Mapping[str, Any] = self._memories[""].configuration()
         return configuration
 
@@ -99,12 +99,12 @@ class UserMemories(TakesTurns):
         return turn
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         for memory in self._memories.values():
             memory.close()
 
     def save(self) -> bytes:
-        """Return all state: of one memory as that saves it, of several by user."""
+        """Return all state: that of a single memory as it is, that of several by user."""
         states = {user: self._turn_to(user).save() for user in list(self._memories)}
         if len(states) == 1:
             return bytes(states[""])
@@ -112,15 +112,15 @@ class UserMemories(TakesTurns):
         return json.dumps({_USERS: texts}).encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned."""
+        """Restore what `save` returned."""
         self._enter_states(state, "load")
 
     def ingested(self) -> bytes:
-        """Return what was made of all that was told, for an agent that differs in `reading` only."""
+        """Return the ingested state, for an agent that differs only in `reading`."""
         return self.save()
 
     def adopt(self, ingested: bytes) -> None:
-        """Go on from what another of its kind returned; what was used so far stays."""
+        """Adopt the state of an agent of the same kind; this agent's own usage stays."""
         self._enter_states(ingested, "adopt")
 
     def _enter_states(self, state: bytes, method: str) -> None:
@@ -138,7 +138,7 @@ class UserMemories(TakesTurns):
         return memory
 
     def memory_of(self, user: str) -> Any:
-        """Return the memory of a user, made if there is none yet."""
+        """Return the memory of a user, creating it if necessary."""
         with self._lock:
             if user not in self._memories:
                 self._memories[user] = self._make()

@@ -1,4 +1,4 @@
-"""What the embedded reader understands: one ability a file, behind one protocol."""
+"""The abilities of the embedded reader: one kind per file, behind one protocol."""
 
 from __future__ import annotations
 

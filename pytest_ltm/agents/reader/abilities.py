@@ -1,4 +1,4 @@
-"""All abilities of the embedded reader, in one list. It takes a while to import: readers do so when first used."""
+"""All abilities of the embedded reader, in one list. It is slow to import, so readers do so on first use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_ltm.agents.reader import (
 )
 from pytest_ltm.agents.reader.notes import Ability, Appends
 
-# In the order in which they are offered a message; the first that claims it replies.
+# In the order in which they see a message; the first one that claims it replies.
 ABILITIES: tuple[Ability, ...] = (
-    # What only notes, and leaves the reply to the others.
+    # Takes notes only, and leaves the reply to the others.
     acting.ActingNotes(),
-    # What is about the conversation itself, or marked as what it is.
+    # About the conversation itself, or explicitly marked.
     general.Announcement(),
     general.Trivia(),
     household.SharingPeople(),
@@ -30,7 +30,7 @@ ABILITIES: tuple[Ability, ...] = (
     work.Projects(),
     restraint.Restraint(),
     trust.Trusts(),
-    # What only looks like general statements: whoever knows it takes it first.
+    # These look like general statements, so specific abilities come first.
     people.Belongings(),
     people.OwnFacts(),
     household.Changes(),
@@ -58,9 +58,9 @@ ABILITIES: tuple[Ability, ...] = (
     stories.SpyMeeting(),
     stories.Restaurant(),
     facts.KeyValuePairs(),
-    # What nobody else understands.
+    # The fallback for everything else.
     history_qa.OpenQuestions(),
     general.General(),
 )
 APPENDING = tuple(ability for ability in ABILITIES if isinstance(ability, Appends))
-"""Those that may add to a reply."""
+"""The abilities that may add to a reply."""

@@ -1,4 +1,4 @@
-"""What the user wants done by tools, and what was told that decides how: notes, and calls made by them."""
+"""Tool calls that the user asks for, and the notes that their arguments depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RE = Patterns("acting")
 TOLD = "acting"
 DONE = "acted"
 IT_IS_DONE = "It is done."
-# The argument that was told before, by the tool that takes it.
+# For each tool, the argument that was told before.
 _TOLD_ARGUMENTS = {
     "book_table": "time",
     "send_parcel": "address",
@@ -28,7 +28,7 @@ _TOLD_ARGUMENTS = {
 
 
 class ActingNotes:
-    """Notes what later calls of tools depend on; whatever the message is about, another ability replies to it."""
+    """Notes what later tool calls depend on; another ability replies to the message."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a message tells, and reply nothing."""
@@ -41,9 +41,9 @@ class ActingNotes:
 
 
 def act(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools | None) -> str | None:
-    """Do what a message asks for, as far as what it depends on can still be seen; None: it asks for nothing.
+    """Do what a message asks for, using the notes still visible; None: it asks for nothing.
 
-    Without tools it was done before, and is noted.
+    Without `tools` the calls were made before, and are just noted.
     """
     for wish, pattern in _RE["wanted"].items():
         found = pattern.search(turn.text)
@@ -68,7 +68,7 @@ Arguments = dict[str, Any]
 def _told_of(
     notes: ReaderNotebook, kind: str, person: str
 ) -> Iterator[Mapping[str, str]]:
-    """Yield what was told of somebody and can still be seen, the newest first."""
+    """Yield what was told about a person and is still visible, newest first."""
     for name, words in notes.contents(TOLD):
         if name == kind and words.get("person", person) == person:
             yield words
@@ -77,7 +77,7 @@ def _told_of(
 def _with_told(
     tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
-    """Yield one call: what the message names, and the argument that was told last."""
+    """Yield one call: the arguments in the message, and the one that was told last."""
     argument = _TOLD_ARGUMENTS[tool]
     for words in _told_of(notes, argument, arguments["person"]):
         counted = {"euros": int(arguments["euros"])} if "euros" in arguments else {}
@@ -99,7 +99,7 @@ def _first_slot(
 def _due(
     _tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
-    """Yield what was promised for a time that is over, and was not done since."""
+    """Yield the promise that is due and has not been carried out since."""
     clock = arguments.get("clock") or arguments["time"]
     acted = [*notes.visible(DONE)]
     last_actions = {
@@ -124,7 +124,7 @@ def _steps(
 
 
 def _planned_steps(project: str, notes: ReaderNotebook) -> list[str]:
-    """Return the steps of the plan that was told last of a project; none where it cannot be seen."""
+    """Return the steps of a project's latest plan; none if it is no longer visible."""
     for name, words in notes.contents(TOLD):
         if name == "plan" and words["project"] == project:
             return str(words["steps"]).split(", then ")
@@ -142,7 +142,7 @@ def _begin(
 def _go_on(
     _tool: str, arguments: Arguments, notes: ReaderNotebook
 ) -> Iterator[Arguments]:
-    """Yield the steps of a plan that were not done yet."""
+    """Yield the steps of a plan that have not been done yet."""
     project = arguments["project"]
     acted = notes.contents(DONE)
     finished_steps = [

@@ -1,4 +1,4 @@
-"""What the user wants done: quotes appended, rules followed, reminders added once due, lists and lines to order."""
+"""Errands: quotes to append, rules to follow, reminders to add when due, shopping lists, and lines to compose."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Reminders(
     about=_RE.about_reminders,
     forgets=_RE.forgets_reminders,
 ):
-    """Keeps what it is to remind of and when, and adds to a reply what has become due since it replied last."""
+    """Keeps reminders and their times, and adds to a reply those that have become due since the last reply."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a reminder that is wanted, moved or called off."""
+        """Note a reminder that is requested, moved or cancelled."""
         if turn.now is None:
             return None
         mention = _RE.about.search(turn.text)
@@ -65,15 +65,15 @@ class Reminders(
         )
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return what is due, if it can still be seen and no reply since has told it."""
+        """Return the due reminders that are still visible and have not been mentioned in a reply."""
         if turn.now is None:
             return None
         last = {
             note.content: note.time or 0.0
             for note in reversed([*notes.visible("reminded")])
         }
-        # The newest that was said of each thing: the moments, and since when; no
-        # moments: it was called off.
+        # The newest note on each thing: its moments, and when it was noted; no moments:
+        # cancelled.
         newest: dict[str, tuple[Mapping[str, Any], float]] = {}
         tasks: dict[str, str] = {}
         for note in reversed([*notes.visible("reminder")]):
@@ -87,7 +87,7 @@ class Reminders(
             first = when["first"]
             period = when["every"]
             last_told = max(since, last.get(thing, since))
-            # A moment of it falls after it was told last, and not after now.
+            # Due if one of its moments lies between its last mention and now.
             if period:
                 is_due = (turn.now - first) // period > (last_told - first) // period
             else:
@@ -99,7 +99,7 @@ class Reminders(
 
 
 def _named_moment(text: str, now: float) -> dict[str, float]:
-    """Return the first moment that a text names, and after how many seconds it comes again, 0: never."""
+    """Return the first moment that a text names, and its period in seconds, 0 for once."""
     often = _RE.every.search(text)
     weekly = _RE.day.search(text)
     if often:
@@ -133,7 +133,7 @@ def _named_moment(text: str, now: float) -> dict[str, float]:
 
 
 def _of_day(clock: re.Match[str]) -> int:
-    """Return the minutes since midnight that a time of day says."""
+    """Return the minutes since midnight of a time of day."""
     if clock["word"]:
         return (
             NUMBERS[clock["word"]] * 60
@@ -148,10 +148,10 @@ def _of_day(clock: re.Match[str]) -> int:
 
 
 class Instructions:
-    """Keeps quotes with their authors and adds one to the reply that was asked for, whatever it is about."""
+    """Keeps quotes with their authors and appends one to the requested reply, whatever that is about."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a quote or an instruction, drop instructions on request."""
+        """Note a quote or an instruction; drop instructions on request."""
         if not turn.is_brief:
             return None
         if quoted := _note_quote(turn, notes):
@@ -177,11 +177,11 @@ class Instructions:
         )
 
     def appendix(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return the quote that is due now, if instruction and quote can both still be seen."""
+        """Return the quote that is due now, if instruction and quote are both still visible."""
         for order in notes.visible("instruction"):
             if order.content["due"] == turn.position:
-                # The newest whose author the instruction names; the newest of all if it
-                # names none.
+                # The newest by an author whom the instruction names; the newest of all
+                # if it names none.
                 text = order.content["text"]
                 quotes = notes.contents("quote")
                 named_quotes = [quote for quote in quotes if quote["author"] in text]
@@ -212,16 +212,15 @@ def _note_quote(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 # about X.
 
 _MEANT = _RE.compile_group([list(both) for both in WORDS["rules"].items()])
-# The least share of a message's telling words that the rule names too, where it does
-# not say "mention".
-_ABOUT_IT = 0.25
-# Characters of the longest message that is held against rules that do not say
+# The minimum share of a message's telling words that a rule must share unless it says
 # "mention".
+_ABOUT_IT = 0.25
+# The longest message, in characters, that is matched with rules without "mention".
 _SHORT = 120
 
 
 class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_response):
-    """Keeps rules and says the sentence of the newest one that a message is about."""
+    """Keeps rules, and replies with the sentence of the newest one that a message triggers."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a rule, or follow one."""
@@ -240,7 +239,7 @@ class TriggerResponse(Topic, kinds=("rule",), forgets=_RE.forgets_trigger_respon
 
 
 def _matches_rule(when: str, text: str) -> bool:
-    """Tell whether a message is what a rule waits for."""
+    """Return whether a message triggers a rule."""
     mention = _RE.mention.search(when)
     if mention is not None:
         return (
@@ -265,7 +264,7 @@ def _matches_rule(when: str, text: str) -> bool:
 
 
 def _squeeze_letters(word: str) -> str:
-    """Return the letters of a word, those in a row once: `Achooo!` and `achoo` are the same."""
+    """Return the letters of a word, with runs collapsed: `Achooo!` and `achoo` are the same."""
     return _RE.runs.sub(r"\1", "".join(_RE.word.findall(word)).lower())
 
 
@@ -279,7 +278,7 @@ def _telling_words(text: str) -> frozenset[str]:
 
 _ORDERS = Patterns("orders", NUMBERS=SMALL_NUMBERS, WORDS=list(SMALL_NUMBERS)[:9])
 
-# Characters of the longest message that is about the list without a word of it.
+# The longest message, in characters, that may be about the list without mentioning it.
 _SHORT_CHANGE = 110
 
 
@@ -289,10 +288,10 @@ class ShoppingList(
     forgets=_ORDERS.forgets_shopping_list,
     forgotten="Your shopping list is empty.",
 ):
-    """Keeps every change of the list and answers with the list that results."""
+    """Keeps every change of the list, and replies with the resulting list."""
 
     def claims(self, text: str) -> bool:
-        """Return whether a message is about the list, or speaks of a number of things as people do of one."""
+        """Return whether a message mentions the list, or changes a number of things as people do on one."""
         spoken = (
             len(text) <= _SHORT_CHANGE
             and _ORDERS.spoken.search(text)
@@ -301,7 +300,7 @@ class ShoppingList(
         return bool(spoken) or _ORDERS.known.search(text) is not None
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a change, or tell the list."""
+        """Note a change, or return the list."""
         if _ORDERS.asked.search(turn.text):
             shopping: dict[str, int] = {}
             last = ""
@@ -330,9 +329,9 @@ class ShoppingList(
 
 
 def _list_change(text: str) -> list[str | int] | None:
-    """Return the kind of change, the item in the singular, and the number; None if the text tells none.
+    """Return the kind of change, the item in the singular, and the number; None if there is no change.
 
-    The item is "" where the text speaks of what was named before.
+    The item is "" if the text refers to the item named before.
     """
     if missing := _ORDERS.out_of.search(text):
         return [
@@ -390,18 +389,18 @@ _WAYS = {
 class StandingOrders(
     Topic, kinds=("order",), about=_ORDERS.about_orders, forgets=_ORDERS.forgets_orders
 ):
-    """Keeps what is said of orders for lines, and writes a line as those want it that hold."""
+    """Keeps orders on how to write lines, and composes lines that follow the current ones."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note an order or what becomes of it, or write a line."""
+        """Note an order or a change of one, or compose a line."""
         text = turn.text
         task = _ORDERS.task.search(text)
         if task is not None and not any(
             pattern.search(text) for pattern in _GIVEN.values()
         ):
             return _compose_line(task["thing"], task["place"], notes)
-        # What lines an order is for: "every", or what they are about, or for; "" if a
-        # text does not say.
+        # The lines that an order is for: "every", or their subject or purpose; "" if
+        # the text does not say.
         match = _ORDERS.when.search(text)
         if _ORDERS.every.search(text):
             when = "every"
@@ -426,7 +425,7 @@ class StandingOrders(
 def _changed_order(
     text: str, when: str, notes: ReaderNotebook
 ) -> dict[str, str] | None:
-    """Return what a text says of an order that was given before, by its kind or by its word."""
+    """Return the change that a text makes to an earlier order, found by its kind or its word."""
     kind_by_word = {
         word: note.content["kind"]
         for note in notes.visible("order")
@@ -456,7 +455,7 @@ def _changed_order(
 
 
 def _compose_line(thing: str, place: str, notes: ReaderNotebook) -> str:
-    """Return a line about one thing, for another, with what the orders want that hold in it."""
+    """Return a line about one thing, for a place, that follows all current orders."""
     orders: dict[str, dict[str, str]] = {}
     for note in reversed(list(notes.visible("order"))):
         orders.setdefault(note.content["kind"], {}).update(note.content)

@@ -1,4 +1,4 @@
-"""Facts, steps, rules, places, worlds, codes, languages, confidences: told once, and asked for later."""
+"""Facts, steps, rules, places, worlds, codes, languages, confidences: told once, asked for later."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _RE = Patterns("facts", ENDS=_ENDS)
 _FEWEST = 2
 _BOTH = 2
 _LONGEST = 20_000
-# Characters of the longest question that does not say what it is about; of one about
-# steps twice as many.
+# The longest question, in characters, that does not say what it is about; twice that
+# for steps.
 _SHORT = 110
 
 
 class DelayedRecall:
-    """Keeps the facts of the newest world and answers each question with the one that it is about.
+    """Keeps the facts of the newest world, and answers each question with the fact that it is about.
 
-    About that world is a question that says so or has its name, and one that speaks of
+    A question is about that world if it says so, has the world's name, or speaks of
     people there.
     """
 
@@ -71,7 +71,7 @@ class DelayedRecall:
 
 
 def _listed_facts(text: str) -> tuple[str, list[str]]:
-    """Return what stands before the first fact, and the facts: one a line, else what is listed after a colon."""
+    """Return the heading, and the facts: one per line, else those listed after a colon."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) > _FEWEST:
         if lines[0].endswith(":"):
@@ -90,7 +90,7 @@ def _is_question(text: str, most: int) -> bool:
 
 
 def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-    """Return the fact that a question is about which does not say that it is about a world."""
+    """Return the fact that a question is about, if it does not say that it is about a world."""
     if not _is_question(turn.text, _SHORT) or (world := notes.newest("world")) is None:
         return None
     heading = world.content["heading"]
@@ -104,7 +104,7 @@ def _asked_of_world(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
     return None
 
 
-# --- Entries of a register: which code holds which, followed to the end.
+# --- Entries of a register: each code maps to another, followed to the end.
 
 _LARGEST = 200_000
 
@@ -115,10 +115,10 @@ class KeyValuePairs(
     about=_RE.about_key_value_pairs,
     forgets=_RE.forgets_key_value_pairs,
 ):
-    """Notes entries and looks them up, on and on."""
+    """Notes entries, and follows them from code to code."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a whole register, or do what one says of an entry."""
+        """Note a whole register, or handle a message about one entry."""
         match = _RE.register.search(turn.text) if len(turn.text) <= _LARGEST else None
         if match is None:
             return super().respond(turn, notes)
@@ -131,7 +131,7 @@ class KeyValuePairs(
         return "Noted."
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note an entry, or follow the entries that can still be seen."""
+        """Note an entry, or follow the visible entries."""
         if entry := _RE.entry.fullmatch(turn.text.lower()):
             return notes.add(turn, "entry", entry.groups())
         question = _RE.asked.search(turn.text.lower())
@@ -141,14 +141,14 @@ class KeyValuePairs(
         for note in notes.visible("entry"):
             entries.setdefault(*note.content)
         code = entries.pop(question[1], None)
-        # Taken out as it goes: a register may lead in a circle.
+        # Each entry is removed once used: a register may be circular.
         while code in entries:
             code = entries.pop(code)
         return code or "I do not know."
 
 
 # --- Numbered steps of instructions, and questions about them: by number, by order, or
-# by what they say.
+# by content.
 
 _FEWEST_STEPS = 3
 _ENOUGH = 2
@@ -157,8 +157,8 @@ _ENOUGH = 2
 class InstructionRecall:
     """Keeps the steps of the newest instructions.
 
-    A question need not say that it is about them: taken for such are those that speak
-    of a step, or share several words with one.
+    A question need not say that it is about them: it counts if it speaks of a step, or
+    shares several words with one.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -230,14 +230,14 @@ _MEASURES = _RE["measures"]
 
 
 Offered: TypeAlias = "Mapping[str, Mapping[str, int]]"
-"""By town what is offered there, by measure."""
+"""For each town, the measures of what it offers."""
 
 
 class HowToThink(Topic, kinds=("choice rule",), forgets=_RE.forgets_how_to_think):
-    """Keeps rules by their names, or the kind of things that they are for, and applies the one that a case is about.
+    """Keeps rules by name, or by the kind of things that they are for, and applies the one that a case is about.
 
-    A maxim has no name: the newest one decides between two things of which it is for
-    one.
+    A maxim has no name: the newest one decides between two things if it favours one of
+    them.
     """
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -280,7 +280,7 @@ def _decide_case(head: str, lines: Sequence[str], notes: ReaderNotebook) -> str 
 
 
 def _decide_dilemma(head: str, notes: ReaderNotebook) -> str | None:
-    """Return the one of two things that the newest maxim is for; None without a maxim, or if it is for none or both."""
+    """Return the option that the newest maxim favours; None without a maxim, or if it favours none or both."""
     names = (rule["name"] for rule in notes.contents("choice rule"))
     maxim = next(filter(_MAXIMS.__contains__, names), None)
     if maxim is None:
@@ -295,7 +295,7 @@ def _decide_dilemma(head: str, notes: ReaderNotebook) -> str | None:
 
 
 def _read_offers(lines: Sequence[str]) -> Offered:
-    """Return what is offered, if every line says where, for how much, how old, how heavy and how far."""
+    """Return the offers, if every line gives town, price, age, weight and distance."""
     offered = {}
     for line in lines:
         town = _RE.town.match(line)
@@ -307,7 +307,7 @@ def _read_offers(lines: Sequence[str]) -> Offered:
 
 
 def _chosen_town(words: str, offered: Offered) -> str:
-    """Return the town of the thing that a rule takes."""
+    """Return the town of the offer that a rule chooses."""
     ends = _RE.end.findall(words)
     order = _towns_in_order(ends[0], offered)
     over = _RE.over.search(words)
@@ -330,13 +330,13 @@ def _chosen_town(words: str, offered: Offered) -> str:
 
 
 def _towns_in_order(end: str, offered: Offered) -> list[str]:
-    """Return the towns, that with the superlative's thing first."""
+    """Return the towns in the order of a superlative, its own first."""
     measure, sign = _ENDS[end]
     return sorted(offered, key=lambda town: sign * offered[town][measure])
 
 
 def _towns_within(over: str, offered: Offered) -> Collection[str]:
-    """Return the towns of what is not over a limit."""
+    """Return the towns whose offers do not exceed a limit."""
     measure, limit = next(
         (measure, int(match[1]))
         for measure, form in _MEASURES.items()
@@ -362,16 +362,16 @@ class InventedWorlds(
         text = turn.text
         mention = _PLACES.world.search(turn.text)
         if question := _PLACES.asked.search(text):
-            # What is so of a thing in the world that a question names; None if it names
-            # none that has rules.
+            # The property of a thing in the world that a question names; None if that
+            # world has no rules.
             thing = question["thing"].lower()
             if _PLACES.real.search(text):
                 return f"{_KNOWN[thing].capitalize()}."
             name = (mention["world"] or mention["name"]) if mention else ""
             if not _has_rules(name, notes):
                 return None
-            # What the newest rule says of a thing in a world, or of that to which it is
-            # alike; "" if none does.
+            # The newest rule for a thing in a world, or for the thing that it is like;
+            # "" if there is none.
             rules: dict[str, tuple[str, str]] = {}
             for note in notes.visible("rule of a world"):
                 where, subject, value, likeness = note.content
@@ -384,7 +384,7 @@ class InventedWorlds(
             return "I don't know."
         alike = _PLACES.alike.search(text)
         rule = _PLACES.rule.search(text)
-        # One that it calls the user's, or one that has rules.
+        # A world that is called the user's, or one that has rules.
         world = mention and (
             mention["world"] or (_has_rules(mention["name"], notes) and mention["name"])
         )
@@ -410,10 +410,10 @@ _STEPS = {"north": (0, 1), "south": (0, -1), "east": (1, 0), "west": (-1, 0)}
 
 
 class Locations(Topic, kinds=("place",), forgets=_PLACES.forgets_locations):
-    """Keeps where each place lies, and goes back from the goal to the start."""
+    """Keeps the position of each place, and finds routes backwards from goal to start."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a place, or tell the way."""
+        """Note a place, or return the way."""
         if route := _answer_route(turn.text, notes):
             return route
         if match := first_match(_RELATIVE, turn.text.strip()):
@@ -465,7 +465,7 @@ def _answer_route(text: str, notes: ReaderNotebook) -> str | None:
 
 
 def _legs_between(start: str, goal: str, notes: ReaderNotebook) -> list[Leg] | None:
-    """Return the legs from a place to one told later, found backwards from the goal; None if one is not seen."""
+    """Return the legs from a place to one told later, found backwards from the goal; None if one is not visible."""
     legs: list[Leg] = []
     target = goal
     contents = notes.contents("place")
@@ -494,22 +494,21 @@ def _strip_article(place: str) -> str:
     return name[4:] if name.lower().startswith("the ") else name
 
 
-# --- Codes of things, languages that are taught by examples, and what is told in
-# confidence.
+# --- Codes of things, languages taught by examples, and confidences.
 
 _CODES = Patterns("codes")
 
 
-# How it is told, and how it is asked for.
+# How each kind of secret is told, and how it is asked for.
 _THINGS = _CODES.compile_group(WORDS["secrets"], "(?i)")
 _TOLD = "confidence"
 
 
 class Secrets:
-    """Notes whose something is and who may know it, and tells it to nobody else."""
+    """Notes secrets, their owners and who may know them, and tells them to nobody else."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note what somebody says that is theirs, or answer somebody who says which day it is."""
+        """Note a speaker's own secret, or answer a speaker who gives the date."""
         if not turn.is_brief:
             return None
         text = turn.said or turn.text
@@ -542,7 +541,7 @@ class Secrets:
 def _answer_secret(
     asker: str, day: int, text: str, notes: ReaderNotebook
 ) -> str | None:
-    """Return what somebody asks for on a day, or that they may not know it; None if it is about nothing of the kind."""
+    """Return what a person asks for on a day, or a refusal; None if it is about no secret."""
     number = next(
         (number for number, (_, pattern) in enumerate(_THINGS) if pattern.search(text)),
         None,
@@ -568,7 +567,7 @@ def _answer_secret(
 
 
 def _day_of_year(text: str) -> int:
-    """Return the place of a day in its year, for comparing; 0 for what is none."""
+    """Return the number of a day in its year, for comparison; 0 for an invalid date."""
     try:
         return datetime.strptime(f"{text} 2000", "%d %B %Y").timetuple().tm_yday  # noqa: DTZ007 - it has no time
     except ValueError:
@@ -581,7 +580,7 @@ class Languages(
     about=_CODES.about_languages,
     forgets=_CODES.forgets_languages,
 ):
-    """Keeps examples of languages, and puts new phrases together from their parts."""
+    """Keeps examples of languages, and composes new phrases from their parts."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note examples, each a phrase and its form in either order, or answer a question for a form."""
@@ -618,7 +617,7 @@ class Languages(
         return "Noted."
 
 
-# How many words a quotation has beside the first: a phrase has some, a form none.
+# The number of a quotation's words after the first: a phrase has some, a form none.
 _WORDS = methodcaller("count", " ")
 
 
@@ -626,17 +625,16 @@ class _Phrase(NamedTuple):
     language: str
     noun: str
     said: frozenset[str]
-    """What the other words of the phrase say of it, the plural included."""
+    """The meanings of the phrase's other words, including the plural."""
 
 
 def _build_form(gloss: str, language: str, examples: Sequence[Sequence[str]]) -> str:
-    """Return the form of a phrase, from examples (language, phrase, form) of languages that are built alike."""
+    """Return the form of a phrase, from examples (language, phrase, form) of related languages."""
     forms = {_parse_phrase(name, meaning): form for name, meaning, form in examples}
     target = _parse_phrase(language, gloss)
     parts = dict[str, tuple[str, str]]()
     for phrase, form in forms.items():
-        # The beginning or the ending that says a thing is what its example has beside
-        # the bare word.
+        # An affix is the part of an example's form that the bare word lacks.
         root = forms.get(phrase._replace(said=frozenset()))
         if root is not None and len(phrase.said) == 1 and root in form:
             prefix, _, after = form.partition(root)
@@ -667,7 +665,7 @@ def _parse_phrase(language: str, gloss: str) -> _Phrase:
 
 
 def _order_affixes(affixes: Sequence[str], forms: Iterable[str]) -> str:
-    """Return affixes of one side in the order that one of the forms has that were shown with all of them."""
+    """Return the affixes of one side, in the order in which a known form has all of them."""
     # All orders are tried: a word has few affixes.
     orders = ["".join(order) for order in permutations(affixes)]
     return next(
@@ -687,10 +685,10 @@ _VERBS = frozenset(WORDS["behind a thing"].split())
 class Codes(
     Topic, kinds=("code",), about=_CODES.about_codes, forgets=_CODES.forgets_codes
 ):
-    """Keeps what is said of codes, and looks up that of a thing, also by things that have the same one."""
+    """Keeps codes of things, and looks them up, also through things with the same code."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a code or that two are the same, or answer a question once anything of the kind was told."""
+        """Note a code, or that two are the same; answer a question once a code was told."""
         things = [
             (match["owner"], match["thing"])
             for match in _CODES.thing.finditer(turn.text)
@@ -714,7 +712,7 @@ class Codes(
 def _code_of(
     owner: str, thing: str, told_codes: Sequence[Sequence[Sequence[Sequence[str]]]]
 ) -> str:
-    """Return the code of a thing, or of what has the same one, from one to the next."""
+    """Return the code of a thing, or of things known to have the same code."""
     near = [(owner, thing)]
     visited = set[tuple[str, str]]()
     while near:
@@ -736,14 +734,15 @@ def _code_of(
 
 
 def _is_same_thing(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two are the same thing: what follows its name may be taken for a part of it."""
+    """Return whether two names mean the same thing, even if one has extra words."""
     (owner, thing) = one
     (other_owner, other_thing) = other
     first = thing.split()
     second = other_thing.split()
     names = owner.split()
     other_names = other_owner.split()
-    # Of a family several may have codes, and some are called by its name alone.
+    # Several members of a family may have codes, and some are called by the family name
+    # alone.
     is_named_alike = names[-1] == other_names[-1] and (
         names == other_names or len(names) != len(other_names)
     )

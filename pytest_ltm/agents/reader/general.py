@@ -1,4 +1,4 @@
-"""Jokes, tips and who gave them; and whatever nobody else understands: the statement nearest in words is the answer."""
+"""Jokes, tips and their sources; and a fallback that answers with the statement nearest in words."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ READER = "me"
 class Tips(
     Topic, kinds=("tip", "withdrawn"), about=_RE.about_tips, forgets=_RE.forgets_tips
 ):
-    """Keeps tips with their sources, gives one when it is asked to, and knows whose each was."""
+    """Keeps tips with their sources, gives one on request, and knows whose each was."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Give a tip, note what a message tells of one, or answer a question."""
+        """Give a tip, note what a message says about one, or answer a question."""
         text = turn.text
         if choice := _RE.choice.search(text):
             _note_tip(turn, notes, choice["contest"], READER, choice["one"])
@@ -104,13 +104,13 @@ _LIFE = [
     *_RE.compile_group([said for said, _ in WORDS["life"].values()], "(?i)"),
 ]
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-# Seconds within which two moments are the same: people say minutes, some of them
-# rounded down.
+# Seconds within which two moments are the same: people name minutes, sometimes rounded
+# down.
 _SAME_TIME = 60.0
 
 
 class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_jokes):
-    """Keeps the jokes that are introduced as such; others, told without a word, are among the statements."""
+    """Keeps jokes that are introduced as such; others are among the statements."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a joke, or tell one again."""
@@ -128,7 +128,7 @@ class Jokes(Topic, kinds=("joke",), about=_RE.about_jokes, forgets=_RE.forgets_j
 
 
 def elapsed_seconds(text: str) -> float:
-    """Return the seconds that `3 hours and 25 minutes` means; 0 if the text names no duration."""
+    """Return the seconds in `3 hours and 25 minutes`; 0 if the text names no duration."""
     return float(
         sum(
             int(number) * _SECONDS[unit.lower()]
@@ -138,7 +138,7 @@ def elapsed_seconds(text: str) -> float:
 
 
 def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None:
-    """Return what was told nearest to the moment that the question means; at one moment jokes come first."""
+    """Return the note nearest to the moment in the question; at the same moment jokes come first."""
     if turn.now is None or not _RE.ago.search(turn.text):
         return notes.newest("joke") or notes.newest("statement")
     moment = turn.now - elapsed_seconds(turn.text)
@@ -152,7 +152,7 @@ def _recall_joke(turn: IncomingTurn, notes: ReaderNotebook) -> ReaderNote | None
 
 
 def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote | None:
-    """Return the note told nearest to a moment; time never runs back, so the search ends when it gets worse."""
+    """Return the note nearest to a moment; time never runs backwards, so the search can stop early."""
     best: list[ReaderNote] = []
     understood = {note.position for note in notes.notes_of_kind(UNDERSTOOD)}
     for note in notes.visible(kind):
@@ -167,14 +167,14 @@ def _nearest_note(kind: str, moment: float, notes: ReaderNotebook) -> ReaderNote
 
 
 def _like_a_joke(note: ReaderNote) -> tuple[bool, int]:
-    """Return how much a text is like a joke: a few sentences to nobody that do not tell of the user's life."""
+    """Return how joke-like a text is: a few sentences, not addressed to the agent or about the user's life."""
     text = note.content
     like = (
         len(text) <= _FEW_SENTENCES
         and not _RE.to_you.search(text)
         and not first_match(_LIFE, text)
     )
-    # a character of Chinese says as much as a few letters
+    # in bytes: a Chinese character says as much as a few letters
     return like, len(text.encode())
 
 
@@ -209,7 +209,7 @@ class General:
 
 
 class _Statements:
-    """Which statements have which words, as far as they have been looked at."""
+    """An index of the statements by word, extended on demand."""
 
     def __init__(self) -> None:
         self._known = 0
@@ -247,14 +247,14 @@ def _significant_words(text: str) -> frozenset[str]:
     )
 
 
-# --- The message that begins a conversation and only says what it is going to be like.
+# --- The opening message, which only announces what the conversation will be like.
 
 
 class Announcement:
-    """Claims the first message if it announces: nothing in it is an answer to anything."""
+    """Claims the first message if it is an announcement, which answers no question."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Keep nothing of it."""
+        """Reply without noting anything."""
         if turn.position or not announces_questions(turn.text):
             return None
         notes.overlook()
@@ -262,15 +262,14 @@ class Announcement:
 
 
 def announces_questions(message: str) -> bool:
-    """Return whether a first message says what is going to come, and that there will be questions."""
+    """Return whether a first message announces a conversation with questions."""
     return _RE.coming.search(message) is not None
 
 
-# --- Trivia that only keeps the reader busy: questions with their answers, to be
-# returned as JSON or just remarked on.
+# --- Trivia that only keeps the reader busy: questions with answers to return as JSON,
+# or just remarks.
 
-# Characters within which such a message says what it wants and begins with its first
-# pair.
+# Such a message has its request and its first pair within this many characters.
 _HEAD = 400
 _MARK = " A: "
 
@@ -278,12 +277,12 @@ _MARK = " A: "
 class Trivia:
     """Returns the answers of `Q: ..., A: ...` lines.
 
-    Nobody asks about them later, nor about remarks on a quiz, small talk, or what other
+    No later question is about them, or about quiz remarks, small talk, or what other
     people told.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:  # noqa: ARG002 - the protocol's signature
-        """Return the answers as a JSON list, where they are wanted."""
+        """Return the answers as a JSON list, if requested."""
         head = turn.text[:_HEAD]
         if _RE.remark.match(head) or is_small_talk(head) or is_relayed(turn.text):
             return "Noted."
@@ -295,6 +294,6 @@ class Trivia:
 
 
 def example_answers(message: str) -> list[str]:
-    """Return what stands after the last `A: ` of each `Q:` line, in order."""
+    """Return the text after the last `A: ` of each `Q:` line, in order."""
     lines = (line for line in message.split("\n") if line.startswith("Q: "))
     return [line.rpartition(_MARK)[2].strip() for line in lines]

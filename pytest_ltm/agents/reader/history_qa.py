@@ -1,8 +1,8 @@
-"""Open questions about a told history: dated conversations of others, and earlier sessions of the user's own.
+"""Open questions about a told history: dated conversations of others, and the user's own earlier sessions.
 
-Extractive: what shares the rarest words with the question is looked at, and a sentence
-or a short phrase of it is the answer. It says that something was not mentioned where
-nothing matches. It knows no data set.
+Extractive: passages that share the rarest words with the question are searched, and the
+answer is a sentence or a short phrase of one. If nothing matches, the answer is that it
+was not mentioned. Not tuned to any data set.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _RE = Patterns(
 _DATES = _RE["dates"]
 _KINDS = _RE["kinds"]
 USER, ASSISTANT = "I", "you"
-"""The speakers of a chat, as the user names them."""
+"""The speakers of a chat, from the user's point of view."""
 
 
 def read_date(text: str) -> date | None:
-    """Return the day that a text names, None if it names none; the month in letters or the year first."""
+    """Return the date in a text, None if there is none; with the month in letters, or the year first."""
     match = first_match(_DATES, text)
     if match is None:
         return None
@@ -81,18 +81,18 @@ def split_date(text: str) -> tuple[date | None, str]:
 
 
 def is_told(text: str) -> bool:
-    """Return whether what stands after a date tells what was said then; else it is a question asked at that date."""
+    """Return whether a dated text tells what was said on that date, instead of asking a question."""
     return _RE.speaker.match(text) is not None or _RE.sides.match(text) is not None
 
 
 def iter_sayings(text: str, reply: str) -> Iterator[tuple[str, str]]:
-    """Yield who said what; a told message without speakers is the user's, and its reply the assistant's."""
+    """Yield speakers and texts; a told message without speakers is the user's, and its reply the assistant's."""
     if sides := _RE.sides.match(text):
         yield USER, sides["user"]
         yield ASSISTANT, sides["assistant"] or ""
     elif _RE.speaker.match(text):
-        # The pattern's group is the speaker: names and texts alternate, behind the ""
-        # before the first.
+        # The group in the pattern is the speaker: names and texts alternate, after the
+        # "" before the first.
         _, *parts = _RE.speaker.split(text)
         yield from zip(parts[::2], parts[1::2], strict=True)
     else:
@@ -100,8 +100,7 @@ def iter_sayings(text: str, reply: str) -> Iterator[tuple[str, str]]:
         yield ASSISTANT, reply
 
 
-# --- Words of a told history: stems that forgive endings, and which words carry no
-# meaning.
+# --- Words of a told history: stems without endings, and the words without meaning.
 
 _IRREGULAR = {
     form: word for word, forms in WORDS["irregular"].items() for form in forms.split()
@@ -139,7 +138,7 @@ def rough_stem(word: str) -> str:
 
 
 def content_stem_list(text: str) -> list[str]:
-    """Return the stems of the words that carry meaning, in order."""
+    """Return the stems of the content words, in order."""
     return [
         rough_stem(word)
         for word in _RE.word.findall(text.lower())
@@ -148,10 +147,10 @@ def content_stem_list(text: str) -> list[str]:
 
 
 PASSAGE = 320
-"""Characters up to which sentences that follow one another are one passage."""
+"""Maximum characters of consecutive sentences that form one passage."""
 _SATURATION, _LENGTH = 1.2, 0.6
 """BM25's k1 and b; a word counts once in a passage."""
-# The share of a passage's worth that the next one inherits: an answer follows its
+# The share of a passage's score that the next passage inherits: an answer follows its
 # question.
 _NEIGHBOUR = 0.3
 # Notes whose passages are kept in memory.
@@ -159,46 +158,46 @@ _NOTES_READ = 64
 
 
 class Passage(Struct, frozen=True):
-    """Some sentences that one speaker said at a time, and what they are worth for a question."""
+    """Consecutive sentences of one speaker, with their score for a question."""
 
     number: int
     worth: float
     share: float
-    """How much of the question's weight it has words of, 0 to 1."""
+    """The share of the question's weight that its words cover, 0 to 1."""
     at: date | None
     index: PassageIndex
 
     @property
     def speaker(self) -> str:
-        """Who says it."""
+        """The speaker."""
         return self.index.read_passage(self.number)[0]
 
     @property
     def text(self) -> str:
-        """What it says, read anew: most that share a word with a question are never looked at."""
+        """The text, read on demand: most passages that share a word with a question are never looked at."""
         return self.index.read_passage(self.number)[1]
 
 
 class PassageIndex:
-    """All passages of the notes so far, without their texts; grows with them, in time linear in what is added."""
+    """All passages of the notes so far, without their texts; adding notes takes time linear in them."""
 
     def __init__(self) -> None:
         self.speakers = Counter[str]()
-        """Who speaks, and how many passages are theirs."""
-        # Numbers in arrays and no texts: a history may have a million passages.
+        """The speakers, with their numbers of passages."""
+        # Numbers in arrays, and no texts: a history may have a million passages.
         self._sizes = array("I")
         self._places: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
         self._notes: list[ReaderNote] = []
         self._days: list[date | None] = []
         """The day of each note."""
         self._note_of = array("I")
-        """Of each passage the number of its note."""
+        """The note of each passage, by number."""
         self._first = array("I")
         """The first passage of each note."""
         self._said_in = lru_cache(maxsize=_NOTES_READ)(self._read_note)
 
     def index_new_notes(self, notes: Sequence[ReaderNote]) -> None:
-        """Take in the notes that it does not hold yet."""
+        """Add the notes that are not indexed yet."""
         for number, note in enumerate(
             notes[len(self._notes) :], start=len(self._notes)
         ):
@@ -219,7 +218,7 @@ class PassageIndex:
                 self._sizes.append(len(stems))
 
     def read_passage(self, number: int) -> tuple[str, str]:
-        """Return speaker and text of the passage of a number."""
+        """Return speaker and text of a passage."""
         note = self._note_of[number]
         return self._said_in(note)[number - self._first[note]]
 
@@ -236,7 +235,7 @@ class PassageIndex:
     def search(
         self, words: AbstractSet[str], sees: Callable[[int], bool]
     ) -> list[Passage]:
-        """Return the passages that can be seen and share a word, best first; of equals the newest."""
+        """Return the visible passages that share a word, best first; of equals the newest."""
         visible_notes = [sees(note.position) for note in self._notes]
         if not any(visible_notes):
             return []
@@ -246,8 +245,8 @@ class PassageIndex:
             for word in words
         }
         total = is_visible.count(1)
-        # Among what can be seen: how often a word occurs elsewhere is nothing that the
-        # reader may know.
+        # Counted among visible passages only: the reader may know nothing about the
+        # others.
         rarity = {
             word: math.log(1 + (total - len(on) + 0.5) / (len(on) + 0.5))
             for word, on in places.items()
@@ -283,22 +282,22 @@ def iter_passages(text: str) -> Iterator[str]:
         yield passage
 
 
-# --- When that was which somebody told of on a day (yesterday, last week, two months
-# ago); how far days lie apart.
+# --- The dates of events told on a day (yesterday, last week, two months ago), and the
+# time between days.
 
 UNITS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
-"""Days of each."""
+"""Days of each unit."""
 
 
 def format_day(day: date) -> str:
-    """Return a day as people write it."""
+    """Return a day in the form that people write."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def date_of_event(text: str, told_day: date) -> str | None:
-    """Return when that was which a text told on a day tells of; None if the text does not say."""
-    # The order decides where a text names several: how long ago is the surest, a bare
-    # month the least sure.
+    """Return the date of the event in a text that was told on a day; None if the text does not say."""
+    # The order decides if a text has several dates: "ago" is the most reliable, a bare
+    # month the least.
     if match := _RE.ago.search(text):
         count = int(match[1]) if match[1].isdecimal() else NUMBERS[match[1].lower()]
         unit = match[2].lower()
@@ -330,7 +329,7 @@ def _step_from(told_day: date, which: str, unit: str) -> str:
     if unit in {"month", "year"}:
         return shift_day(told_day, step, unit)
     week = unit in {"week", "weekend"}
-    # A season that is still to come this year is said of this year.
+    # A coming season of this year belongs to this year.
     side = ("of", "after", "before")[step]
     if week:
         return f"the {unit} {side} {format_day(told_day)}"
@@ -338,7 +337,7 @@ def _step_from(told_day: date, which: str, unit: str) -> str:
 
 
 def shift_day(day: date, step: int, unit: str) -> str:
-    """Return the day, the month or the year that is a number of them after that of a day."""
+    """Return the day, month or year `step` units after that of a day."""
     if unit == "day":
         return format_day(day + timedelta(days=step))
     years, month = divmod(day.month - 1 + step, 12)
@@ -348,29 +347,29 @@ def shift_day(day: date, step: int, unit: str) -> str:
 
 
 class ParsedQuestion(Struct, frozen=True):
-    """What a message asks."""
+    """A parsed question."""
 
     text: str
-    """The question itself, without what stands around it."""
+    """The question itself, without its frame."""
     kind: str
     """`choice`, `elapsed`, `order`, `when`, `amount`, `yes or no`, `who`, `where` or `what`."""
     short: bool
-    """A short phrase is wanted."""
+    """Whether a short phrase is requested."""
     several: bool
-    """It asks for more than one thing."""
+    """Whether it asks for several things."""
     at: date | None
-    """The day on which it is asked, where it says so."""
+    """The day on which it is asked, if given."""
     choices: tuple[tuple[str, str], ...] = ()
-    """Letter and text of each."""
+    """The letter and the text of each choice."""
 
 
 def is_about_a_conversation(text: str) -> bool:
-    """Return whether a text begins by saying that it is about a conversation, such as `About our conversation: `."""
+    """Return whether a text begins as a question about a conversation, such as `About our conversation: `."""
     return _RE.about.match(text) is not None
 
 
 def parse_question(message: str) -> ParsedQuestion:
-    """Return what a message asks."""
+    """Return the question in a message, parsed."""
     day, question = split_date(message)
     frame = _RE.about.match(question)
     question = question[frame.end() :] if frame else question
@@ -381,8 +380,8 @@ def parse_question(message: str) -> ParsedQuestion:
     text = question[: end + 1] if end >= 0 else question
     if len(choices) > 1:
         kind = "choice"
-    # The special first: `how long ago did` also asks like `did`, `which came first`
-    # like `which`.
+    # The specific kinds first: `how long ago did` also matches `did`, and `which came
+    # first` matches `which`.
     elif _RE.elapsed.search(text):
         kind = "elapsed"
     elif _RE.order.search(text) and _RE.of_order.match(text):
@@ -402,7 +401,7 @@ def parse_question(message: str) -> ParsedQuestion:
 
 
 def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
-    """Return the speakers whose first names a text has as words."""
+    """Return the speakers whose first names occur in a text as words."""
     words = {
         word.removesuffix("'s").removesuffix("’s") for word in _RE.word.findall(text)
     }
@@ -410,7 +409,7 @@ def named_speakers(text: str, speakers: Iterable[str]) -> list[str]:
 
 
 def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
-    """Return the stems that a passage should have: those of the text, without the names of the speakers."""
+    """Return the stems that a passage should have: those of the text, without the speakers' names."""
     names = {
         rough_stem(part.lower()) for speaker in speakers for part in speaker.split()
     }
@@ -418,7 +417,7 @@ def wanted_stems(text: str, speakers: Iterable[str]) -> frozenset[str]:
 
 
 # --- The phrase of a sentence that answers a question of a kind: an amount, a name, a
-# place, what is new in it.
+# place, or what is new.
 
 _LONGEST = 5
 _ARTICLES = frozenset({"the", "a", "an", "my", "our"})
@@ -426,7 +425,7 @@ _IDLE = _COMMON | COMMON["answer"]
 
 
 def amount_in(sentence: str, question: str) -> str | None:
-    """Return the number with its unit that a sentence tells, a period where the question asks how long."""
+    """Return a sentence's number with its unit; a period if the question asks how long."""
     lowered = question.lower()
     if "how long" in lowered or "how old" in lowered:
         match = _RE.period.search(sentence)
@@ -437,7 +436,7 @@ def amount_in(sentence: str, question: str) -> str | None:
 
 
 def person_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
-    """Return a name, or a relation such as `my sister`, that the question does not know."""
+    """Return a name, or a relation such as `my sister`, that is not in the question."""
     names = (
         name
         for name in _RE.capitalised.findall(sentence)
@@ -448,12 +447,12 @@ def person_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
 
 
 def place_in(sentence: str, question_stems: AbstractSet[str]) -> str | None:
-    """Return what stands after a preposition of place and is new; a name first."""
+    """Return a new place after a preposition; names take precedence."""
     places = []
     for match in _RE.place.findall(sentence):
         words = match.split()
-        # Up to the first word that cannot be part of a place: an article can, but only
-        # before it.
+        # Up to the first word that cannot be part of a place; only a leading article
+        # can.
         cuts = (
             n
             for n, word in enumerate(words)
@@ -491,7 +490,7 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
     best = None
     best_worth = 0.0
     for is_chunk, run in groupby(range(len(parts)), belongs):
-        # An `of` joins two words, and is none at either end.
+        # An `of` joins two words, so it cannot begin or end a chunk.
         places = [place for place in run if is_chunk]
         while places and parts[places[-1]].lower() == "of":
             places.pop()
@@ -517,18 +516,19 @@ def newest_chunk(sentence: str, question_stems: AbstractSet[str]) -> str | None:
 # with it.
 
 NOT_MENTIONED = "That was not mentioned."
-# The share of a question's weight that the best passage has to have words of.
+# The minimum share of a question's weight that the best passage must cover.
 _LEAST = 0.34
 # Number of best passages searched for a phrase.
 _LOOKED_AT = 6
-# Of passages nearly as good as the best, the newest counts: what was said last is so.
+# Of passages with at least this share of the best score, the newest counts: later
+# statements hold.
 _AS_GOOD = 0.9
 _OWN, _OTHERS = 1.4, 0.7
-"""What a passage is worth more if who is asked about says it, and less if somebody else does."""
+"""Factors for the score of a passage by the person asked about, and by somebody else."""
 
 
 class _HistoryAnswer:
-    """The answer to one question, from what can be seen of the history."""
+    """The answer to one question, from the visible part of the history."""
 
     def __init__(
         self,
@@ -545,11 +545,11 @@ class _HistoryAnswer:
         self._asked = named_speakers(question.text, index.speakers)
 
     def text(self) -> str:
-        """Return the answer; NOT_MENTIONED where nothing matches."""
+        """Return the answer; NOT_MENTIONED if nothing matches."""
         question = self._question
         match question.kind:
             case "choice":
-                # The choice with most evidence in what was said by who is asked about.
+                # The choice with most evidence in passages of the person asked about.
                 letter, text = max(
                     question.choices,
                     key=lambda choice: self._option_evidence(choice[1]),
@@ -561,7 +561,7 @@ class _HistoryAnswer:
                 return first
         scored = self._search(self._words)
         if self._asked and len(self._asked) < len(self._index.speakers):
-            # What they say who are asked about counts more.
+            # Passages of the people asked about count more.
             weight = {True: _OWN, False: _OTHERS}
             scored = sorted(
                 scored[:50],
@@ -576,7 +576,7 @@ class _HistoryAnswer:
         return self._full_sentence(scored)
 
     def _full_sentence(self, scored: Sequence[Passage]) -> str:
-        """Return what the newest of the best passages says in full; a date in front where it is asked for."""
+        """Return the newest of the best passages in full, after the date if the question asks for it."""
         good = (
             candidate
             for candidate in scored
@@ -614,7 +614,7 @@ class _HistoryAnswer:
         )
         if phrase := next(filter(None, map(find, lines)), None):
             return phrase
-        # Anything else is what is new in the sentence that is nearest.
+        # Otherwise the new part of the closest sentence.
         closest = [
             self._closest_first(passage.text)[0]
             for passage in scored[: 4 if self._question.several else 1]
@@ -623,7 +623,7 @@ class _HistoryAnswer:
         return ", ".join(dict.fromkeys(filter(None, chunks))) or closest[0]
 
     def _answer_briefly(self, passage: Passage) -> str:
-        """Return the date, or yes or no, by one passage; "" where neither is asked for."""
+        """Return the date, or yes or no, according to one passage; "" if the question asks for neither."""
         first = self._closest_first(passage.text)[0]
         if self._question.kind == "when" and passage.at is not None:
             dates = (date_of_event(text, passage.at) for text in (first, passage.text))
@@ -656,7 +656,7 @@ class _HistoryAnswer:
         return best.share
 
     def _elapsed_time(self) -> str | None:
-        """Return how far two days lie apart: those of two things, or of one and of the question."""
+        """Return the time between two days: those of two events, or of one and the question."""
         question = self._question
         days = [
             day
@@ -683,7 +683,7 @@ class _HistoryAnswer:
         )
 
     def _which_came_first(self) -> str | None:
-        """Return which of the things that a question names was first, or last, by the days on which they were told."""
+        """Return which of the question's things came first, or last, by the days on which they were told."""
         head, _, listed = self._question.text.rpartition("first")
         if not head:  # it asks for the last
             _, _, listed = self._question.text.partition(",")
@@ -704,10 +704,10 @@ KIND = "history"
 
 
 class ToldHistory:
-    """Keeps what was told with a date, and what is told after it; answers what is plainly asked about that."""
+    """Keeps what was told with a date, and everything told later; answers explicit questions about it."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note what was told; answer a question that has a date in front, or says that it is about a conversation."""
+        """Note what was told; answer a question with a date in front, or one about a conversation."""
         when, text = split_date(turn.text)
         has_history = bool(notes.notes_of_kind(KIND))
         if (turn.told and (has_history or when is not None)) or (
@@ -723,7 +723,7 @@ class ToldHistory:
 
 
 class OpenQuestions:
-    """Takes every other question for one about the history, where one was told."""
+    """Treats every other question as one about the history, if there is one."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Answer a question."""
@@ -732,7 +732,7 @@ class OpenQuestions:
 
 
 def answer_turn(turn: IncomingTurn, notes: ReaderNotebook) -> str:
-    """Return the answer to a question from the history that can be seen."""
+    """Return the answer to a question from the visible history."""
     notes.overlook()
     index = notes.derived(KIND, PassageIndex)
     index.index_new_notes(notes.notes_of_kind(KIND))

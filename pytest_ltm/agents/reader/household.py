@@ -1,4 +1,4 @@
-"""What changes in a life, and what each of several people says who share the reader."""
+"""Changes in the user's life, and the facts of several people who share the reader."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _PRIVATE = "I can't tell you that; it is private."
 
 
 class _State(NamedTuple):
-    """What something was from a day on; of the first state no day is known."""
+    """The value of something from a day on; the first state has no known day."""
 
     value: str
     day: str
 
 
 class Changes(Topic, kinds=("state", "case"), forgets=_RE.forgets_changes):
-    """Keeps where the user lives and goes to: what it was, what it became, and when."""
+    """Keeps where the user lives and goes: the former value, the new one, and the day of the change."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a state, which others may note as well, or answer what is so, was so before, or since when."""
+        """Note a state, which others may note as well; or answer what holds, what held before, or since when."""
         if turn.text.rstrip().endswith("?"):
             return _answer_change(turn.text, notes)
         if cases := _RE.case.findall(turn.text):
@@ -48,7 +48,7 @@ class Changes(Topic, kinds=("state", "case"), forgets=_RE.forgets_changes):
 def _note_cases(
     turn: IncomingTurn, cases: list[tuple[str, str]], notes: ReaderNotebook
 ) -> str:
-    """Note what holds at which home."""
+    """Note what holds at each home."""
     for place, clause in cases:
         for label, pattern in _RE["told"].items():
             if match := pattern.search(clause):
@@ -59,7 +59,7 @@ def _note_cases(
 
 
 def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
-    """Return the answer; None unless the question is about something of the user's of which a state is known."""
+    """Return the answer; None unless the question is about something of the user's with a known state."""
     if not _RE.of_user.search(question):
         return None
     label = next(
@@ -76,7 +76,7 @@ def _answer_change(question: str, notes: ReaderNotebook) -> str | None:
 
 
 def _states_of(label: str, notes: ReaderNotebook) -> list[_State]:
-    """Return the states of something, the first one first; where it goes by the home, those of the home."""
+    """Return the states of something in order; those of the homes if it depends on the home."""
     value_by_place = {
         place: value
         for case_label, place, value in notes.contents("case")
@@ -114,7 +114,8 @@ class SharingPeople(
             if (match := pattern.search(turn.text))
         )
         topic, match = next(matches, ("", None)) if speaker else ("", None)
-        # Where days are told, secrets are for some of the others, and until some day.
+        # Texts with dates are secrets for some of the others, until a day; another
+        # ability handles them.
         if match is None or _RE.dated.search(turn.text):
             return None
         if not turn.text.rstrip().endswith("?"):

@@ -1,4 +1,4 @@
-"""Memory policies: which earlier exchanges the embedded reader may still see."""
+"""Memory policies: the earlier exchanges that the embedded reader may still see."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pytest_ltm.api.model import TextFile
 from pytest_ltm.api.storage import ConfigurationError, did_you_mean, lazy_pattern
 
 # --- BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75, rarities above 0) over
-# texts that are added one by one.
+# texts added incrementally.
 
 SATURATION, LENGTH = 1.5, 0.75
 """k1 and b."""
 
 
 class WordIndex:
-    """Ranks texts by the words that they share with a query; texts have numbers from 0, in the order of adding."""
+    """Ranks texts by the words that they share with a query; texts are numbered from 0, in order of addition."""
 
     def __init__(self) -> None:
-        # Arrays: each number in a list would be an object, eight times the size.
+        # Arrays: in a list each number would be an object, eight times the size.
         self._once: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
-        """By word, the texts that have it once: nearly all that have it, and quickly scored."""
+        """By word, the texts with one occurrence: nearly all texts, and quick to score."""
         self._often: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
-        """By word, the texts that have it more often, each with how often behind it."""
+        """By word, the texts with several occurrences, each followed by its count."""
         self._sizes = array("I")
         self._norms: array[float] = array("d")
         self._worth_once: array[float] = array("d")
@@ -39,7 +39,7 @@ class WordIndex:
         return len(self._sizes)
 
     def add(self, words: Sequence[str]) -> None:
-        """Add a text, as its words."""
+        """Add a text, given as its words."""
         number = len(self._sizes)
         for word, times in Counter(words).items():
             if times == 1:
@@ -49,10 +49,10 @@ class WordIndex:
         self._sizes.append(max(len(words), 1))
 
     def rank(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of the texts that share a word with the query, best first; of equals the older first."""
+        """Return the texts that share a word with the query, best first; of equals the older first."""
         size = len(self._sizes)
         if len(self._norms) < size:
-            # Only once texts have been added: that takes time linear in all of them.
+            # Only after additions: it takes time linear in all texts.
             slope = SATURATION * LENGTH * size / sum(self._sizes)
             self._norms = array(
                 "d",
@@ -79,38 +79,38 @@ class WordIndex:
 
 
 _WORD = lazy_pattern(r"\w+")
-# The index takes in what it lacks once that is this share of it: weighing sizes anew
-# then takes linear time in all.
+# The index catches up once the missing texts are this share of it, which keeps the
+# total time for its norms linear.
 _GROWTH = 0.05
-# The share of the tokens that the newest exchanges get, whatever their words.
+# The share of the tokens reserved for the newest exchanges, whatever their words.
 _RECENT = 0.25
 
 
 class Memory:
-    """Decides which exchanges can still be seen; knows the conversation's text and nothing else."""
+    """Decides which exchanges are still visible, from the conversation's text alone."""
 
     def add_message(self, message: str) -> None:
-        """Take in the message of the next exchange, before it is answered."""
+        """Add the message of the next exchange, before it is answered."""
 
     def leave(self, reply: str) -> None:
-        """Take in the reply to it."""
+        """Add the reply to it."""
 
     def ignore_last(self) -> None:
-        """The last message only asks: nothing is in it that anybody would look for."""
+        """Exclude the last message from retrieval: a mere question contains nothing to find."""
 
     def can_see(self, position: int) -> bool:
-        """Return whether the exchange of this number can be seen while the last message is answered."""
+        """Return whether this exchange is visible while the last message is answered."""
         raise NotImplementedError
 
     def state(self) -> Any:
         """Return all state as JSON values."""
 
     def restore(self, state: Any) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
 
     def held(self) -> dict[str, Any]:
-        """Return all state, for `put_back` on the same memory: without going by way of JSON."""
-        # Shallow copies: what they hold is never changed in place.
+        """Return all state, for `put_back` on the same memory, without encoding it as JSON."""
+        # Shallow copies: the items are never changed in place.
         kinds = (list, set, dict, deque, array)
         return {
             name: copy(value) if isinstance(value, kinds) else value
@@ -118,21 +118,22 @@ class Memory:
         }
 
     def put_back(self, state: dict[str, Any]) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `held` returned."""
         vars(self).update(state)
 
     def lines(self) -> list[str]:
-        """Return the exchanges that the memory itself keeps, as a line of JSON each."""
+        """Return the exchanges that the memory itself stores, one line of JSON each."""
         return []
 
     def take(self, lines: Sequence[str]) -> None:
-        """Hold the exchanges of `lines` and no others."""
+        """Replace the stored exchanges by those of `lines`."""
 
 
 class Retrieving(Memory):
-    """Sees what fits into that many tokens: the newest exchanges, then older ones ranked by BM25 against the message.
+    """Shows what fits into that many tokens: the newest exchanges, then older ones ranked by BM25 for the message.
 
-    With `top` it sees that number of ranked ones, of any length, and no newest ones.
+    With `top` it shows that number of ranked exchanges, of any length, and no newest
+    ones.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Retrieving(Memory):
         self._count = count
         self._top = top
         self._written = TextFile()
-        """Of each exchange but the newest a line of JSON, as saving takes it: text and size."""
+        """A line of JSON for each exchange but the newest, in the form in which it is saved: text and size."""
         self._newest: str | None = None
         self._sizes = array("I")
         self._index = WordIndex()
@@ -151,7 +152,7 @@ class Retrieving(Memory):
         self._overlooked: set[int] = set()
 
     def add_message(self, message: str) -> None:
-        """Add the message; what is seen depends on it."""
+        """Add the message, which determines what is visible."""
         if self._newest is not None:
             self._written.append(self._newest_line())
         self._newest = message
@@ -165,7 +166,7 @@ class Retrieving(Memory):
         self._sizes[-1] += self._count(reply)
 
     def put_back(self, state: dict[str, Any]) -> None:
-        """Go back, but keep the index, which holds nothing newer, and what was retrieved last."""
+        """Restore the state, but keep the index, which contains nothing newer, and the last retrieval."""
         super().put_back(
             state | {name: getattr(self, name) for name in ("_index", "_best")}
         )
@@ -182,14 +183,15 @@ class Retrieving(Memory):
         return position in self._seen
 
     def shown(self) -> list[str]:
-        """Return the texts of the earlier exchanges that were retrieved, message and reply, the best match first.
+        """Return the texts of the earlier exchanges that were retrieved, message and reply, best match first.
 
-        None where nobody looked: a message that needs no memory retrieves nothing.
+        Empty if visibility was never checked: a message that needs no memory retrieves
+        nothing.
         """
         return [self._text(position) for position in self._best]
 
     def state(self) -> list[int]:
-        """Return what is never retrieved."""
+        """Return the exchanges that are never retrieved."""
         return sorted(self._overlooked)
 
     def lines(self) -> list[str]:
@@ -200,11 +202,11 @@ class Retrieving(Memory):
         ]
 
     def restore(self, state: Any) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
         self._overlooked = set(state)
 
     def take(self, lines: Sequence[str]) -> None:
-        """Hold the exchanges of `lines` and no others."""
+        """Replace the stored exchanges by those of `lines`."""
         self._written = TextFile()
         self._sizes = array("I")
         self._newest = None
@@ -236,7 +238,8 @@ class Retrieving(Memory):
         for position in range(newest - 1, -1, -1):
             if position in self._overlooked:
                 continue
-            # The first that does not fit ends them: the newest are seen without gaps.
+            # The first that does not fit ends the run: the newest are shown without
+            # gaps.
             if room - self._sizes[position] < recent:
                 break
             chosen.append(position)
@@ -256,8 +259,8 @@ class Retrieving(Memory):
 
     def _ranked(self, message: str) -> list[int]:
         missing = range(len(self._index), len(self._written))
-        # Where the newest are not seen anyway, one exchange is enough to bring the
-        # index up to date.
+        # Without newest exchanges, a single missing exchange requires an update of the
+        # index.
         if (
             self._overlooked.issuperset(missing)
             if self._top is not None
@@ -276,14 +279,14 @@ def _folded_words(text: str) -> list[str]:
 
 
 ENCODING = "cl100k_base"
-"""Memory is measured in tokens of this encoding, whatever measures the conversation."""
+"""The encoding that measures memory, whatever measures the conversation."""
 
 _TOKENS = lazy_pattern(r"(\d+(?:\.\d+)?)(k?)")
 _TOP = lazy_pattern(r"top([1-9]\d{0,5})")
 
 
 class Full(Memory):
-    """Sees everything."""
+    """Shows everything."""
 
     def can_see(self, position: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """Return True."""
@@ -291,7 +294,7 @@ class Full(Memory):
 
 
 class Window(Memory):
-    """Sees the newest exchanges that fit whole into that many tokens, the message being answered included."""
+    """Shows the newest exchanges that fit whole into that many tokens, including the message being answered."""
 
     def __init__(self, tokens: int) -> None:
         self._tokens = tokens
@@ -300,7 +303,7 @@ class Window(Memory):
         self._first = 0
 
     def add_message(self, message: str) -> None:
-        """Add the message; the oldest exchanges make room for it."""
+        """Add the message, dropping the oldest exchanges to make room."""
         self._sizes.append(count_tokens(message))
         self._used += self._sizes[-1]
         while self._used > self._tokens and len(self._sizes) > 1:
@@ -318,18 +321,18 @@ class Window(Memory):
         return position >= self._first
 
     def state(self) -> list[Any]:
-        """Return the first visible exchange's number and the sizes in the window."""
+        """Return the first visible exchange's number, and the sizes in the window."""
         return [self._first, list(self._sizes)]
 
     def restore(self, state: Any) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
         self._first, sizes = state
         self._sizes = deque(sizes)
         self._used = sum(sizes)
 
 
 class Forgetful(Memory):
-    """Forgets each exchange with the same chance, once and for all: the same ones in every equal conversation."""
+    """Forgets each exchange permanently with the same probability; equal conversations forget the same ones."""
 
     def __init__(self, share: float) -> None:
         self._share = share
@@ -337,9 +340,9 @@ class Forgetful(Memory):
         self._forgotten: set[int] = set()
 
     def add_message(self, message: str) -> None:
-        """Decide whether the exchange will be forgotten: its text and its place decide."""
+        """Decide, by its text and position, whether the exchange will be forgotten."""
         self._newest += 1
-        # Drawn from place and text, so that a resumed conversation forgets the same
+        # Seeded with position and text, so that a resumed conversation forgets the same
         # ones.
         if random.Random(f"forgetful {self._newest} {message}").random() < self._share:
             self._forgotten.add(self._newest)
@@ -349,20 +352,20 @@ class Forgetful(Memory):
         return position == self._newest or position not in self._forgotten
 
     def state(self) -> list[Any]:
-        """Return the newest exchange's number and those that are forgotten."""
+        """Return the newest exchange's number, and those that are forgotten."""
         return [self._newest, sorted(self._forgotten)]
 
     def restore(self, state: Any) -> None:
-        """Go back to what `state` returned."""
+        """Restore what `state` returned."""
         self._newest, forgotten = state
         self._forgotten = set(forgotten)
 
 
 def make_memory(policy: str, argument: str) -> Callable[[], Memory]:
-    """Return what makes a fresh memory for each conversation.
+    """Return a factory of memories, one for each conversation.
 
-    Raises ConfigurationError for an unknown policy or an argument that the policy
-    cannot use.
+    Raises ConfigurationError for an unknown policy, or an argument that is invalid for
+    the policy.
     """
     match policy:
         case "full":
@@ -398,7 +401,7 @@ _POLICIES = ("bm25", "forgetful", "full", "window")
 
 
 def tokens_of(policy: str, argument: str) -> int:
-    """Return the number of tokens that `8k` or `500` says."""
+    """Return the number of tokens in `8k` or `500`."""
     match = _TOKENS.fullmatch(argument.strip().lower())
     if match:
         tokens = round(float(match.group(1)) * (1000 if match.group(2) else 1))

@@ -1,4 +1,4 @@
-"""Turn, Note, Notebook, Ability: what the reader keeps of a conversation, and how an ability works with it."""
+"""Turn, Note, Notebook, Ability: the reader's notes on a conversation, and how an ability uses them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from pytest_ltm.language.numbers import NUMBERS, ONES
 T = TypeVar("T")
 
 UNDERSTOOD = "understood"
-"""Notes of messages that are kept as statements, although a topic knows what they are; none is ever forgotten."""
+"""Notes of messages that remain statements although a topic understands them; they are never forgotten."""
 WORDS: Mapping[str, Any] = load_packaged_yaml(__file__, "words.yml")
-"""Words and wordings, by what they are for."""
+"""Words and wordings, by purpose."""
 COMMON = {who: frozenset(words.split()) for who, words in WORDS["common"].items()}
-"""Words that carry no meaning, by who passes over them."""
+"""Words without meaning, by the ability that skips them."""
 
 _PATTERNS: Mapping[str, Mapping[str, Any]] = load_packaged_yaml(
     __file__, "patterns.yml"
 )
 
 SMALL_NUMBERS = {word: NUMBERS[word] for word in (*ONES[1:13], "a", "an")}
-"""By their words."""
+"""Small numbers by their words."""
 
 MAX_CLOSELY_READ = 1200
-"""Characters up to which a message is looked at closely by abilities that deal in single sentences."""
+"""Maximum characters of a message that abilities for single sentences look at."""
 
 
 class IncomingTurn(Struct, frozen=True, kw_only=True):
@@ -42,31 +42,31 @@ class IncomingTurn(Struct, frozen=True, kw_only=True):
     position: int
     """Its exchange's number in the conversation, from 0."""
     now: float | None
-    """The conversation's time in POSIX seconds; None where it is not reported the time."""
+    """The conversation's time in POSIX seconds; None if the reader is not told the time."""
     told: bool = False
-    """The exchange is history: it is read, and no reply is wanted."""
+    """Whether the exchange is history: it is read, and needs no reply."""
     reply: str = ""
-    """The reply to it, where it was told."""
+    """The reply to it, if it is history."""
     said: str = ""
-    """The message as it was said, where its text is in English words for others."""
+    """The original message, if `text` is its translation into English."""
 
     @property
     def is_brief(self) -> bool:
-        """True for a message of a few sentences, false for pages and filler."""
+        """Whether the message is a few sentences, not pages or filler."""
         return len(self.text) <= MAX_CLOSELY_READ
 
 
 class ReaderNote(Struct, frozen=True):
-    """Something that one message told."""
+    """A fact from one message."""
 
     kind: str
-    """What it is about; each ability has kinds of its own."""
+    """Its kind; each ability has its own kinds."""
     position: int
-    """The number of the exchange that told it: whether it can still be seen is asked of the memory."""
+    """The number of the exchange that told it, by which the memory decides whether it is visible."""
     time: float | None
     """When it was told, in POSIX seconds."""
     stored: Callable[[], str] | None
-    """Reads the line of a long note, which is not in memory: a history may have millions of tokens."""
+    """Reads the line of a long note from disk: a history may have millions of tokens."""
     _content: Any
     _line: str
 
@@ -79,7 +79,7 @@ class ReaderNote(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The note as one line of JSON, made once: saving the reader only joins lines."""
+        """The note as one line of JSON, encoded once: saving the reader just joins lines."""
         return self._line if self.stored is None else self.stored()
 
 
@@ -90,9 +90,9 @@ class ReaderNotebook:
         self, sees: Callable[[int], bool], overlook: Callable[[], None] = lambda: None
     ) -> None:
         self.sees = sees
-        """Whether the exchange of a number can still be seen."""
+        """Returns whether an exchange is still visible."""
         self.overlook = overlook
-        """To be called for a message that only asks: nobody will look for anything in it."""
+        """To be called for a message that only asks, so that it is never retrieved."""
         self._notes: dict[str, list[ReaderNote]] = {}
         self._long = TextFile()
         self._derived: dict[str, Any] = {}
@@ -100,15 +100,15 @@ class ReaderNotebook:
     def add(
         self, turn: IncomingTurn, kind: str, content: Any, reply: str = "Noted."
     ) -> str:
-        """Note down what a message told; return what to reply to it."""
-        # As JSON at once, so that what is saved and what is read are the same.
+        """Add a note on a message; return the reply to the message."""
+        # As JSON at once, so that saved and current notes are the same.
         self._append(json.dumps([kind, turn.position, turn.now, content]))
         return reply
 
     def visible(self, kind: str) -> Iterator[ReaderNote]:
-        """Yield the notes of one kind that can still be seen, the newest first."""
-        # One by one: asking the memory may rank all exchanges, and most want the newest
-        # only.
+        """Yield the visible notes of one kind, newest first."""
+        # Lazily: asking the memory may rank all exchanges, and most callers need only
+        # the newest.
         return (
             note
             for note in reversed(self._notes.get(kind, ()))
@@ -116,26 +116,26 @@ class ReaderNotebook:
         )
 
     def contents(self, kind: str) -> list[Any]:
-        """Return what the notes of one kind say that can still be seen, the newest first."""
+        """Return the contents of the visible notes of one kind, newest first."""
         return [note.content for note in self.visible(kind)]
 
     def newest(self, kind: str) -> ReaderNote | None:
-        """Return the newest note of one kind that can still be seen."""
+        """Return the newest visible note of one kind."""
         return next(self.visible(kind), None)
 
     def notes_of_kind(self, kind: str) -> Sequence[ReaderNote]:
-        """Return all notes of one kind in order, for an index: what it finds counts only if it can be seen."""
+        """Return all notes of one kind in order, for an index, whose results must be checked for visibility."""
         return self._notes.get(kind, ())
 
     def derived(self, kind: str, make: Callable[[], T]) -> T:
-        """Return what was made of the notes of one kind; made anew after they were dropped or restored."""
+        """Return the object derived from the notes of one kind; recreated after they were dropped or restored."""
         if kind not in self._derived:
             self._derived[kind] = make()
         result: T = self._derived[kind]
         return result
 
     def drop(self, *kinds: str) -> str:
-        """Forget all notes of these kinds, because a message asked for it; return what to reply to it."""
+        """Forget all notes of these kinds on request; return the reply to the message."""
         for kind in kinds:
             self._notes.pop(kind, None)
             self._derived.pop(kind, None)
@@ -146,18 +146,18 @@ class ReaderNotebook:
         return {kind: [*notes] for kind, notes in self._notes.items()}
 
     def put_back(self, notes_by_kind: dict[str, list[ReaderNote]]) -> None:
-        """Go back to the notes that `notes_by_kind` returned; what was made of others is made anew."""
+        """Restore the notes that `held` returned; objects derived from other notes are recreated."""
         for kind in self._notes.keys() | notes_by_kind.keys():
             if self._notes.get(kind) != notes_by_kind.get(kind):
                 self._derived.pop(kind, None)
         self._notes = notes_by_kind
 
     def lines(self) -> list[str]:
-        """Return all notes, one line of JSON each; `restore` takes them back."""
+        """Return all notes, one line of JSON each, for `restore`."""
         return [note.line for notes in self._notes.values() for note in notes]
 
     def restore(self, lines: list[str]) -> None:
-        """Hold the notes of `lines` and no others."""
+        """Replace all notes by those of `lines`."""
         self._notes = {}
         self._derived = {}
         for line in lines:
@@ -168,8 +168,7 @@ class ReaderNotebook:
         if len(line) <= MAX_CLOSELY_READ:
             note = ReaderNote(kind, position, time, None, content, line)
         else:
-            # Read again from disk when it is asked for: a history may have millions of
-            # tokens.
+            # Read from disk on demand: a history may have millions of tokens.
             note = ReaderNote(
                 kind,
                 position,
@@ -186,20 +185,19 @@ class Ability(Protocol):
     """One thing that the reader understands: a kind of statement, the questions about it, its end."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return the reply to a message that this ability is about, noting what it tells; None: not mine.
+        """Return the reply to a message that this ability handles, noting what it tells; None: not handled.
 
-        Sees nothing but the message and the visible notes. Costs time linear in the
-        message. When `turn.told` is true any text will do, since nobody gets to read
-        it.
+        It sees only the message and the visible notes, and takes time linear in the
+        message. If `turn.told` is true any text will do, because it is never read.
         """
         ...
 
 
 class Patterns:
-    """The patterns of a section of `patterns.yml` as attributes, groups of them as items; compiled when first used."""
+    """The patterns of a section of `patterns.yml` as attributes, groups of them as items; compiled on first use."""
 
     def __init__(self, section: str, **parts: str | Iterable[str]) -> None:
-        """`parts`: what words in capitals stand for beside the section's own parts; alternatives, if not a text."""
+        """`parts`: replacements for words in capitals, besides the section's own; alternatives unless a text."""
         self._section = _PATTERNS[section]
         texts = {
             name: part if isinstance(part, str) else "|".join(part)
@@ -207,7 +205,7 @@ class Patterns:
         }
         self._parts = {**self._section, **texts}
         self._groups: dict[str, Any] = {}
-        """Those that were asked for, by name."""
+        """The groups compiled so far, by name."""
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
         pattern: re.Pattern[str] = self[name]
@@ -220,9 +218,9 @@ class Patterns:
         return self._groups[name]
 
     def compile_group(self, group: Any, flags: str = "") -> Any:
-        """Return a pattern, or lists and mappings of patterns, for texts; `flags` as in "(?i)" come before each."""
+        """Return a pattern, or lists and mappings of patterns, for texts; `flags` such as "(?i)" precede each."""
         if isinstance(group, str):
-            # Later: a conversation needs the patterns of few scenarios.
+            # Compiled lazily: a conversation needs the patterns of few scenarios.
             return made_later(lambda: re.compile(flags + self._fill_parts(group)))
         if isinstance(group, list):
             return [self.compile_group(member, flags) for member in group]
@@ -244,16 +242,16 @@ _ANYTHING = lazy_pattern("")
 
 
 class Topic:
-    """An ability that reads brief messages, and drops all that it keeps when a message asks for it."""
+    """An ability that reads brief messages, and drops all its notes on request."""
 
     kinds: ClassVar[tuple[str, ...]]
-    """Of its notes."""
+    """The kinds of its notes."""
     forgets: ClassVar[re.Pattern[str]]
-    """What a message has that ends the topic, or begins it anew."""
+    """Matches a message that ends or restarts the topic."""
     about: ClassVar[re.Pattern[str]]
-    """What a message has that may be about this at all; most decide by what they read."""
+    """Matches every message that may be about the topic; most topics decide while reading."""
     forgotten: ClassVar[str]
-    """The reply to it."""
+    """The reply when the topic ends."""
 
     def __init_subclass__(
         cls,
@@ -269,7 +267,7 @@ class Topic:
         cls.forgotten = forgotten
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return the reply to a message that this ability is about; None: not mine."""
+        """Return the reply to a message that this ability handles; None: not handled."""
         if not turn.is_brief or not self.claims(turn.text):
             return None
         if self.forgets.search(turn.text):
@@ -278,16 +276,16 @@ class Topic:
         return self.read(turn, notes)
 
     def claims(self, text: str) -> bool:
-        """Return whether a message may be about this at all."""
+        """Return whether a message may be about this topic at all."""
         return self.about.search(text) is not None
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note what a message tells, or answer what it asks; None: not mine."""
+        """Note what a message tells, or answer its question; None: not handled."""
         raise NotImplementedError
 
 
 def first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
-    """Return what the first of the patterns that a text has finds there."""
+    """Return the match of the first pattern that matches a text."""
     return next(
         (match for pattern in patterns if (match := pattern.search(text))), None
     )
@@ -310,7 +308,7 @@ _STEM = 6
 
 
 def nearest_line(question: str, lines: Sequence[str]) -> str:
-    """Return the line with the most in common; a shared word counts the more, the fewer lines have it.
+    """Return the line with the most words in common; rarer words count more.
 
     Of equals the first; "" if there are no lines.
     """
@@ -324,7 +322,7 @@ def nearest_line(question: str, lines: Sequence[str]) -> str:
 
 
 def note_stems(text: str) -> frozenset[str]:
-    """Return the beginnings of a text's words that carry meaning, in lower case: a rough key that forgives endings."""
+    """Return the beginnings of a text's content words, in lower case: a rough key without endings."""
     return frozenset(
         word.lower()[:_STEM].removesuffix("s")
         for word in _WORD.findall(text)

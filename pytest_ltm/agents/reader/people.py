@@ -1,4 +1,4 @@
-"""What the user says of themselves, their names and their life, and of others: what people have and give."""
+"""The user's statements on themselves, their names and their life, and on others: what people have and give."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from pytest_ltm.language.numbers import NUMBERS
 
 _RE = Patterns("person", COLOURS=WORDS["colours"].split())
 
-# Characters of the longest message that tells of a favourite colour without saying so.
+# The longest message, in characters, that may name a favourite colour without saying
+# so.
 _SHORT = 120
 
 
 class Colours:
-    """Keeps every favourite colour that is told and answers with the newest that can be seen."""
+    """Keeps every favourite colour, and answers with the newest visible one."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, answer a question, forget on request."""
@@ -52,10 +53,10 @@ class Colours:
 
 
 def _told_colour(text: str, *, is_about: bool) -> str:
-    """Return the colour that a statement names as the favourite, else ""; `is_about`: it says that this is its subject.
+    """Return the favourite colour in a statement, else ""; `is_about`: the statement says that this is its subject.
 
-    Once a favourite is known, people also speak of a colour without a word of that, in
-    a short statement.
+    Once a favourite is known, people also mention a colour in a short statement without
+    saying that.
     """
     if "?" in text or _RE.forget.search(text):
         return ""
@@ -76,7 +77,7 @@ def _told_colour(text: str, *, is_about: bool) -> str:
     return colour
 
 
-# --- The names that the user goes by: the one told last, and the list of all of them.
+# --- The names that the user goes by: the latest one, and the list of all of them.
 
 _TOLD, _UNTOLD = (
     _RE.compile_group(WORDS[how], "(?i)") for how in ("names", "names without the word")
@@ -84,7 +85,7 @@ _TOLD, _UNTOLD = (
 
 
 class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
-    """Keeps every name that the user tells as the own one."""
+    """Keeps every name that the user gives as their own."""
 
     def claims(self, text: str) -> bool:
         """Return whether a message is about a name of the user's."""
@@ -94,7 +95,7 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
         )
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a name, list all or tell the newest."""
+        """Note a name, list all or return the newest."""
         if not _RE.asked.search(turn.text) or first_match(_UNTOLD, turn.text):
             match = first_match([*_TOLD, *_UNTOLD], turn.text)
             if match:
@@ -112,10 +113,10 @@ class Names(Topic, kinds=("name",), forgets=_RE.forgets_names):
         return answer if _RE.one.search(turn.text) else None
 
 
-# --- What the user says of their own life: what is so now, after changes, corrections,
-# withdrawals and rumours.
+# --- The user's own life: what holds now, after changes, corrections, withdrawals and
+# rumours.
 
-# By what it is about: how it is said, and how it is asked for.
+# By subject: how it is told, and how it is asked for.
 _LIFE = _RE.compile_group(WORDS["life"], "(?i)")
 _KIND = "personal"
 _HABIT = "habit"
@@ -128,7 +129,7 @@ _HABITS = _RE.compile_group(
 class ConflictingPersonalInformation(
     Topic, kinds=(_KIND, _HABIT), forgets=_RE.forgets_conflicting_personal_information
 ):
-    """Keeps what the user says to be so, and answers with the last that has not been withdrawn."""
+    """Keeps the user's statements on their life, and answers with the last one not withdrawn."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a statement, or answer a question."""
@@ -151,8 +152,7 @@ class ConflictingPersonalInformation(
                 )
         if not asks:
             if withdrawn := _RE.withdrawn.search(turn.text):
-                # What somebody takes something back about who says that, or only the
-                # value.
+                # A withdrawal names its subject, or just the value.
                 subject = withdrawn[1]
                 if subject in _LIFE:
                     label = subject
@@ -182,7 +182,7 @@ class ConflictingPersonalInformation(
             )
             if pair is not None and not _RE.rumour.search(turn.text):
                 notes.add(turn, _KIND, list(pair))
-            return None  # it may be about anything else as well: others note it, too
+            return None  # it may be about something else, too: others note it as well
         label = next(
             (
                 label
@@ -195,7 +195,7 @@ class ConflictingPersonalInformation(
 
 
 def _so_now(label: str, notes: ReaderNotebook) -> str | None:
-    """Return what is so; None if it was never told: others may know."""
+    """Return what holds now; None if it was never told: others may know."""
     withdrawn = 0
     for note in notes.visible(_KIND):
         topic, value = note.content
@@ -225,11 +225,11 @@ _GONE = "I have forgotten that, as you asked."
 
 
 class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
-    """Keeps what the user says of themselves until they want it forgotten."""
+    """Keeps the user's facts about themselves until they ask to forget them."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a fact, which others may note as well, or that it is gone; or answer a question."""
-        # The oldest first, each with its value; None: the user wants it forgotten.
+        """Note a fact, which others may note as well, or that it is forgotten; or answer a question."""
+        # Oldest first, with their values; None: forgotten on request.
         value_by_fact: dict[str, str | None] = dict(notes.contents(_OWN_FACT)[::-1])
         if _LEDGER.forget.search(turn.text):
             named_facts = (
@@ -265,10 +265,10 @@ class OwnFacts(Topic, kinds=(_OWN_FACT,), forgets=_LEDGER.forgets_own_facts):
 
 
 class Belongings(Topic, kinds=("belonging",), forgets=_LEDGER.forgets_belongings):
-    """Keeps what is said of somebody's thing, and says so where it was never told."""
+    """Keeps facts about people's things, and admits it if one was never told."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a statement, which others may note as well, or answer a question if anything of the kind was told."""
+        """Note a statement, which others may note as well, or answer a question once such a thing was told."""
         if match_of_question := _LEDGER.asked.search(turn.text):
             question = turn.text
             belongings = notes.contents("belonging")
@@ -304,13 +304,13 @@ def _belonging_kind(text: str) -> str:
 
 
 class _Book(Struct, frozen=True):
-    """What the notes hold."""
+    """The contents of the notes."""
 
     gifts: Sequence[Mapping[str, Any]]
     homes: Mapping[str, str]
 
     def total(self, **fields: str) -> int:
-        """Return the sum of the gifts that have these values."""
+        """Return the sum of the gifts with these field values."""
         return sum(
             gift["sum"]
             for gift in self.gifts
@@ -324,7 +324,7 @@ class GiftLedger(
     about=_LEDGER.about_gift_ledger,
     forgets=_LEDGER.forgets_gift_ledger,
 ):
-    """Keeps gifts and where members live, and works out what it is asked of all of them."""
+    """Keeps gifts and members' homes, and computes answers from all of them."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note a gift or a home, or answer a question about the book."""
@@ -345,15 +345,15 @@ class GiftLedger(
         if home := _LEDGER.home.search(text):
             notes.add(turn, "home", [home["name"], home["town"]])
             notes.add(turn, UNDERSTOOD, "home")
-        return None  # who lives where may matter to others, too
+        return None  # where somebody lives may matter to others, too
 
 
 def _day_number(text: str) -> int:
-    """Return the month and day that a text names, as one number; 0 if it names none."""
+    """Return the month and day in a text as one number; 0 if there are none."""
     match = _LEDGER.day.search(text)
     if not match:
         return 0
-    # Comparable, and of one year: nobody names one.
+    # Comparable, because all are of one year.
     return (month_number(match["month"] or match["month1"]) or 0) * 100 + int(
         match["day"] or match["day1"]
     )
@@ -390,7 +390,7 @@ def _answer_ledger(text: str, notes: ReaderNotebook) -> str:
 
 
 def _find_givers(town: re.Match[str], purpose: str, book: _Book) -> str:
-    """Return who from a town, or not from it, gave for something; or who of it gave the most, where that is asked."""
+    """Return who from a town, or not from it, gave for a purpose; without a purpose, who from it gave most."""
     if not purpose:
         members = [name for name, home in book.homes.items() if home == town["town"]]
         if members:

@@ -1,4 +1,4 @@
-"""The embedded reader: a rule-based agent that knows what its memory shows it of the conversation, and nothing else."""
+"""The embedded reader: a rule-based agent that knows only the part of the conversation that its memory shows."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 _LANGUAGE = "language"
 _SAID = "said"
-# Also with the marks of Chinese, which has no space behind them.
-# A mark within a word, as in an address, ends no sentence.
+# Also with Chinese marks, which no space follows. A mark within a word, as in an
+# address, does not end a sentence.
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？]|[.!?](?=\w))+[.!?。！？]*\s*|\n")
 _QUOTED = re.compile(r"(?<=[\"“„「«])[^\"“”„」«»]{4,600}(?=[\"“”」»])")
 _QUIZ = "\nQ: "
 
 
 class ReadMessage(NamedTuple):
-    """A message as the reader reads it."""
+    """A message in the form that the reader reads."""
 
     turn: IncomingTurn
     language: Language
     notes: ReaderNotebook
 
     def replied(self, reply: str) -> str:
-        """Return a reply with what was said in the words in which it was, and set phrases in the message's language."""
+        """Return a reply with the user's original wording, and set phrases in the message's language."""
         words = self.notes.derived(_SAID, _WordMeanings).words(self.notes)
         if not words and self.language is ENGLISH:
             return reply
@@ -49,7 +49,7 @@ class ReadMessage(NamedTuple):
 
 
 class _WordMeanings:
-    """Which words meant what, as far as the notes have been looked at."""
+    """The original wordings of meanings, from the notes processed so far."""
 
     def __init__(self) -> None:
         self._known = 0
@@ -63,7 +63,7 @@ class _WordMeanings:
 
 
 def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
-    """Return a sentence of a reply as it was said, or what it says after a colon."""
+    """Return a sentence of a reply, or its part after a colon, in the original wording."""
     text = part.strip()
     if text in texts:
         return part.replace(text, texts[text])
@@ -74,7 +74,7 @@ def _repeat_sentence(part: str, texts: dict[str, str]) -> str:
 
 
 def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
-    """Return a turn in English words; its sentences are noted, so that a reply can repeat them as they were said."""
+    """Return a turn translated into English; its sentences are noted, so that replies can repeat the original."""
     last = notes.notes_of_kind(_LANGUAGE)
     former_language = load_language(last[-1].content) if last else ENGLISH
     language = detect_language(turn.text, former_language)
@@ -104,14 +104,14 @@ def translate_turn(turn: IncomingTurn, notes: ReaderNotebook) -> ReadMessage:
 
 
 VERSION = 8
-"""Goes up when the reader's answers change: part of its fingerprint."""
+"""Increase when the reader's answers change: part of its fingerprint."""
 
 
 class Reader:
-    """Reads every exchange once into notes, and answers from the notes whose exchanges it can still see.
+    """Reads every exchange once into notes, and answers from the notes whose exchanges are still visible.
 
-    Resettable, Checkpointable, SeparatesUsers, TakesTools, AnswersAlone, AcceptsHistory,
-    TimeAware, Configured.
+    Resettable, Checkpointable, SeparatesUsers, TakesTools, AnswersAlone,
+    AcceptsHistory, TimeAware, Configured.
     """
 
     def __init__(self, make: Callable[[], Memory], memory: str) -> None:
@@ -122,12 +122,12 @@ class Reader:
         self.reset()
 
     def reply(self, message: str, user: str = "", tools: Tools | None = None) -> str:
-        """Return the reply to one message of a user, with whatever an earlier message asked to add to it.
+        """Return the reply to a user's message, with anything that an earlier message asked to add.
 
-        What it asks for is done by `tools`, if there are any.
+        `tools`, if given, carry out the message's requests.
         """
-        # Here and below: they take a while to import, and agents are looked up in every
-        # run.
+        # Imported here and below: they are slow to import, and every run looks up
+        # agents.
         from pytest_ltm.agents.reader.abilities import APPENDING
 
         read_message = translate_turn(
@@ -147,8 +147,8 @@ class Reader:
         return reply
 
     def answer_alone(self, message: str) -> str:
-        """Return the reply to a question, and go back to where it was."""
-        # Not by save and load: that would write and read the whole conversation for
+        """Return the reply to a question, then restore the state."""
+        # Not by save and load, which would write and read the whole conversation for
         # each question.
         memory = self._memory.held()
         notes = self._notes.held()
@@ -161,7 +161,7 @@ class Reader:
             self._position = position
 
     def accept(self, message: str, reply: str, user: str = "") -> None:
-        """Read an exchange that happened without asking for a reply."""
+        """Read an exchange that happened without a reply of the reader."""
         from pytest_ltm.agents.reader.acting import IT_IS_DONE, act
 
         turn = translate_turn(
@@ -174,11 +174,11 @@ class Reader:
         self._memory.leave(reply)
 
     def tell_time(self, now: datetime) -> None:
-        """Know the conversation's time from now on."""
+        """Set the conversation's time."""
         self._now = now.timestamp()
 
     def reset(self) -> None:
-        """Forget everything, the time included."""
+        """Forget everything, including the time."""
         from pytest_ltm.agents.reader.notes import ReaderNotebook
 
         self._memory = self._make()
@@ -187,7 +187,7 @@ class Reader:
         self._now = None
 
     def save(self) -> bytes:
-        """Return all state: one line of JSON, then one for each exchange that the memory keeps, and for each note."""
+        """Return all state: one line of JSON, then one for each exchange that the memory stores, and for each note."""
         memory_lines = self._memory.lines()
         head = json.dumps(
             [
@@ -202,11 +202,11 @@ class Reader:
         return "\n".join([head, *memory_lines, *self._notes.lines()]).encode()
 
     def load(self, state: bytes) -> None:
-        """Go back to what `save` returned; AgentError if another version or memory policy saved it."""
+        """Restore what `save` returned; AgentError if another version or memory policy saved it."""
         head, *lines = state.decode().split("\n")
         version, policy, *fields = json.loads(head)
-        # Another policy has seen other exchanges, and another version noted other
-        # things of them.
+        # Another policy has seen other exchanges, and another version has taken other
+        # notes.
         if (version, policy) != (VERSION, self._policy):
             raise AgentError(
                 f"this state was saved by reader {version!r} with memory {policy!r}; "
@@ -219,7 +219,7 @@ class Reader:
         self._notes.restore(lines[memory_count:])
 
     def configuration(self) -> Mapping[str, Any]:
-        """Return what the answers depend on."""
+        """Return the settings that affect the answers."""
         return {"reader": VERSION, "memory": self._policy}
 
     def _turn(
@@ -253,22 +253,22 @@ class Reader:
 
 
 def _sign_message(message: str, user: str) -> str:
-    """Return a message that says whose it is, as people who share an agent do."""
+    """Return a message with its user's name, as people who share an agent write it."""
     return f"{user} here: {message}" if user else message
 
 
 class RetrievingReader(Reader):
-    """A reader whose memory retrieves. ShowsRetrieval, too."""
+    """A reader whose memory retrieves. Also ShowsRetrieval."""
 
     def retrieved(self) -> list[str]:
-        """Return the texts of the exchanges that it saw for its last reply, best first."""
+        """Return the texts of the exchanges visible for its last reply, best first."""
         return cast("Retrieving", self._memory).shown()
 
 
 def make_reader(policy: str, argument: str = "") -> Callable[[], Reader]:
-    """Return what makes a reader with a memory policy, such as `full` or `window` with the argument `8k`.
+    """Return a factory of readers with a memory policy, such as `full`, or `window` with the argument `8k`.
 
-    Raises ConfigurationError for an unknown policy or an argument that it cannot use.
+    Raises ConfigurationError for an unknown policy or an invalid argument.
     """
     make = make_memory(policy, argument)
     name = f"{policy}:{argument}" if argument else policy

@@ -1,4 +1,4 @@
-"""What no longer holds, belongs elsewhere or was not meant: it is noted, and left out of answers."""
+"""Restraint: facts that no longer hold, belong elsewhere or were not meant are noted, and left out of answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOLD = "restraint"
 
 
 class Restraint:
-    """Notes what each thing is and how it was told, and answers with what holds for the question."""
+    """Notes things and how they were told, and answers with what holds for the question."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note what a message tells, or answer what it asks; None: not mine."""
+        """Note what a message tells, or answer its question; None: not handled."""
         if not turn.is_brief or not _RE.about.search(turn.text):
             return None
         # the newest note of a thing counts, and those of other topics still hold
@@ -37,7 +37,7 @@ class Restraint:
 
 
 def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | None:
-    """Return the answer; None if nothing that it needs can be seen: another ability may know it."""
+    """Return the answer; None if the notes that it needs are not visible: another ability may know."""
     match kind:
         case "kept":
             return _answer_kept((found["key"], found["other"]), notes)
@@ -51,14 +51,14 @@ def _answer(kind: str, found: re.Match[str], notes: ReaderNotebook) -> str | Non
 
 
 def _values_of(notes: ReaderNotebook, kind: str, key: str) -> Iterator[str]:
-    """Yield the values told for a key that can still be seen, the newest first."""
+    """Yield the visible values told for a key, newest first."""
     for name, subject, value in notes.contents(TOLD):
         if (name, subject) == (kind, key):
             yield value
 
 
 def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
-    """Return who is paid for those of the things that are still of use; None if that is not known."""
+    """Return who is paid for those of the things that are still useful; None if unknown."""
     gone_things = [key for kind, key, _ in notes.contents(TOLD) if kind == "gone"]
     useless = [
         _RE["needed_for"][thing] for thing in gone_things if thing in _RE["needed_for"]
@@ -71,7 +71,7 @@ def _answer_kept(things: tuple[str, ...], notes: ReaderNotebook) -> str | None:
 
 
 def _ask_which(relation: str, notes: ReaderNotebook) -> str | None:
-    """Return the place of the only person of that relation, or ask which of them is meant; None if none is known."""
+    """Return the place of the only person of that relation, or ask which one is meant; None if none is known."""
     places = {
         key: value
         for kind, key, value in notes.contents(TOLD)

@@ -25,7 +25,8 @@ _RE = Patterns("plays")
 
 _EVENTS = _RE.compile_group(WORDS["play"])
 _BELIEF = _RE["belief"]
-# Which of the names in a line is a thing, and which the place where it is afterwards.
+# For each event, the positions of the thing and of its new place among the names in a
+# line.
 _THINGS = {"moved": (1, 0), "lies": (0, 1), "kept": (1, 2), "moves": (1, 2)}
 
 
@@ -35,7 +36,7 @@ class SallyAnne(
     """Notes the lines of a play, and plays them again when it is asked who believes what."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a line, or answer as JSON from the lines that can still be seen."""
+        """Note a line, or answer as JSON from the visible lines."""
         over = _RE.over.match(turn.text)
         place = _answer_play(over.group(1) if over else turn.text, notes)
         if place or over:
@@ -59,10 +60,10 @@ class SallyAnne(
 
 
 def _answer_play(question: str, notes: ReaderNotebook) -> str | None:
-    """Return the place that a question about a play asks for; None for any other question, or if it is unknown."""
+    """Return the place that a question about a play asks for; None for any other question, or if unknown."""
     if "here " not in question:
         return None
-    # What somebody believes of another also reads like a search: it is tried first.
+    # Questions about beliefs also match the search pattern, so they are tried first.
     for pattern in (*_BELIEF, _RE.search, _RE.start, _RE.end):
         if match := pattern.search(question):
             break
@@ -84,14 +85,14 @@ class _Play:
     """What is known after some lines."""
 
     room: str
-    """Where the things are."""
+    """The room with the things."""
     present: list[str] = field(default_factory=list)
-    """Who is in that room."""
+    """The puppets in that room."""
     places: dict[str, list[str | None]] = field(default_factory=dict)
     known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Where somebody last saw a thing."""
+    """Where each puppet last saw a thing."""
     shared: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """Where somebody last saw it together with somebody else."""
+    """Where a puppet last saw a thing together with another one."""
 
     @classmethod
     def known_after(cls, lines: Sequence[Sequence[Any]]) -> _Play:
@@ -114,7 +115,7 @@ class _Play:
             self.present = [puppet for puppet in self.present if puppet != mover]
             if kind in {"enters", "is"} and names[1] == self.room:
                 self.present.append(mover)
-        # Who is there knows where everything is, and who sees it, too.
+        # Everybody present knows where everything is, and who else sees it.
         for thing_name, places in self.places.items():
             for puppet in self.present:
                 self.known[puppet, thing_name] = str(places[-1])
@@ -127,7 +128,7 @@ class _Play:
 
 
 def _room_of(lines: Sequence[Sequence[Any]]) -> str:
-    """Return the room of the things: the one that is named with them, else that of the first puppet that moves one."""
+    """Return the room of the things: the one named with them, else that of the first puppet that moves one."""
     room_of_puppet: dict[str, str] = {}
     for kind, *names in lines:
         match kind:
@@ -142,8 +143,8 @@ def _room_of(lines: Sequence[Sequence[Any]]) -> str:
     return ""
 
 
-# --- Coded messages about a secret meeting: what each of them means, and the three put
-# together.
+# --- Coded messages about a secret meeting: the meaning of each, and the combination of
+# the three.
 
 
 _CODES = [
@@ -156,10 +157,10 @@ _CODES = [
 class SpyMeeting(
     Topic, kinds=("spy",), forgets=_RE.forgets_spy_meeting, forgotten="Understood."
 ):
-    """Notes what each message means, and tells place, time and thing when asked."""
+    """Notes the meaning of each message, and tells place, time and thing when asked."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Note a message, or put together those that can still be seen."""
+        """Note a message, or combine the visible ones."""
         if _RE.asked.search(turn.text):
             newest: dict[str, str] = {}
             for note in notes.visible("spy"):
@@ -193,10 +194,10 @@ _UNDECIDED = "What would you recommend?"
 
 
 class Restaurant:
-    """Orders what stands first on the menu, and insists on it."""
+    """Orders the first suitable item on the menu, and insists on it."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Reply to the waiter as a guest, from what can still be seen."""
+        """Reply to the waiter as a guest, from the visible notes."""
         if not _RE.waiter.match(turn.text):
             return _note_message(turn, notes)
         menu: dict[str, list[str]] = {"dishes": [], "drinks": []}
@@ -211,7 +212,7 @@ class Restaurant:
             drinks = [
                 name for name in menu["drinks"] if _wishes(notes)[0] in name.lower()
             ] or menu["drinks"]
-            # The plainest that suits: a short name without brackets.
+            # The plainest suitable one: a short name without brackets.
             plainest = min(drinks, key=lambda name: ("(" in name, len(name))).lower()
             return notes.add(
                 turn, "drink", plainest, f"I would like the {plainest}, please."
@@ -258,7 +259,7 @@ def _note_message(turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
 
 
 def _wishes(notes: ReaderNotebook) -> tuple[str, str]:
-    """Return what must be in a drink, and what must not be in a dish; "" for anything, and for nothing."""
+    r"""Return what a drink must contain, and what a dish must not; "" for any drink, "\0" for any dish."""
     wishes = notes.newest("wishes")
     if wishes:
         return (str(wishes.content[0]), str(wishes.content[1]))
@@ -284,14 +285,14 @@ class Passages(
     about=_BOOKS.about_passages,
     forgets=_BOOKS.forgets_passages,
 ):
-    """Keeps what passages say and which titles they have, and answers from several of them with their titles."""
+    """Keeps what titled passages say, and answers by combining them, with their titles."""
 
     def read(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
         """Note what a passage says, or answer a question."""
         if "passages" in turn.text:
             facts: dict[tuple[str, str], tuple[str, str]] = {}
             for note in notes.visible("passage"):
-                # the newest first: what puts another right is newer
+                # newest first: corrections are newer
                 relation, subject, value, title = note.content
                 facts.setdefault((relation, subject), (value, title))
             works = _BOOKS.named.findall(turn.text)
@@ -328,7 +329,7 @@ def _founder_birthplace(look: Callable[[str, str], str], works: list[str]) -> st
     return look("birthplace", look("founder", works[0]))
 
 
-# By what a question has.
+# By the wording of a question.
 _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = {
     r"\b[Ww]hich river\b": lambda look, works: look(
         "river", _founder_birthplace(look, works)
@@ -348,7 +349,7 @@ _ANSWERS: Mapping[str, Callable[[Callable[[str, str], str], list[str]], str]] = 
 
 
 Statement = tuple[str, str, str]
-"""What it is about (`home`, `work`, `owner`, `whole`), of whom or of what, and what is so."""
+"""The relation (`home`, `work`, `owner`, `whole`), its subject, and the value."""
 
 _NO_NAMES = frozenset(WORDS["no_names"].split())
 
@@ -357,14 +358,14 @@ _BOOK = _BOOKS.compile_group(WORDS["book"])
 
 
 def town_statements(text: str) -> list[Statement]:
-    """Return what a text says of its town, in order; one statement a sentence."""
+    """Return the statements of a text on its town, in order; at most one per sentence."""
     statements = (town_statement(sentence) for sentence in split_sentences(text))
     return [statement for statement in statements if statement is not None]
 
 
 def town_statement(sentence: str) -> Statement | None:
-    """Return what one sentence says; None if it says nothing of that kind."""
-    # What is broken or sound is said of a thing alone, whoever else is named.
+    """Return the statement of one sentence; None if it has none of these kinds."""
+    # Broken or sound refers to the thing alone, whoever else is named.
     if _BOOKS.whole.search(sentence):
         return _about_thing("broken", sentence, "no") or _about_thing(
             "sound", sentence, "yes"
@@ -391,7 +392,7 @@ def _about_thing(
 
 
 def _first_noun(wordings: str, sentence: str) -> str | None:
-    """Return the noun that the first fitting wording finds."""
+    """Return the noun in the first matching wording."""
     match = first_match(_BOOK[wordings], sentence)
     if match:
         return match["noun"][0].lower() + match["noun"][1:]
@@ -403,10 +404,10 @@ _SHORT = 300
 
 
 class ChapterBreak:
-    """Keeps what the pages say of their town and picks the beginning that contradicts none of it.
+    """Keeps what the pages say about their town, and picks the ending that contradicts none of it.
 
-    Where pages say nothing that it understands it can only guess: the beginning that
-    shares most of its rare words with them.
+    If the pages say nothing that it understands, it guesses: the ending that shares
+    most of its rare words with them.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
@@ -436,7 +437,7 @@ class ChapterBreak:
 
 
 def _read_town(text: str) -> dict[str, Any]:
-    """Return what a text says of its town; the words of one that says nothing."""
+    """Return the statements of a text on its town; its words if it has none."""
     facts = town_statements(text)
     if facts:
         return {"facts": facts}
@@ -453,7 +454,7 @@ def _choose_ending(notes: ReaderNotebook) -> str:
     if not options:
         return "You have not given me any options."
     if all("facts" in option for option in options.values()):
-        # The number of the only option that contradicts nothing; pages come the newest
+        # The number of the only option without a contradiction; pages come newest
         # first.
         state: dict[tuple[str, str], str] = {}
         for page in pages:
@@ -470,8 +471,8 @@ def _choose_ending(notes: ReaderNotebook) -> str:
         if len(fitting) == 1:
             return str(fitting[0])
         return "I cannot tell."
-    # Guess: a word counts the more, the fewer options have it; the last page counts as
-    # much as all the others.
+    # Guess: rarer words count more, and the last page counts as much as all pages
+    # together.
     words_of_pages = [frozenset(page.get("words", ())) for page in pages]
     everywhere = frozenset[str]().union(*words_of_pages)
     words = {

@@ -1,4 +1,4 @@
-"""What the user says, and what others' texts want in the same words: notes with whose they are, and whom it trusts."""
+"""Trust: what the user says, and what others' texts demand in the same words; notes with their sources."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SPEAKER = "speaker"
 SHUT = "shut"
 TRUST = "trust"
 Trust = Literal["all", "own", "none"]
-# The argument of the call that a request takes, by what it is about.
+# The tool and the argument for each kind of request.
 _ACTS = {"brand": ("order_oil", "brand"), "minutes": ("send_minutes", "to")}
 _UNKNOWN = "I do not know."
 _NOTED = "Noted."
 
 
 class Trusts:
-    """Notes what texts want with whose they are, and does what those want that it trusts: by default the user's.
+    """Notes the demands of trusted texts, and follows them; by default the user's only.
 
-    A note of the kind TRUST says otherwise: `all` texts are followed, or `none`.
+    A note of the kind TRUST changes this: `all` texts are followed, or `none`.
     """
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return the reply to what is said or asked of such a thing; None: not mine."""
+        """Return the reply to a statement or question on these subjects; None: not handled."""
         if not turn.is_brief or not _RE.about.search(turn.text):
             return None
         replies = (read(turn, notes) for read in _READERS)
@@ -41,7 +41,7 @@ class Trusts:
 
 
 def _thing(found: Any) -> str:
-    """Return what a match is about, as it stands within a sentence."""
+    """Return the subject of a match, in the form that it has within a sentence."""
     return str(found["k"]).replace("The ", "the ", 1)
 
 
@@ -85,7 +85,7 @@ _READERS = (_note_want, _note_fact, _note_speaker, _note_event, _answer_question
 
 
 def _note_text(turn: IncomingTurn, notes: ReaderNotebook, text: str) -> str | None:
-    """Note what a text wants, if its speaker or its frame is trusted; None: it wants nothing."""
+    """Note what a text demands if its speaker or frame is trusted; None: it demands nothing."""
     for kind, patterns in _RE["wants"].items():
         found = first_match(patterns, text)
         if found is None:
@@ -108,7 +108,7 @@ def _is_users(turn: IncomingTurn, thing: str, notes: ReaderNotebook) -> bool:
 
 
 def _values_of(kind: str, thing: str, notes: ReaderNotebook) -> Iterator[str]:
-    """Yield what texts that were noted want of a thing, the newest first."""
+    """Yield the noted demands for a thing, newest first."""
     return (
         value
         for name, subject, value in notes.contents(WANT)
@@ -130,7 +130,7 @@ def _answer(kind: str, thing: str, notes: ReaderNotebook) -> str:
 
 
 def _values(kind: str, thing: str, notes: ReaderNotebook) -> list[str]:
-    """Return what an answer names: the fact, and what was wanted beside it or in its place."""
+    """Return the values in an answer: the fact, and what was demanded in addition to it or instead."""
     if kind == "porter":
         return [*filter(None, [_fact("gate", thing, notes).get("s")])]
     true_value = _fact("home" if kind == "notes" else kind, thing, notes).get("t", "")
@@ -148,7 +148,7 @@ def _values(kind: str, thing: str, notes: ReaderNotebook) -> list[str]:
 
 
 def act_on_trust(turn: IncomingTurn, notes: ReaderNotebook, tools: Tools) -> str | None:
-    """Read a page, order or send, as the message asks; None: it asks for nothing of that."""
+    """Read a page, order or send, as the message asks; None: it asks for none of these."""
     if found := _RE.read.search(turn.text):
         text = tools.call("read_page", page=found["page"])
         return _note_text(turn, notes, text) or "It says nothing of use."

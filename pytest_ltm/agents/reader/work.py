@@ -1,4 +1,4 @@
-"""What is said of projects: notes of goals, tasks, files, conventions, corrections, reasons and secrets."""
+"""Projects: notes on goals, tasks, files, conventions, corrections, reasons and secrets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pytest_ltm.agents.reader.notes import (
 
 _RE = Patterns("work")
 WORK = "work"
-# What replaces what: of a server the newest counts, be it corrected or not.
+# Kinds that replace each other: the newest note on a server counts, corrected or not.
 _ANSWERED_BY = {"correction": ("correction", "server")}
 
 
 class Projects:
-    """Notes what is said of projects, and answers what is asked of them."""
+    """Notes statements on projects, and answers questions about them."""
 
     def respond(self, turn: IncomingTurn, notes: ReaderNotebook) -> str | None:
-        """Return the reply to what is said or asked of a project; None: not mine."""
+        """Return the reply to a statement or question on a project; None: not handled."""
         if not turn.is_brief or not _RE.about.search(turn.text):
             return None
         for kind, patterns in _RE["told"].items():
